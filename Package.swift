@@ -1,0 +1,25 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Every target is built the same way: Swift 6 language mode, strict imports, and no warning let through.
+let houseRules: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+let package = Package(
+    name: "settingsd",
+    products: [
+        .library(name: "SettingsModel", targets: ["SettingsModel"])
+    ],
+    targets: [
+        .target(name: "SettingsModel", swiftSettings: houseRules),
+        .executableTarget(
+            name: "json-benchmark", dependencies: ["SettingsModel"], path: "Benchmarks/JSONBenchmark",
+            swiftSettings: houseRules),
+        .testTarget(name: "SettingsModelTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+    ],
+    swiftLanguageModes: [.v6]
+)

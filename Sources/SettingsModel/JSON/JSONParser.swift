@@ -1,0 +1,199 @@
+extension JSONValue {
+    /// How many levels of arrays and objects a document may nest, a bare value being at level 0.
+    public static let maximumDepth = 128
+
+    /// Reads one JSON document, all of it.
+    ///
+    /// Exact and strict: RFC 8259 and nothing beyond it, integers that do not fit Int64 and numbers beyond a finite
+    /// Double refused rather than rounded, each name once in its object. Takes time in proportion to the input,
+    /// whatever it is.
+    public init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
+        try JSONParser.checkUTF8(bytes)
+        var parser = JSONParser(maximumDepth: maximumDepth)
+        self = try parser.document(bytes)
+    }
+
+    /// Reads one JSON document from bytes.
+    public init(parsing bytes: [UInt8], maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
+        try self.init(parsing: bytes.span, maximumDepth: maximumDepth)
+    }
+
+    /// Reads one JSON document from text.
+    public init(parsing text: String, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
+        var parser = JSONParser(maximumDepth: maximumDepth)
+        self = try parser.document(text.utf8Span.span)
+    }
+}
+
+/// A recursive-descent parser: where it stands and how deep. The bytes are an argument of each step, as a struct that
+/// can be kept may not hold a span; they must be valid UTF-8.
+struct JSONParser {
+    let maximumDepth: Int
+    var position = 0
+    private var depth = 0
+
+    init(maximumDepth: Int) {
+        self.maximumDepth = maximumDepth
+    }
+
+    /// Refuses bytes that are not UTF-8, naming the first that is wrong, and a byte order mark.
+    static func checkUTF8(_ bytes: Span<UInt8>) throws(JSONParseError) {
+        do {
+            _ = try UTF8Span(validating: bytes)
+        } catch {
+            throw JSONParseError(at: error.byteOffsets.lowerBound, in: bytes, "these bytes are not UTF-8")
+        }
+    }
+
+    /// The one value that the bytes hold.
+    mutating func document(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONValue {
+        if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
+            throw fail(bytes, "expected a value, found a byte order mark")
+        }
+        skipWhitespace(bytes)
+        let value = try value(bytes)
+        skipWhitespace(bytes)
+        guard position == bytes.count else {
+            throw fail(bytes, "expected the end after the value, found \(found(bytes))")
+        }
+        return value
+    }
+
+    private mutating func value(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONValue {
+        guard position < bytes.count else { throw fail(bytes, "expected a value, found the end") }
+        switch bytes[position] {
+        case UInt8(ascii: "\""): return .string(try string(bytes))
+        case UInt8(ascii: "{"): return .object(try object(bytes))
+        case UInt8(ascii: "["): return .array(try array(bytes))
+        case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return try number(bytes)
+        case UInt8(ascii: "t"): return try literal("true", .bool(true), bytes)
+        case UInt8(ascii: "f"): return try literal("false", .bool(false), bytes)
+        case UInt8(ascii: "n"): return try literal("null", .null, bytes)
+        default: throw fail(bytes, "expected a value, found \(found(bytes))")
+        }
+    }
+
+    private mutating func literal(
+        _ word: StaticString, _ value: JSONValue, _ bytes: Span<UInt8>
+    ) throws(JSONParseError) -> JSONValue {
+        let end = position + word.utf8CodeUnitCount
+        let matches =
+            end <= bytes.count
+            && word.withUTF8Buffer { $0.span.hasSameBytes(as: bytes.extracting(position..<end)) }
+        guard matches else { throw fail(bytes, "expected a value; did you mean \(word)?") }
+        position = end
+        return value
+    }
+
+    private mutating func array(_ bytes: Span<UInt8>) throws(JSONParseError) -> [JSONValue] {
+        var elements: [JSONValue] = []
+        try enter(bytes)
+        if take(UInt8(ascii: "]"), bytes) {
+            leave()
+            return elements
+        }
+        while true {
+            elements.append(try value(bytes))
+            skipWhitespace(bytes)
+            if take(UInt8(ascii: ","), bytes) {
+                skipWhitespace(bytes)
+            } else if take(UInt8(ascii: "]"), bytes) {
+                leave()
+                return elements
+            } else {
+                throw fail(bytes, "expected ',' or ']' after the element, found \(found(bytes))")
+            }
+        }
+    }
+
+    private mutating func object(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONObject {
+        var object = JSONObject()
+        try enter(bytes)
+        if take(UInt8(ascii: "}"), bytes) {
+            leave()
+            return object
+        }
+        while true {
+            try member(of: &object, bytes)
+            skipWhitespace(bytes)
+            if take(UInt8(ascii: ","), bytes) {
+                skipWhitespace(bytes)
+            } else if take(UInt8(ascii: "}"), bytes) {
+                leave()
+                return object
+            } else {
+                throw fail(bytes, "expected ',' or '}' after the member, found \(found(bytes))")
+            }
+        }
+    }
+
+    private mutating func member(of object: inout JSONObject, _ bytes: Span<UInt8>) throws(JSONParseError) {
+        let start = position
+        guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+            throw fail(bytes, "expected a name in quotation marks, found \(found(bytes))")
+        }
+        let name = try string(bytes)
+        skipWhitespace(bytes)
+        guard take(UInt8(ascii: ":"), bytes) else {
+            throw fail(bytes, "expected ':' after the name, found \(found(bytes))")
+        }
+        skipWhitespace(bytes)
+        let value = try value(bytes)
+        guard object.append(JSONObject.Member(name: name, value: value)) else {
+            throw JSONParseError(at: start, in: bytes, "the name \(JSONValue.string(name)) stands twice in this object")
+        }
+    }
+
+    /// Goes past an opening bracket.
+    private mutating func enter(_ bytes: Span<UInt8>) throws(JSONParseError) {
+        guard depth < maximumDepth else { throw fail(bytes, "nested more than \(maximumDepth) levels deep") }
+        depth += 1
+        position += 1
+        skipWhitespace(bytes)
+    }
+
+    private mutating func leave() {
+        depth -= 1
+    }
+
+    private mutating func take(_ byte: UInt8, _ bytes: Span<UInt8>) -> Bool {
+        guard position < bytes.count, bytes[position] == byte else { return false }
+        position += 1
+        return true
+    }
+
+    private mutating func skipWhitespace(_ bytes: Span<UInt8>) {
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): position += 1
+            default: return
+            }
+        }
+    }
+
+    func fail(_ bytes: Span<UInt8>, _ reason: String) -> JSONParseError {
+        JSONParseError(at: position, in: bytes, reason)
+    }
+
+    /// What stands at the position, for an error message.
+    func found(_ bytes: Span<UInt8>) -> String {
+        guard position < bytes.count else { return "the end" }
+        var end = position + 1
+        while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
+        let text = Self.text(bytes.extracting(position..<end))
+        guard let scalar = text.unicodeScalars.first, scalar.value >= 0x20, scalar.value != 0x7F else {
+            return "the control character U+" + hexadecimal(bytes[position])
+        }
+        return "'\(text)'"
+    }
+
+    private func hexadecimal(_ byte: UInt8) -> String {
+        let digits = String(byte, radix: 16, uppercase: true)
+        return String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    }
+
+    /// A string of bytes that are known to be UTF-8.
+    static func text(_ bytes: Span<UInt8>) -> String {
+        String(copying: UTF8Span(unchecked: bytes))
+    }
+}

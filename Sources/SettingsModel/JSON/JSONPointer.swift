@@ -1,0 +1,109 @@
+/// A place inside a JSON value (RFC 6901): the names and positions that lead to it.
+public struct JSONPointer: Hashable, Sendable {
+    /// The steps from the outside in, unescaped; the position in an array is its decimal digits.
+    public private(set) var tokens: [String]
+
+    /// The whole value.
+    public static let root = JSONPointer([])
+
+    /// A pointer of these steps.
+    public init(_ tokens: [String]) {
+        self.tokens = tokens
+    }
+
+    /// Reads the text form, as `/player/volume`; nil if it is none.
+    public init?(_ text: String) {
+        tokens = []
+        guard !text.isEmpty else { return }
+        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
+        for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+            guard let token = Self.unescaped(part) else { return nil }
+            tokens.append(token)
+        }
+    }
+
+    /// The pointer one step further in.
+    public func appending(_ token: String) -> JSONPointer {
+        var longer = self
+        longer.tokens.append(token)
+        return longer
+    }
+
+    /// The pointer one step further in, to an element of an array.
+    public func appending(_ index: Int) -> JSONPointer {
+        appending(String(index))
+    }
+
+    /// Whether both pointers take the same steps, name by name in bytes.
+    public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
+        left.tokens.count == right.tokens.count && zip(left.tokens, right.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
+    }
+
+    /// Hashes the bytes of all steps.
+    public func hash(into hasher: inout Hasher) {
+        for token in tokens { token.hashBytes(into: &hasher) }
+    }
+
+    /// The array position that a token names: decimal digits without a leading zero.
+    static func arrayIndex(_ token: String) -> Int? {
+        guard let first = token.utf8.first, first != UInt8(ascii: "0") || token.utf8.count == 1,
+            token.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+        else { return nil }
+        return Int(token)
+    }
+
+    private static func unescaped(_ part: Substring.UTF8View) -> String? {
+        var bytes: [UInt8] = []
+        var rest = part[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "~") else {
+                bytes.append(byte)
+                continue
+            }
+            switch rest.popFirst() {
+            case UInt8(ascii: "0"): bytes.append(UInt8(ascii: "~"))
+            case UInt8(ascii: "1"): bytes.append(UInt8(ascii: "/"))
+            default: return nil
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension JSONPointer: CustomStringConvertible {
+    /// The text form: a slash before each step, `~` and `/` in a name as `~0` and `~1`; empty for the whole value.
+    public var description: String {
+        var bytes: [UInt8] = []
+        for token in tokens {
+            bytes.append(UInt8(ascii: "/"))
+            for byte in token.utf8 {
+                switch byte {
+                case UInt8(ascii: "~"): bytes += [UInt8(ascii: "~"), UInt8(ascii: "0")]
+                case UInt8(ascii: "/"): bytes += [UInt8(ascii: "~"), UInt8(ascii: "1")]
+                default: bytes.append(byte)
+                }
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension JSONValue {
+    /// The value at a place inside this one; nil if the pointer leads nowhere.
+    public subscript(pointer: JSONPointer) -> JSONValue? {
+        var value = self
+        for token in pointer.tokens {
+            switch value {
+            case .object(let object):
+                guard let member = object[token] else { return nil }
+                value = member
+            case .array(let elements):
+                guard let index = JSONPointer.arrayIndex(token), index < elements.count else { return nil }
+                value = elements[index]
+            default:
+                return nil
+            }
+        }
+        return value
+    }
+}

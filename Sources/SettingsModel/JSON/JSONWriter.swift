@@ -1,0 +1,228 @@
+/// Writes JSON text, piece by piece, into bytes.
+///
+/// The calls mirror the document: `beginObject`, then for each member its `name` and a value, then `endObject`. Commas,
+/// line breaks and escapes come by themselves; that the calls nest properly is up to the caller.
+///
+///     var writer = JSONWriter()
+///     writer.beginObject()
+///     writer.name("revision")
+///     writer.write(integer: 17)
+///     writer.endObject()
+public struct JSONWriter: Sendable {
+    /// How the text is laid out.
+    public struct Style: Hashable, Sendable {
+        /// Whether each member and element stands on a line of its own, indented by two spaces a level.
+        public var isPretty: Bool
+        /// Whether members are ordered by the bytes of their names rather than as they came. This holds for whole
+        /// values; what is written piece by piece comes in the order of the calls.
+        public var sortsMembers: Bool
+
+        /// On one line, without spaces, members as they came.
+        public static let compact = Style(isPretty: false, sortsMembers: false)
+        /// For reading, members as they came.
+        public static let pretty = Style(isPretty: true, sortsMembers: false)
+        /// For comparing byte by byte: equal values give equal text.
+        public static let canonical = Style(isPretty: false, sortsMembers: true)
+        /// For files that people compare line by line.
+        public static let canonicalPretty = Style(isPretty: true, sortsMembers: true)
+    }
+
+    /// The text so far, UTF-8.
+    public private(set) var bytes: [UInt8]
+    /// The layout.
+    public let style: Style
+    private var depth = 0
+    /// Whether the next value or name follows another one in the same array or object.
+    private var followsAnother = false
+    /// Whether the next value belongs to a name that was just written.
+    private var followsName = false
+
+    /// A writer with nothing written.
+    public init(style: Style = .compact, reservingCapacity capacity: Int = 0) {
+        self.style = style
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    /// Writes a whole value.
+    public mutating func write(_ value: JSONValue) {
+        switch value {
+        case .null: writeNull()
+        case .bool(let value): write(bool: value)
+        case .integer(let value): write(integer: value)
+        case .double(let value): write(double: value)
+        case .string(let value): write(string: value)
+        case .array(let elements):
+            beginArray()
+            for element in elements { write(element) }
+            endArray()
+        case .object(let object):
+            beginObject()
+            for member in style.sortsMembers ? object.sortedMembers : object.members {
+                name(member.name)
+                write(member.value)
+            }
+            endObject()
+        }
+    }
+
+    /// Opens an object.
+    public mutating func beginObject() {
+        open(UInt8(ascii: "{"))
+    }
+
+    /// Closes the object that was opened last.
+    public mutating func endObject() {
+        close(UInt8(ascii: "}"))
+    }
+
+    /// Opens an array.
+    public mutating func beginArray() {
+        open(UInt8(ascii: "["))
+    }
+
+    /// Closes the array that was opened last.
+    public mutating func endArray() {
+        close(UInt8(ascii: "]"))
+    }
+
+    /// Writes the name of the member whose value comes next.
+    public mutating func name(_ name: String) {
+        separate()
+        appendQuoted(name)
+        bytes.append(UInt8(ascii: ":"))
+        if style.isPretty { bytes.append(UInt8(ascii: " ")) }
+        followsName = true
+    }
+
+    /// Writes a string.
+    public mutating func write(string: String) {
+        separate()
+        appendQuoted(string)
+    }
+
+    /// Writes an integer.
+    public mutating func write(integer: Int64) {
+        separate()
+        appendDecimal(integer)
+    }
+
+    /// Writes a double with the fewest digits that read back to the same one, always with a fraction or an exponent,
+    /// so that it stays a double. One that is not finite is written as `null`.
+    public mutating func write(double: Double) {
+        separate()
+        bytes.append(copying: (double.isFinite ? double.description : "null").utf8Span.span)
+    }
+
+    /// Writes `true` or `false`.
+    public mutating func write(bool: Bool) {
+        separate()
+        bytes.append(copying: (bool ? "true" : "false").utf8Span.span)
+    }
+
+    /// Writes `null`.
+    public mutating func writeNull() {
+        separate()
+        bytes.append(copying: "null".utf8Span.span)
+    }
+
+    /// Writes bytes that are one JSON value already, as they are.
+    public mutating func write(rendered: Span<UInt8>) {
+        separate()
+        bytes.append(copying: rendered)
+    }
+
+    private mutating func open(_ bracket: UInt8) {
+        separate()
+        bytes.append(bracket)
+        depth += 1
+        followsAnother = false
+    }
+
+    private mutating func close(_ bracket: UInt8) {
+        depth -= 1
+        if followsAnother && style.isPretty { breakLine() }
+        bytes.append(bracket)
+        followsAnother = true
+    }
+
+    /// Writes what stands before a name or a value.
+    private mutating func separate() {
+        if followsName {
+            followsName = false
+        } else {
+            if followsAnother { bytes.append(UInt8(ascii: ",")) }
+            if style.isPretty && depth > 0 { breakLine() }
+        }
+        followsAnother = true
+    }
+
+    private mutating func breakLine() {
+        bytes.append(UInt8(ascii: "\n"))
+        for _ in 0..<depth { bytes.append(copying: "  ".utf8Span.span) }
+    }
+
+    private mutating func appendDecimal(_ integer: Int64) {
+        if integer < 0 { bytes.append(UInt8(ascii: "-")) }
+        var rest = integer.magnitude
+        let start = bytes.count
+        repeat {
+            let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
+            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit))
+            rest = quotient
+        } while rest > 0
+        bytes[start...].reverse()
+    }
+
+    private mutating func appendQuoted(_ text: String) {
+        let span = text.utf8Span.span
+        bytes.append(UInt8(ascii: "\""))
+        var plainStart = 0
+        var index = 0
+        while index < span.count {
+            let byte = span[index]
+            if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                bytes.append(copying: span.extracting(plainStart..<index))
+                appendEscape(byte)
+                plainStart = index + 1
+            }
+            index += 1
+        }
+        bytes.append(copying: span.extracting(plainStart..<span.count))
+        bytes.append(UInt8(ascii: "\""))
+    }
+
+    private mutating func appendEscape(_ byte: UInt8) {
+        bytes.append(UInt8(ascii: "\\"))
+        switch byte {
+        case 0x08: bytes.append(UInt8(ascii: "b"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0C: bytes.append(UInt8(ascii: "f"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
+        default:
+            bytes.append(copying: "u00".utf8Span.span)
+            bytes.append(hexadecimalDigit(byte >> 4))
+            bytes.append(hexadecimalDigit(byte & 0x0F))
+        }
+    }
+
+    private func hexadecimalDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}
+
+extension JSONValue {
+    /// The value as JSON bytes.
+    public func bytes(style: JSONWriter.Style = .compact) -> [UInt8] {
+        var writer = JSONWriter(style: style)
+        writer.write(self)
+        return writer.bytes
+    }
+
+    /// The value as JSON text.
+    public func text(style: JSONWriter.Style = .compact) -> String {
+        String(decoding: bytes(style: style), as: UTF8.self)
+    }
+}

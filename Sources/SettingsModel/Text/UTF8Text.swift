@@ -1,0 +1,73 @@
+/// Text compared, hashed and ordered by its UTF-8 bytes.
+///
+/// Swift's own `==` takes two Unicode spellings of é for one string. Names and values of settings may not: what two
+/// programs in other languages see as two names has to be two names here. Nothing in this module compares the text
+/// of a key, a member name or a value in any other way.
+extension String {
+    /// Whether both strings consist of the same UTF-8 bytes.
+    func hasSameBytes(as other: String) -> Bool {
+        // The lengths settle most comparisons without touching the text.
+        utf8.count == other.utf8.count && utf8Span.span.hasSameBytes(as: other.utf8Span.span)
+    }
+
+    /// Whether the bytes of this string come before those of `other`, shorter first where one begins the other.
+    func precedesInBytes(_ other: String) -> Bool {
+        let mine = utf8Span.span
+        let theirs = other.utf8Span.span
+        let shared = min(mine.count, theirs.count)
+        var index = 0
+        while index < shared {
+            if mine[index] != theirs[index] { return mine[index] < theirs[index] }
+            index += 1
+        }
+        return mine.count < theirs.count
+    }
+
+    /// Feeds the bytes and their number to a hasher.
+    func hashBytes(into hasher: inout Hasher) {
+        let span = utf8Span.span
+        span.withUnsafeBytes { hasher.combine(bytes: $0) }
+        hasher.combine(span.count)
+    }
+
+    /// Whether the bytes of this string begin with those of `prefix`.
+    func hasBytePrefix(_ prefix: String) -> Bool {
+        let span = utf8Span.span
+        let wanted = prefix.utf8Span.span
+        return wanted.count <= span.count && span.extracting(0..<wanted.count).hasSameBytes(as: wanted)
+    }
+}
+
+extension Span<UInt8> {
+    /// Whether both spans hold the same bytes.
+    func hasSameBytes(as other: Span<UInt8>) -> Bool {
+        guard count == other.count else { return false }
+        var index = 0
+        while index < count {
+            if self[index] != other[index] { return false }
+            index += 1
+        }
+        return true
+    }
+}
+
+/// A string that is equal, hashed and ordered by its UTF-8 bytes: what to use as the key of a dictionary.
+struct UTF8Text: Hashable, Comparable, Sendable {
+    let string: String
+
+    init(_ string: String) {
+        self.string = string
+    }
+
+    static func == (left: UTF8Text, right: UTF8Text) -> Bool {
+        left.string.hasSameBytes(as: right.string)
+    }
+
+    static func < (left: UTF8Text, right: UTF8Text) -> Bool {
+        left.string.precedesInBytes(right.string)
+    }
+
+    func hash(into hasher: inout Hasher) {
+        string.hashBytes(into: &hasher)
+    }
+}
