@@ -21,17 +21,18 @@ enum JSONNumber: Hashable, Sendable {
         }
     }
 
-    /// Whether this number is mathematically less than the other. Both must be finite.
+    /// Whether this number is mathematically less than the other. What is no number is less than nothing.
     func isLess(than other: JSONNumber) -> Bool {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right
         case (.double(let left), .double(let right)): left < right
         case (.integer(let left), .double(let right)): Self.isLess(left, than: right)
-        case (.double(let left), .integer(let right)): !Self.isEqualOrLess(right, than: left)
+        case (.double(let left), .integer(let right)): !left.isNaN && !Self.isEqualOrLess(right, than: left)
         }
     }
 
     private static func isLess(_ integer: Int64, than double: Double) -> Bool {
+        if double.isNaN { return false }
         if double >= beyondInt64 { return true }
         if double <= -beyondInt64 { return false }
         // The double is between two neighbouring integers or on one; the cast is exact for its integral part.

@@ -46,7 +46,8 @@ extension JSONParser {
         }
     }
 
-    /// Reads an exponent, standing on its `e`. One beyond a million is as good as any larger one.
+    /// Reads an exponent, standing on its `e`. One beyond 10¹⁷ is as good as any larger one: no text has so many digits
+    /// that they make up for it.
     private mutating func readExponent(_ bytes: Span<UInt8>) throws(JSONParseError) -> Int {
         position += 1
         var isNegative = false
@@ -59,7 +60,7 @@ extension JSONParser {
         while position < bytes.count {
             let digit = bytes[position] &- UInt8(ascii: "0")
             guard digit < 10 else { break }
-            exponent = min(exponent * 10 + Int(digit), 1_000_000)
+            exponent = min(exponent * 10 + Int(digit), 100_000_000_000_000_000)
             position += 1
         }
         guard position > start else { throw fail(bytes, "expected a digit in the exponent, found \(found(bytes))") }

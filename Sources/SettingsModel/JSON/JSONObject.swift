@@ -76,9 +76,9 @@ public struct JSONObject: Sendable {
         return true
     }
 
-    /// Removes every member that the predicate picks, in one pass.
+    /// Removes every member that the predicate picks, in one pass; none if the predicate throws.
     public mutating func removeAll(where shouldRemove: (Member) throws -> Bool) rethrows {
-        try members.removeAll(where: shouldRemove)
+        members = try members.filter { try !shouldRemove($0) }
         rebuildIndex()
     }
 

@@ -1,7 +1,9 @@
 /// The canonical order of values: what makes the text of a set, or of anything else without an order, stable.
 extension JSONValue {
     /// Whether this value comes before the other: by kind (null, booleans, numbers, strings, arrays, objects), then
-    /// numbers by size, strings by bytes, arrays and the sorted members of objects element by element.
+    /// numbers by size, strings by bytes, arrays and the sorted members of objects element by element. Of numbers of
+    /// one size an integer comes before a double and a negative zero before a positive one, so that no two values that
+    /// differ have one place.
     func precedesCanonically(_ other: JSONValue) -> Bool {
         Self.isOrdered(self, other) == .before
     }
@@ -28,7 +30,11 @@ extension JSONValue {
             }
         default:
             if let left = JSONNumber(left), let right = JSONNumber(right) {
-                return order(left, right) { $0.isLess(than: $1) }
+                let sizes = order(left, right) { $0.isLess(than: $1) }
+                if sizes != .same { return sizes }
+            }
+            if case (.double(let left), .double(let right)) = (left, right) {
+                return order(left.sign == .plus, right.sign == .plus) { !$0 && $1 }
             }
             return order(left.kindRank, right.kindRank, by: <)
         }
@@ -54,10 +60,11 @@ extension JSONValue {
         switch self {
         case .null: 0
         case .bool: 1
-        case .integer, .double: 2
-        case .string: 3
-        case .array: 4
-        case .object: 5
+        case .integer: 2
+        case .double: 3
+        case .string: 4
+        case .array: 5
+        case .object: 6
         }
     }
 }

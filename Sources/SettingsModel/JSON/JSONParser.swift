@@ -6,7 +6,7 @@ extension JSONValue {
     ///
     /// Exact and strict: RFC 8259 and nothing beyond it, integers that do not fit Int64 and numbers beyond a finite
     /// Double refused rather than rounded, each name once in its object. Takes time in proportion to the input,
-    /// whatever it is.
+    /// whatever it is. A depth of more than 1,000 is taken as that.
     public init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         try JSONParser.checkUTF8(bytes)
         var parser = JSONParser(maximumDepth: maximumDepth)
@@ -32,8 +32,11 @@ struct JSONParser {
     var position = 0
     private var depth = 0
 
+    /// Parsing recurses, so there is a depth that nobody can ask to exceed.
+    private static let deepest = 1_000
+
     init(maximumDepth: Int) {
-        self.maximumDepth = maximumDepth
+        self.maximumDepth = min(maximumDepth, Self.deepest)
     }
 
     /// Refuses bytes that are not UTF-8, naming the first that is wrong, and a byte order mark.
@@ -140,7 +143,8 @@ struct JSONParser {
         skipWhitespace(bytes)
         let value = try value(bytes)
         guard object.append(JSONObject.Member(name: name, value: value)) else {
-            throw JSONParseError(at: start, in: bytes, "the name \(JSONValue.string(name)) stands twice in this object")
+            let shown = JSONValue.string(name).briefPhrase
+            throw JSONParseError(at: start, in: bytes, "the name \(shown) stands twice in this object")
         }
     }
 
@@ -181,15 +185,12 @@ struct JSONParser {
         var end = position + 1
         while end < bytes.count, bytes[end] & 0xC0 == 0x80 { end += 1 }
         let text = Self.text(bytes.extracting(position..<end))
-        guard let scalar = text.unicodeScalars.first, scalar.value >= 0x20, scalar.value != 0x7F else {
-            return "the control character U+" + hexadecimal(bytes[position])
+        guard let scalar = text.unicodeScalars.first else { return "the end" }
+        switch scalar.properties.generalCategory {
+        case .control: return "the control character \(scalar.codePointText)"
+        case .format, .nonspacingMark, .enclosingMark, .lineSeparator, .paragraphSeparator: return scalar.codePointText
+        default: return "'\(text)'"
         }
-        return "'\(text)'"
-    }
-
-    private func hexadecimal(_ byte: UInt8) -> String {
-        let digits = String(byte, radix: 16, uppercase: true)
-        return String(repeating: "0", count: 4 - digits.utf8.count) + digits
     }
 
     /// A string of bytes that are known to be UTF-8.

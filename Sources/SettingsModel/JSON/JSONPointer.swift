@@ -88,6 +88,13 @@ extension JSONPointer: CustomStringConvertible {
     }
 }
 
+extension JSONPointer: ExpressibleByArrayLiteral {
+    /// A pointer of these steps.
+    public init(arrayLiteral elements: String...) {
+        self.init(elements)
+    }
+}
+
 extension JSONValue {
     /// The value at a place inside this one; nil if the pointer leads nowhere.
     public subscript(pointer: JSONPointer) -> JSONValue? {

@@ -46,6 +46,7 @@ extension JSONParser {
     /// Reads one escape, standing on its backslash.
     private mutating func escape(into text: inout [UInt8], _ bytes: Span<UInt8>) throws(JSONParseError) {
         guard position + 1 < bytes.count else {
+            position = bytes.count
             throw fail(bytes, "expected '\"' at the end of the string, found the end")
         }
         switch bytes[position + 1] {

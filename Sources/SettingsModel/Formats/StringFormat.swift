@@ -1,0 +1,66 @@
+/// The string formats of JSON Schema draft 2020-12 that a schema may demand.
+///
+/// A format is asserted, not merely noted: a text either obeys the standard its format names or it is refused.
+/// Deciding costs time proportional to the text, whatever the text holds.
+enum StringFormat: String, CaseIterable, Sendable {
+    case dateTime = "date-time"
+    case date
+    case time
+    case duration
+    case email
+    case hostname
+    case ipv4
+    case ipv6
+    case uri
+    case uriReference = "uri-reference"
+    case uuid
+    case jsonPointer = "json-pointer"
+    case regex
+
+    func accepts(_ text: String) -> Bool {
+        let bytes = text[...].utf8
+        return switch self {
+        case .dateTime: DateTimeSyntax(bytes) != nil
+        case .date: ByteCursor.readAll(of: bytes, as: CivilDate.init(reading:)) != nil
+        case .time: ByteCursor.readAll(of: bytes, as: ClockTime.init(reading:)) != nil
+        case .duration: DurationSyntax.accepts(bytes)
+        case .email: MailboxSyntax.accepts(bytes)
+        case .hostname: HostNameSyntax.accepts(bytes)
+        case .ipv4: IPv4Syntax.accepts(bytes)
+        case .ipv6: IPv6Syntax.accepts(bytes)
+        case .uri: URISyntax.accepts(bytes, orRelative: false)
+        case .uriReference: URISyntax.accepts(bytes, orRelative: true)
+        case .uuid: UUIDSyntax.accepts(bytes)
+        case .jsonPointer: JSONPointerSyntax.accepts(bytes)
+        case .regex: Self.isPattern(text)
+        }
+    }
+
+    /// What the format wants, as the end of a sentence that begins "expected …".
+    var expectation: String {
+        switch self {
+        case .dateTime: "an RFC 3339 date and time such as 2026-11-20T10:00:00Z"
+        case .date: "an RFC 3339 date such as 2026-11-20"
+        case .time: "an RFC 3339 time with an offset such as 10:00:00Z"
+        case .duration: "an ISO 8601 duration such as P1DT12H"
+        case .email: "an e-mail address such as name@example.com"
+        case .hostname: "a host name such as www.example.com"
+        case .ipv4: "an IPv4 address such as 192.0.2.1"
+        case .ipv6: "an IPv6 address such as 2001:db8::1"
+        case .uri: "an absolute URI such as https://example.com/path"
+        case .uriReference: "a URI or a relative reference such as ../path?query"
+        case .uuid: "a UUID such as 123e4567-e89b-12d3-a456-426614174000"
+        case .jsonPointer: "a JSON pointer such as /server/port"
+        case .regex: "an ECMA-262 regular expression such as ^[a-z]+$"
+        }
+    }
+
+    private static func isPattern(_ text: String) -> Bool {
+        do {
+            try Pattern.checkSyntax(text)
+            return true
+        } catch {
+            return false
+        }
+    }
+}

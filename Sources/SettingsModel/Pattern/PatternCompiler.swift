@@ -1,0 +1,175 @@
+/// Turns a syntax tree into a graph of states.
+///
+/// Each node is given the state it begins with and the state that comes after it, and hands states of its own to the
+/// nodes below. So nothing is waiting for an answer, and a list of what is left to do takes the place of recursion.
+/// Writing counted repetitions out is bounded by the size that is checked beforehand.
+struct PatternCompiler {
+    private var states: [PatternProgram.State] = []
+    private var operands: [UInt32] = []
+    private var ways: [[Int32]] = []
+    private var pending: [(node: PatternNode, first: Int32, next: Int32)] = []
+
+    static func compile(_ syntax: PatternSyntax) -> PatternProgram {
+        var compiler = PatternCompiler()
+        let entry = compiler.reserve()
+        let first = compiler.reserve()
+        let accept = compiler.reserve()
+        compiler.set(entry, .junction, ways: [first])
+        compiler.set(accept, .accept, ways: [])
+        compiler.pending.append((syntax.root, first, accept))
+        while let (node, first, next) = compiler.pending.popLast() {
+            compiler.emit(node, from: first, to: next)
+        }
+        return compiler.program(entry: Int(entry), classes: syntax.classes)
+    }
+
+    private mutating func reserve() -> Int32 {
+        states.append(.junction)
+        operands.append(0)
+        ways.append([])
+        return Int32(states.count - 1)
+    }
+
+    private mutating func set(_ index: Int32, _ state: PatternProgram.State, operand: UInt32 = 0, ways targets: [Int32])
+    {
+        states[Int(index)] = state
+        operands[Int(index)] = operand
+        ways[Int(index)] = targets
+    }
+
+    private mutating func emit(_ node: PatternNode, from first: Int32, to next: Int32) {
+        switch node.shape {
+        case .scalar(let value):
+            set(first, .scalar, operand: value, ways: [next])
+        case .oneOf(let index):
+            set(first, .oneOf, operand: UInt32(index), ways: [next])
+        case .assertion(let assertion):
+            set(first, PatternProgram.State(assertion), ways: [next])
+        case .sequence(let terms):
+            emit(terms, from: first, to: next)
+        case .alternation(let alternatives):
+            var beginnings: [Int32] = []
+            for alternative in alternatives {
+                beginnings.append(reserve())
+                pending.append((alternative, beginnings[beginnings.count - 1], next))
+            }
+            set(first, .junction, ways: beginnings)
+        case .repetition(let body, let quantifier):
+            if let maximum = quantifier.maximum {
+                emit(body, atLeast: quantifier.minimum, atMost: maximum, from: first, to: next)
+            } else {
+                emit(body, atLeast: quantifier.minimum, from: first, to: next)
+            }
+        }
+    }
+
+    private mutating func emit(_ terms: [PatternNode], from first: Int32, to next: Int32) {
+        guard let last = terms.last else {
+            set(first, .junction, ways: [next])
+            return
+        }
+        var state = first
+        for term in terms.dropLast() {
+            let following = reserve()
+            pending.append((term, state, following))
+            state = following
+        }
+        pending.append((last, state, next))
+    }
+
+    private mutating func emit(
+        _ body: PatternNode, atLeast minimum: Int, atMost maximum: Int, from first: Int32, to next: Int32
+    ) {
+        var state = first
+        for copy in 1...max(1, maximum) {
+            let following = copy < maximum ? reserve() : next
+            if copy <= minimum {
+                pending.append((body, state, following))
+            } else {
+                let inside = reserve()
+                set(state, .junction, ways: [inside, next])
+                pending.append((body, inside, following))
+            }
+            state = following
+        }
+    }
+
+    /// The last copy is the one that loops.
+    private mutating func emit(_ body: PatternNode, atLeast minimum: Int, from first: Int32, to next: Int32) {
+        var state = first
+        for _ in 1..<max(1, minimum) {
+            let following = reserve()
+            pending.append((body, state, following))
+            state = following
+        }
+        let other = reserve()
+        let (loop, inside) = minimum == 0 ? (state, other) : (other, state)
+        set(loop, .junction, ways: [inside, next])
+        pending.append((body, inside, loop))
+    }
+}
+
+extension PatternCompiler {
+    private func program(entry: Int, classes: [ScalarClass]) -> PatternProgram {
+        var flatWays: [Int32] = []
+        var offsets: [Int32] = [0]
+        for state in states.indices {
+            flatWays += shortened(ways[state])
+            offsets.append(Int32(flatWays.count))
+        }
+        return PatternProgram(
+            states: states, operands: operands, ways: flatWays, wayOffsets: offsets, classes: classes, entry: entry,
+            isAnchored: isAnchored(entry))
+    }
+
+    /// Leads past junctions where few ways are the result. A loop over a class then costs one way for each scalar it
+    /// stays in the class, and one for leaving it.
+    ///
+    /// Where there would be many, the junction stays: (a?){1000} has half a million ways without its junctions.
+    private func shortened(_ direct: [Int32]) -> [Int32] {
+        let limit = 8
+        guard direct.count <= limit else { return direct }
+        var passed: [Int32] = []
+        var targets: [Int32] = []
+        var pending = direct
+        while let state = pending.popLast() {
+            if states[Int(state)] != .junction {
+                if !targets.contains(state) { targets.append(state) }
+            } else if !passed.contains(state) {
+                passed.append(state)
+                pending += ways[Int(state)]
+            }
+            guard targets.count <= limit, passed.count <= limit, pending.count <= limit else { return direct }
+        }
+        return targets
+    }
+
+    /// Looks for a way from the entry that does not lead through ^ to a state that could consume or accept. Other
+    /// assertions are taken to hold: to be wrong about them costs time, never an answer.
+    private func isAnchored(_ entry: Int) -> Bool {
+        var seen = [Bool](repeating: false, count: states.count)
+        var pending = [entry]
+        while let state = pending.popLast() {
+            guard !seen[state] else { continue }
+            seen[state] = true
+            switch states[state] {
+            case .scalar, .oneOf, .accept: return false
+            case .start: continue
+            case .junction, .end, .wordBoundary, .notWordBoundary: pending += ways[state].map { Int($0) }
+            }
+        }
+        return true
+    }
+}
+
+extension PatternProgram.State {
+    fileprivate init(_ assertion: PatternNode.Assertion) {
+        self =
+            switch assertion {
+            case .start: .start
+            case .end: .end
+            case .wordBoundary: .wordBoundary
+            case .notWordBoundary: .notWordBoundary
+            }
+    }
+}

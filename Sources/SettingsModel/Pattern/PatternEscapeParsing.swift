@@ -1,0 +1,181 @@
+extension PatternParser {
+    /// Reads an escape outside of a class, from the backslash on.
+    mutating func readEscapedTerm() throws(PatternError) {
+        let start = position
+        position += 1
+        switch peek() {
+        case "b":
+            position += 1
+            try append(.assertion(.wordBoundary), repeatable: false)
+        case "B":
+            position += 1
+            try append(.assertion(.notWordBoundary), repeatable: false)
+        case "k":
+            position += 1
+            guard consume("<") else {
+                throw .syntax(#"\k must go on with the name of a group, as in \k<name>"#, at: start)
+            }
+            try appendReference(.name(readGroupName()), at: start)
+        case .some("1"..."9"):
+            try appendReference(.number(readNumber() ?? 0), at: start)
+        default:
+            if let contents = try readClassEscape(from: start) {
+                try append(node(for: contents))
+            } else {
+                try append(.scalar(readCharacterEscape(from: start)))
+            }
+        }
+    }
+
+    private mutating func appendReference(_ target: Reference, at start: Int) throws(PatternError) {
+        references.append((target, start))
+        noteUnsupported("back-references cannot be matched in linear time and are not supported", at: start)
+        try append(.empty)
+    }
+
+    /// Reads the letter after the backslash and what belongs to it, if it stands for a class.
+    mutating func readClassEscape(from start: Int) throws(PatternError) -> ClassContents? {
+        let set: ScalarSet
+        switch peek() {
+        case "d": set = .digits
+        case "D": set = .digits.inverted
+        case "w": set = .word
+        case "W": set = .word.inverted
+        case "s": set = .space
+        case "S": set = .space.inverted
+        case "p": return try readProperty(negated: false, from: start)
+        case "P": return try readProperty(negated: true, from: start)
+        default: return nil
+        }
+        position += 1
+        return ClassContents(ranges: set.ranges)
+    }
+
+    private mutating func readProperty(negated: Bool, from start: Int) throws(PatternError) -> ClassContents {
+        position += 1
+        guard consume("{") else {
+            throw .syntax(#"\p and \P must go on with a property in braces, as in \p{L}"#, at: start)
+        }
+        let name = readPropertyWord()
+        let value = consume("=") ? readPropertyWord() : nil
+        guard consume("}") else {
+            throw .syntax("the braces of this property are never closed, or hold what is not a name", at: start)
+        }
+        guard let property = UnicodeProperty(name: name, value: value) else {
+            let words = value.map { "\(name)=\($0)" } ?? name
+            throw .syntax("\(words) is not a property known to ECMA-262 (letter case counts)", at: start)
+        }
+        if case .unavailable(let words) = property {
+            noteUnsupported("the property \(words) is not supported; no data for it is at hand", at: start)
+        }
+        return property.contents(negated: negated)
+    }
+
+    private mutating func readPropertyWord() -> String {
+        var word = ""
+        while let scalar = peek(), scalar.isASCII, scalar == "_" || scalar.properties.isAlphabetic || isDigit(scalar) {
+            word.unicodeScalars.append(scalar)
+            position += 1
+        }
+        return word
+    }
+
+    private func isDigit(_ scalar: Unicode.Scalar?) -> Bool {
+        scalar?.decimalValue != nil
+    }
+
+    /// Reads what follows a backslash and stands for one code point, in and outside of classes.
+    mutating func readCharacterEscape(from start: Int) throws(PatternError) -> UInt32 {
+        guard let scalar = peek() else {
+            throw .syntax("the pattern ends in a lone backslash", at: start)
+        }
+        position += 1
+        switch scalar {
+        case "t": return 0x09
+        case "n": return 0x0A
+        case "v": return 0x0B
+        case "f": return 0x0C
+        case "r": return 0x0D
+        case "^", "$", "\\", ".", "*", "+", "?", "(", ")", "[", "]", "{", "}", "|", "/": return scalar.value
+        case "0" where !isDigit(peek()): return 0
+        case "0"..."9":
+            throw .syntax(#"ECMA-262 has no octal escapes in Unicode mode; write \xHH"#, at: start)
+        case "c":
+            guard let letter = peek(), letter.isASCII, letter.properties.isAlphabetic else {
+                throw .syntax(#"\c must go on with a letter from A to Z"#, at: start)
+            }
+            position += 1
+            return letter.value % 32
+        case "x":
+            guard let value = readHexadecimal(digits: 2) else {
+                throw .syntax(#"\x must go on with two hexadecimal digits"#, at: start)
+            }
+            return value
+        case "u": return try readUnicodeEscape(from: start)
+        default: throw .syntax(Self.advice(against: scalar), at: start)
+        }
+    }
+
+    /// Reads what follows `\u`. Two escapes that are the halves of a surrogate pair are one code point.
+    mutating func readUnicodeEscape(from start: Int) throws(PatternError) -> UInt32 {
+        if consume("{") {
+            return try readBracedCodePoint(from: start)
+        }
+        guard let high = readHexadecimal(digits: 4) else {
+            throw .syntax(#"\u must go on with four hexadecimal digits or a code point in braces"#, at: start)
+        }
+        let afterHigh = position
+        guard (0xD800...0xDBFF).contains(high), consume(all: "\\u"), let low = readHexadecimal(digits: 4),
+            (0xDC00...0xDFFF).contains(low)
+        else {
+            position = afterHigh
+            return high
+        }
+        return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+    }
+
+    private mutating func readBracedCodePoint(from start: Int) throws(PatternError) -> UInt32 {
+        var value: UInt32?
+        while let digit = peek()?.hexadecimalValue {
+            // One past the last code point is as wrong as any larger number, and cannot overflow.
+            value = min((value ?? 0) * 16 + digit, ScalarSet.maximum + 1)
+            position += 1
+        }
+        guard let value, consume("}") else {
+            throw .syntax(#"the braces of \u{…} must hold hexadecimal digits and be closed"#, at: start)
+        }
+        guard value <= ScalarSet.maximum else {
+            throw .syntax("the last code point is U+10FFFF", at: start)
+        }
+        return value
+    }
+
+    /// Consumes nothing when there are fewer digits.
+    private mutating func readHexadecimal(digits: Int) -> UInt32? {
+        var value: UInt32 = 0
+        for distance in 0..<digits {
+            guard let digit = peek(distance)?.hexadecimalValue else { return nil }
+            value = value * 16 + digit
+        }
+        position += digits
+        return value
+    }
+
+    private static func advice(against scalar: Unicode.Scalar) -> String {
+        let remedy =
+            switch scalar {
+            case "A": "use ^ for the start of the text"
+            case "Z", "z": "use $ for the end of the text"
+            case "a": #"use \x07 for the bell"#
+            case "e": #"use \x1B for escape"#
+            case "h": #"use [\t\p{Zs}] for horizontal space"#
+            case "R": #"use (?:\r\n|[\n\r]) for the end of a line"#
+            case "Q", "E": "put a backslash before each character"
+            case "-": "outside of a class, - stands for itself"
+            case "b", "B", "k": "a class has no assertions and no references"
+            case _ where scalar.isASCII && scalar.properties.isAlphabetic: "letters stand for themselves"
+            default: "the character stands for itself"
+            }
+        return #"\\#(scalar.escaped(asASCII: false)) is not an escape in ECMA-262; \#(remedy)"#
+    }
+}

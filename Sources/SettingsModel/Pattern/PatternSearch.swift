@@ -1,0 +1,110 @@
+/// One search of one text: all states that some beginning of the text leads to, moved on scalar by scalar.
+///
+/// A state is entered at most once for each place in the text, so the work there is bounded by the size of the
+/// program, whatever was read before. All memory is allocated up front.
+struct PatternSearch {
+    private let program: PatternProgram
+    /// The states entered at this place. Those passed without consuming are members too: the list is also the queue
+    /// of states whose ways are still to be followed.
+    private var reached: [Int32] = []
+    private var previous: [Int32] = []
+    /// The place each state was entered at last, which spares clearing a set for every scalar.
+    private var enteredAt: [Int]
+    /// Counts the places between scalars, the start of the text being 0.
+    private var place = 0
+    private var before: Unicode.Scalar?
+    private var after: Unicode.Scalar?
+    private var steps = 0
+
+    init(_ program: PatternProgram) {
+        self.program = program
+        enteredAt = [Int](repeating: -1, count: program.states.count)
+        reached.reserveCapacity(program.states.count)
+        previous.reserveCapacity(program.states.count)
+    }
+
+    mutating func run(_ text: String, budget: inout Int) -> Bool? {
+        var scalars = text.unicodeScalars.makeIterator()
+        after = scalars.next()
+        while true {
+            steps = 0
+            let isMatch = move()
+            steps = max(steps, 1)
+            guard steps <= budget else {
+                budget = 0
+                return nil
+            }
+            budget -= steps
+            if isMatch { return true }
+            if after == nil || program.isAnchored && reached.isEmpty { return false }
+            before = after
+            after = scalars.next()
+            place += 1
+        }
+    }
+
+    /// Finds the states at this place. Answers true as soon as one of them accepts.
+    private mutating func move() -> Bool {
+        swap(&previous, &reached)
+        reached.removeAll(keepingCapacity: true)
+        if let scalar = before {
+            for index in previous.indices {
+                let state = Int(previous[index])
+                if consumes(state, scalar), follow(state) { return true }
+            }
+        }
+        if place == 0 || !program.isAnchored, follow(program.entry) { return true }
+        var index = 0
+        while index < reached.count {
+            let state = Int(reached[index])
+            index += 1
+            switch program.states[state] {
+            case .scalar, .oneOf: continue
+            default: if follow(state) { return true }
+            }
+        }
+        return false
+    }
+
+    private mutating func consumes(_ state: Int, _ scalar: Unicode.Scalar) -> Bool {
+        switch program.states[state] {
+        case .scalar:
+            return program.operands[state] == scalar.value
+        case .oneOf:
+            let index = Int(program.operands[state])
+            steps += program.classes[index].lookups(for: scalar)
+            return program.classes[index].contains(scalar)
+        default:
+            return false
+        }
+    }
+
+    /// Answers true when one of the ways leads to acceptance.
+    private mutating func follow(_ state: Int) -> Bool {
+        for way in Int(program.wayOffsets[state])..<Int(program.wayOffsets[state + 1]) {
+            steps += 1
+            let target = Int(program.ways[way])
+            guard enteredAt[target] != place else { continue }
+            let isPassable =
+                switch program.states[target] {
+                case .scalar, .oneOf, .junction, .accept: true
+                case .start: before == nil
+                case .end: after == nil
+                case .wordBoundary: isWord(before) != isWord(after)
+                case .notWordBoundary: isWord(before) == isWord(after)
+                }
+            guard isPassable else { continue }
+            if program.states[target] == .accept { return true }
+            enteredAt[target] = place
+            reached.append(Int32(target))
+        }
+        return false
+    }
+
+    private func isWord(_ scalar: Unicode.Scalar?) -> Bool {
+        switch scalar?.value {
+        case .some(0x30...0x39), .some(0x41...0x5A), .some(0x5F), .some(0x61...0x7A): true
+        default: false
+        }
+    }
+}

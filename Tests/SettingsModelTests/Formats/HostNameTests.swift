@@ -1,0 +1,132 @@
+import Testing
+
+@testable import SettingsModel
+
+struct HostNameTests {
+    private static let label63 = String(repeating: "a", count: 63)
+
+    static let names: [FormatCase] = [
+        .good("several labels", "www.example.com"),
+        .good("a single label", "localhost"),
+        .good("upper case", "WWW.Example.COM"),
+        .good("digits in front", "3com.example"),
+        .good("a label of digits", "1.example"),
+        .good("a number alone", "42"),
+        .good("hyphens inside", "a-b---c.example"),
+        .good("two hyphens in third place without xn", "r3--x.example"),
+        .good("a label of 63 bytes", "\(label63).example"),
+        .good("253 bytes", "\(label63).\(label63).\(label63).\(label63.dropLast(2))"),
+        .bad("254 bytes", "\(label63).\(label63).\(label63).\(label63.dropLast())"),
+        .bad("a label of 64 bytes", "\(label63)a.example"),
+        .bad("nothing", ""),
+        .bad("a dot alone", "."),
+        .bad("a dot in front", ".example"),
+        .bad("a dot behind", "example.com."),
+        .bad("two dots in a row", "www..example"),
+        .bad("a hyphen in front", "-a.example"),
+        .bad("a hyphen at the end", "a-.example"),
+        .bad("an underscore", "_dmarc.example"),
+        .bad("a space", "a b.example"),
+        .bad("a port", "example.com:80"),
+        .bad("an IPv4 address", "192.0.2.1"),
+        .bad("numbers that only look like one", "999.999.999.999"),
+        .bad("an IPv6 address", "2001:db8::1"),
+        .bad("letters beyond ASCII", "münchen.de"),
+        .bad("an ideographic full stop", "www。example"),
+        .bad("a newline behind", "example.com\n"),
+    ]
+
+    static let labels: [FormatCase] = [
+        .good("a German umlaut", "xn--mnchen-3ya"),
+        .good("the same in upper case", "XN--MNCHEN-3YA"),
+        .good("sharp s, an exception", "xn--fa-hia"),
+        .good("Greek", "xn--hxajbheg2az3al"),
+        .good("Hangul syllables", "xn--o39a40g"),
+        .good("Chinese characters", "xn--p8s937b"),
+        .good("a character beyond the first plane", "xn--j50i"),
+        .bad("nothing behind the prefix", "xn--"),
+        .bad("ASCII only", "xn--abc-"),
+        .bad("a number that breaks off", "xn--a-9"),
+        .bad("a number that is far too large", "xn--99999999999"),
+        .bad("a delimiter with nothing before it", "xn---abc"),
+        .bad("an upper-case umlaut", "xn--b-5da"),
+        .bad("a symbol", "xn--n3h"),
+        .bad("a full-width letter", "xn--mi7c"),
+        .bad("an unassigned character", "xn--zva"),
+        .bad("a private one", "xn--0y0c"),
+        .bad("a musical sign", "xn--a-0k8q"),
+        .bad("a combining keycap", "xn--a-qsn"),
+        .bad("a tatweel, an exception", "xn--ngb2c"),
+        .bad("conjoining Hangul letters", "xn--ypd8q"),
+        .bad("a mark in front", "xn--a-wbb"),
+        .bad("hyphens in third and fourth place", "xn--b--c-koa"),
+        .bad("a hyphen in front", "xn----0fa"),
+        .bad("a hyphen at the end", "xn----zfa"),
+    ]
+
+    static let composition: [FormatCase] = [
+        .good("marks in order that compose with nothing", "xn--x-xbb5h"),
+        .good("a voicing mark behind a letter without a voiced form", "xn--q9j0e"),
+        .bad("marks out of order", "xn--x-xbb6h"),
+        .bad("an e and an acute accent", "xn--cafe-yvc"),
+        .bad("a composed letter and one more mark that composes", "xn--msa552l"),
+        .bad("a kana and a voicing mark", "xn--u8jui"),
+    ]
+
+    static let context: [FormatCase] = [
+        .good("a middle dot between two l", "xn--collega-xma"),
+        .bad("a middle dot elsewhere", "xn--ab-0ea"),
+        .good("a numeral sign before Greek", "xn--wva4j"),
+        .bad("a numeral sign before Latin", "xn--a-jib"),
+        .good("gershayim behind Hebrew", "xn--4db6e"),
+        .bad("gershayim in front", "xn--4db5e"),
+        .good("a katakana dot with katakana", "xn--cckzj"),
+        .bad("a katakana dot with nothing but a sound mark", "xn--vekb"),
+        .good("a non-joiner behind a virama", "xn--11b2ezcs70k"),
+        .good("a non-joiner between letters that join", "xn--ngba799q"),
+        .good("a non-joiner between them, with marks", "xn--ngba8ha8704a"),
+        .bad("a non-joiner behind a letter that does not join", "xn--mgbc799q"),
+        .good("a joiner behind a virama", "xn--11b2ezcw70k"),
+        .bad("a joiner behind a letter", "xn--11b2er09f"),
+        .good("Arabic digits of one kind", "xn--ngb8id"),
+        .bad("Arabic digits of both kinds", "xn--ngb8i1r"),
+    ]
+
+    static let directions: [FormatCase] = [
+        .good("Hebrew", "xn--9dbne9b"),
+        .good("Hebrew and a plain label", "www.xn--9dbne9b"),
+        .good("Hebrew ending in a digit", "xn--1-oic2b"),
+        .good("Hebrew ending in a mark", "xn--gdb1h"),
+        .bad("Hebrew beginning with a digit", "xn--1-pic2b"),
+        .bad("Hebrew mixed with Latin", "xn--a-oic2b"),
+        .bad("Arabic with Arabic and European digits", "xn--1-0mc5o"),
+        .bad("Hebrew beside a plain label beginning with a digit", "1host.xn--9dbne9b"),
+        .good("a digit in front where nothing is right-to-left", "1host.xn--mnchen-3ya"),
+    ]
+
+    @Test(arguments: names) func `A host name is RFC 1123`(_ testCase: FormatCase) {
+        testCase.check(by: .hostname)
+    }
+
+    @Test(arguments: labels + composition + context + directions)
+    func `A label in Punycode is IDNA 2008`(_ testCase: FormatCase) {
+        testCase.check(by: .hostname)
+    }
+
+    @Test func `Punycode decodes to the characters it stands for`() {
+        let text = Punycode.decoded(Array("mnchen-3ya".utf8)).map { String(String.UnicodeScalarView($0)) }
+        #expect(text == "münchen")
+        #expect(Punycode.decoded([]) == [])
+    }
+
+    @Test func `No label of few bytes does harm`() {
+        let letters = Array("a9z-".utf8)
+        var labels: [[UInt8]] = [[]]
+        for _ in 0..<6 {
+            labels = labels.flatMap { label in letters.map { label + [$0] } }
+        }
+        for label in labels {
+            _ = StringFormat.hostname.accepts("xn--" + String(decoding: label, as: UTF8.self))
+        }
+    }
+}

@@ -1,0 +1,112 @@
+import Testing
+
+@testable import SettingsModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+struct InstantTextTests {
+    struct Instant: Sendable, CustomTestStringConvertible {
+        let seconds: Double
+        let text: String
+
+        var testDescription: String { text }
+    }
+
+    static let instants: [Instant] = [
+        Instant(seconds: 0, text: "2001-01-01T00:00:00Z"),
+        Instant(seconds: -0.0, text: "2001-01-01T00:00:00Z"),
+        Instant(seconds: 1, text: "2001-01-01T00:00:01Z"),
+        Instant(seconds: -1, text: "2000-12-31T23:59:59Z"),
+        Instant(seconds: 0.5, text: "2001-01-01T00:00:00.5Z"),
+        Instant(seconds: -0.25, text: "2000-12-31T23:59:59.75Z"),
+        Instant(seconds: -0.01, text: "2000-12-31T23:59:59.99Z"),
+        Instant(seconds: 1e-7, text: "2001-01-01T00:00:00.0000001Z"),
+        Instant(seconds: -1e-7, text: "2000-12-31T23:59:59.9999999Z"),
+        Instant(seconds: 1.25e-7, text: "2001-01-01T00:00:00.000000125Z"),
+        Instant(seconds: -978_307_200, text: "1970-01-01T00:00:00Z"),
+        Instant(seconds: 816_861_600.123, text: "2026-11-20T10:00:00.123Z"),
+        Instant(seconds: -26_524_800, text: "2000-02-29T00:00:00Z"),
+        Instant(seconds: -63_145_526_400, text: "0000-01-01T00:00:00Z"),
+        Instant(seconds: -63_113_904_000, text: "0001-01-01T00:00:00Z"),
+        Instant(seconds: 252_423_993_599, text: "9999-12-31T23:59:59Z"),
+        Instant(seconds: 252_423_993_600, text: "2001-01-01T00:00:00Z+252423993600.0s"),
+        Instant(seconds: -63_145_526_400.5, text: "2001-01-01T00:00:00Z-63145526400.5s"),
+        Instant(seconds: 1e300, text: "2001-01-01T00:00:00Z+1e+300s"),
+        Instant(
+            seconds: -Double.greatestFiniteMagnitude, text: "2001-01-01T00:00:00Z-1.7976931348623157e+308s"),
+    ]
+
+    @Test(arguments: instants) func `A known instant has its known text, both ways`(_ instant: Instant) {
+        let date = Date(timeIntervalSinceReferenceDate: instant.seconds)
+        #expect(InstantText.text(for: date) == instant.text)
+        #expect(InstantText.date(from: instant.text) == date)
+    }
+
+    @Test(arguments: [Double.nan, .signalingNaN, .infinity, -.infinity])
+    func `What is not finite has no text`(_ seconds: Double) {
+        #expect(InstantText.text(for: Date(timeIntervalSinceReferenceDate: seconds)) == nil)
+    }
+
+    static let spellings: [Instant] = [
+        Instant(seconds: 0, text: "2001-01-01t00:00:00z"),
+        Instant(seconds: 0, text: "2001-01-01T00:00:00.000Z"),
+        Instant(seconds: 0, text: "2001-01-01T00:00:00-00:00"),
+        Instant(seconds: 0, text: "2001-01-01T05:45:00+05:45"),
+        Instant(seconds: 0, text: "2000-12-31T19:00:00-05:00"),
+        Instant(seconds: 0, text: "2000-12-31T23:59:60Z"),
+        Instant(seconds: 0.5, text: "2001-01-01T08:59:60.500+09:00"),
+        Instant(seconds: -0.5, text: "2000-12-31T23:59:59.50000Z"),
+        Instant(seconds: -63_145_612_740, text: "0000-01-01T00:00:00+23:59"),
+        Instant(seconds: 252_424_079_939, text: "9999-12-31T23:59:59-23:59"),
+        Instant(seconds: 5, text: "2001-01-01T00:00:00Z+5s"),
+        Instant(seconds: -5.5, text: "2001-01-01T00:00:00Z-5.5s"),
+    ]
+
+    @Test(arguments: spellings) func `Other spellings name the same instant`(_ instant: Instant) {
+        #expect(InstantText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
+    }
+
+    @Test(arguments: [
+        "", "2001-01-01", "2001-01-01T00:00:00", "2001-01-01 00:00:00Z", "2001-02-29T00:00:00Z",
+        " 2001-01-01T00:00:00Z",
+        "2001-01-01T00:00:00Z ", "2001-01-01T00:00:60Z", "2001-01-01T00:00:00Z+", "2001-01-01T00:00:00Z+s",
+        "2001-01-01T00:00:00Z+5", "2001-01-01T00:00:00Z5s", "2001-01-01T00:00:00Z+-5s", "2001-01-01T00:00:00Z+.5s",
+        "2001-01-01T00:00:00Z+5.s", "2001-01-01T00:00:00Z+5es", "2001-01-01T00:00:00Z+5e5s",
+        "2001-01-01T00:00:00Z+5e-5s", "2001-01-01T00:00:00Z+9e+999s", "2001-01-01T00:00:00Z+0x5s",
+        "2001-01-01T00:00:00Z+infs", "2001-01-01T00:00:00Z+nans", "2001-01-01T00:00:00Z+5sé", "2001-01-01T00:00:00Z+é",
+        "2001-01-01T00:00:00Z+123456789012345678s", "2002-01-01T00:00:00Z+5s", "2001-01-01t00:00:00z+5s", "5",
+    ])
+    func `Anything else names no instant`(_ text: String) {
+        #expect(InstantText.date(from: text) == nil)
+    }
+
+    @Test func `A fraction is rounded correctly, however far behind its digits decide`() {
+        // 0.5 and half the distance to the next Double, which is 2^-54, and then a little more.
+        let half = "500000000000000055511151231257827021181583404541015625"
+        func seconds(_ fraction: String) -> Double? {
+            InstantText.date(from: "2001-01-01T00:00:00.\(fraction)Z")?.timeIntervalSinceReferenceDate
+        }
+        let zeros = String(repeating: "0", count: 2_000)
+        #expect(seconds(half) == 0.5)
+        #expect(seconds(half + zeros) == 0.5)
+        #expect(seconds(half + zeros + "1") == 0.5.nextUp)
+        #expect(seconds(zeros + "1") == 0)
+        #expect(seconds(String(repeating: "9", count: 2_000)) == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `A fraction of a million digits is read`() {
+        let text = "2000-12-31T23:59:59.5" + String(repeating: "0", count: 1_000_000) + "Z"
+        #expect(InstantText.date(from: text)?.timeIntervalSinceReferenceDate == -0.5)
+    }
+
+    @Test func `The extended pattern matches the extended texts and no others`() throws {
+        let pattern = try Regex(InstantText.extendedPattern)
+        for text in Self.instants.map(\.text) {
+            #expect((text.wholeMatch(of: pattern) != nil) == text.hasSuffix("s"), "\(text)")
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import Testing
+
+@testable import SettingsModel
+
+@Suite("The two equalities of JSON values")
+struct JSONEqualityTests {
+    struct Pair: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let left: JSONValue
+        let right: JSONValue
+        let isEqual: Bool
+        let isMathematicallyEqual: Bool
+
+        init(_ name: String, _ left: JSONValue, _ right: JSONValue, equal: Bool, mathematically: Bool) {
+            testDescription = name
+            self.left = left
+            self.right = right
+            isEqual = equal
+            isMathematicallyEqual = mathematically
+        }
+    }
+
+    static let numbers: [Pair] = [
+        Pair("1 and 1", 1, 1, equal: true, mathematically: true),
+        Pair("1 and 2", 1, 2, equal: false, mathematically: false),
+        Pair("1 and 1.0", 1, 1.0, equal: false, mathematically: true),
+        Pair("1 and 1.5", 1, 1.5, equal: false, mathematically: false),
+        Pair("0.0 and -0.0", 0.0, -0.0, equal: false, mathematically: true),
+        Pair("0 and -0.0", 0, -0.0, equal: false, mathematically: true),
+        Pair("0 and the least double", 0, .double(.leastNonzeroMagnitude), equal: false, mathematically: false),
+        Pair("2⁵³ and 2⁵³", 9_007_199_254_740_992, 9_007_199_254_740_992.0, equal: false, mathematically: true),
+        Pair("2⁵³ + 1 and 2⁵³", 9_007_199_254_740_993, 9_007_199_254_740_992.0, equal: false, mathematically: false),
+        Pair(
+            "2⁵³ + 1 and 2⁵³ + 2", 9_007_199_254_740_993, 9_007_199_254_740_994.0, equal: false, mathematically: false),
+        Pair("Int64.max and 2⁶³", .integer(.max), 9_223_372_036_854_775_808.0, equal: false, mathematically: false),
+        Pair("Int64.min and -2⁶³", .integer(.min), -9_223_372_036_854_775_808.0, equal: false, mathematically: true),
+        Pair("Int64.max and Int64.min", .integer(.max), .integer(.min), equal: false, mathematically: false),
+        Pair("1e300 twice", 1e300, 1e300, equal: true, mathematically: true),
+        Pair("neighbouring doubles", 0.1, .double(0.1.nextUp), equal: false, mathematically: false),
+    ]
+
+    static let kinds: [Pair] = [
+        Pair("null and null", nil, nil, equal: true, mathematically: true),
+        Pair("null and false", nil, false, equal: false, mathematically: false),
+        Pair("null and 0", nil, 0, equal: false, mathematically: false),
+        Pair("true and true", true, true, equal: true, mathematically: true),
+        Pair("true and false", true, false, equal: false, mathematically: false),
+        Pair("true and 1", true, 1, equal: false, mathematically: false),
+        Pair("false and 0.0", false, 0.0, equal: false, mathematically: false),
+        Pair("1 and its text", 1, "1", equal: false, mathematically: false),
+        Pair("one text twice", "a", "a", equal: true, mathematically: true),
+        Pair("two letter cases", "a", "A", equal: false, mathematically: false),
+        Pair("a text and a longer one", "a", "ab", equal: false, mathematically: false),
+        Pair("the empty text and null", "", nil, equal: false, mathematically: false),
+        Pair("an empty array and an empty object", [], [:], equal: false, mathematically: false),
+        Pair("a value and an array of it", 1, [1], equal: false, mathematically: false),
+    ]
+
+    static let containers: [Pair] = [
+        Pair("empty arrays", [], [], equal: true, mathematically: true),
+        Pair("empty objects", [:], [:], equal: true, mathematically: true),
+        Pair("elements in another order", [1, 2], [2, 1], equal: false, mathematically: false),
+        Pair("an element more", [1], [1, 1], equal: false, mathematically: false),
+        Pair("elements of two kinds", [1, 2.0], [1.0, 2], equal: false, mathematically: true),
+        Pair("members in another order", ["a": 1, "b": 2], ["b": 2, "a": 1], equal: true, mathematically: true),
+        Pair("members exchanged", ["a": 1, "b": 2], ["a": 2, "b": 1], equal: false, mathematically: false),
+        Pair("a member more", ["a": 1], ["a": 1, "b": 2], equal: false, mathematically: false),
+        Pair("a member of null and none", ["a": nil], [:], equal: false, mathematically: false),
+        Pair("another name", ["a": 1], ["b": 1], equal: false, mathematically: false),
+        Pair(
+            "some of the names", ["a": 1, "b": 1, "c": 1], ["b": 1, "a": 1, "d": 1], equal: false, mathematically: false
+        ),
+        Pair(
+            "nested, in another order", [["a": ["x": 1, "y": 2], "b": []]], [["b": [], "a": ["y": 2, "x": 1]]],
+            equal: true,
+            mathematically: true),
+        Pair(
+            "nested, in another order and kind", ["a": [["x": 0, "y": 2]]], ["a": [["y": 2.0, "x": -0.0]]],
+            equal: false,
+            mathematically: true),
+        Pair("nested, another number", ["a": [["x": 1]]], ["a": [["x": 1.5]]], equal: false, mathematically: false),
+    ]
+
+    @Test("Two values are equal or not, whichever comes first", arguments: numbers + kinds + containers)
+    func equality(_ pair: Pair) {
+        #expect((pair.left == pair.right) == pair.isEqual)
+        #expect((pair.right == pair.left) == pair.isEqual)
+        #expect(pair.left.isMathematicallyEqual(to: pair.right) == pair.isMathematicallyEqual)
+        #expect(pair.right.isMathematicallyEqual(to: pair.left) == pair.isMathematicallyEqual)
+        #expect((MathematicalJSON(pair.left) == MathematicalJSON(pair.right)) == pair.isMathematicallyEqual)
+        if pair.isEqual { #expect(pair.left.hashValue == pair.right.hashValue) }
+        if pair.isMathematicallyEqual {
+            #expect(MathematicalJSON(pair.left).hashValue == MathematicalJSON(pair.right).hashValue)
+        }
+    }
+
+    @Test("A reordered value is equal and has the same hash")
+    func reordered() {
+        for generator in FuzzBudget.generators(share: 0.5) {
+            var random = RandomJSON(generator)
+            let value = random.value(levels: 4)
+            let same = random.reordered(value)
+            guard value == same, same == value, value.hashValue == same.hashValue, value.isMathematicallyEqual(to: same)
+            else {
+                Issue.record("seed \(generator.seed): \(value) and \(same)")
+                return
+            }
+        }
+    }
+
+    @Test("A value with the same numbers in another kind is mathematically equal and has the same hash")
+    func respelled() {
+        for generator in FuzzBudget.generators(share: 0.5) {
+            for vocabulary in [RandomJSON.Vocabulary.wide, .narrow] {
+                var random = RandomJSON(generator, vocabulary: vocabulary)
+                let value = random.value(levels: 4)
+                let same = random.respelled(value)
+                let (left, right) = (MathematicalJSON(value), MathematicalJSON(same))
+                guard left == right, right == left, left.hashValue == right.hashValue else {
+                    Issue.record("seed \(generator.seed): \(value) and \(same)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("Values that are equal are mathematically equal, and equal values have equal hashes")
+    func agreement() {
+        for generator in FuzzBudget.generators() {
+            var random = RandomJSON(generator, vocabulary: .narrow)
+            let (left, right) = (random.value(levels: 2), random.value(levels: 2))
+            let areEqual = left == right
+            let areMathematicallyEqual = left.isMathematicallyEqual(to: right)
+            let hold =
+                (right == left) == areEqual
+                && right.isMathematicallyEqual(to: left) == areMathematicallyEqual
+                && (!areEqual || (areMathematicallyEqual && left.hashValue == right.hashValue))
+                && (!areMathematicallyEqual || MathematicalJSON(left).hashValue == MathematicalJSON(right).hashValue)
+            guard hold else {
+                Issue.record("seed \(generator.seed): \(left) and \(right)")
+                return
+            }
+        }
+    }
+
+    @Test("A set of mathematical values finds a number of the other kind")
+    func mathematicalSet() {
+        let set: Set<MathematicalJSON> = [
+            MathematicalJSON(1), MathematicalJSON([0, ["a": 2.0]]), MathematicalJSON(1.0),
+        ]
+        #expect(set.count == 2)
+        #expect(set.contains(MathematicalJSON(1.0)))
+        #expect(set.contains(MathematicalJSON([-0.0, ["a": 2]])))
+        #expect(!set.contains(MathematicalJSON(1.5)))
+    }
+}

@@ -1,0 +1,114 @@
+import SettingsModel
+import Testing
+
+/// Whatever the bytes, parsing ends with a value or an error, and a value that was read reads back equal.
+@Suite("Random bytes as JSON")
+struct JSONFuzzTests {
+    private static let styles: [JSONWriter.Style] = [.compact, .pretty, .canonical, .canonicalPretty]
+
+    @Test("Bytes of any sort")
+    func randomBytes() {
+        for var generator in FuzzBudget.generators() {
+            let bytes = (0..<generator.below(64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+            guard Self.holds(bytes, generator.seed) else { return }
+        }
+    }
+
+    @Test("Tokens of JSON in any order")
+    func randomTokens() {
+        let tokens = [
+            "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u", "\\uD83D", "\\uDE00", "\"a\"", "\"a\":", "null", "true",
+            "fals",
+            "0", "1", "-", ".", "e", "E+", "9223372036854775807", "9", "1e308", " ", "\n", "\u{E9}", "e\u{301}",
+            "\u{0}",
+        ]
+        for var generator in FuzzBudget.generators() {
+            let text = (0..<generator.below(12)).map { _ in generator.pick(tokens) }.joined()
+            guard Self.holds(Array(text.utf8), generator.seed) else { return }
+        }
+    }
+
+    @Test("Documents with bytes changed, inserted and removed")
+    func mutatedDocuments() {
+        for var generator in FuzzBudget.generators() {
+            var bytes = Self.document(&generator)
+            for _ in 0...generator.below(4) { Self.mutate(&bytes, &generator) }
+            guard Self.holds(bytes, generator.seed) else { return }
+        }
+    }
+
+    @Test("Two documents joined at any place, and documents cut")
+    func splicedDocuments() {
+        for var generator in FuzzBudget.generators() {
+            let (first, second) = (Self.document(&generator), Self.document(&generator))
+            let head = first.prefix(generator.below(first.count + 1))
+            let tail = second.suffix(generator.below(second.count + 1))
+            guard Self.holds(Array(head + tail), generator.seed), Self.holds(Array(head), generator.seed),
+                Self.holds(Array(tail), generator.seed)
+            else { return }
+        }
+    }
+
+    @Test("Documents as they are read back equal and in order")
+    func intactDocuments() throws {
+        for generator in FuzzBudget.generators(share: 0.3) {
+            var random = RandomJSON(generator)
+            let value = random.value(levels: 4)
+            let bytes = value.bytes()
+            guard try JSONValue(parsing: bytes) == value, try JSONValue(parsing: bytes).bytes() == bytes,
+                Self.holds(bytes, generator.seed)
+            else {
+                Issue.record("seed \(generator.seed): \(value) was not read back")
+                return
+            }
+        }
+    }
+
+    private static func document(_ generator: inout SeededGenerator) -> [UInt8] {
+        if generator.chance(oneIn: 20) { return SampleDocument.bytes }
+        var random = RandomJSON(SeededGenerator(seed: generator.next()))
+        return random.value(levels: 3).bytes(style: generator.pick(styles))
+    }
+
+    private static func mutate(_ bytes: inout [UInt8], _ generator: inout SeededGenerator) {
+        let telling = Array("{}[]\",:\\u0e-. \n".utf8) + [0x00, 0x1F, 0x80, 0xC3, 0xED, 0xEF, 0xFF]
+        let byte = generator.chance(oneIn: 4) ? UInt8(truncatingIfNeeded: generator.next()) : generator.pick(telling)
+        let position = generator.below(bytes.count + 1)
+        switch generator.below(4) {
+        case 0: bytes.insert(byte, at: position)
+        case 1: bytes.removeSubrange(position..<min(bytes.count, position + 1 + generator.below(3)))
+        case 2 where position < bytes.count: bytes[position] = byte
+        case 3 where position < bytes.count: bytes[position] ^= 1 << UInt8(generator.below(8))
+        default: bytes.append(byte)
+        }
+    }
+
+    /// Checks everything that is promised for all bytes; records the first promise that is broken.
+    private static func holds(_ bytes: [UInt8], _ seed: UInt64) -> Bool {
+        func broken(_ promise: String) -> Bool {
+            Issue.record(
+                "seed \(seed): \(promise): \(bytes) = \(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            return false
+        }
+        let text = String(validating: bytes, as: UTF8.self)
+        do throws(JSONParseError) {
+            let value = try JSONValue(parsing: bytes)
+            guard let text, try JSONValue(parsing: text) == value else { return broken("bytes and text agree") }
+            for style in styles {
+                guard try JSONValue(parsing: value.bytes(style: style)) == value else {
+                    return broken("a value reads back equal from \(style)")
+                }
+            }
+        } catch {
+            guard (0...bytes.count).contains(error.offset), error.line >= 1, error.column >= 1, !error.reason.isEmpty
+            else {
+                return broken("an error names a place")
+            }
+            if let text, parseFailure(of: text) != error { return broken("bytes and text are refused alike") }
+            if text == nil, error.reason != "these bytes are not UTF-8" {
+                return broken("what is no text is refused as such")
+            }
+        }
+        return true
+    }
+}

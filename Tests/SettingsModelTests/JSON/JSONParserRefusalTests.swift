@@ -1,0 +1,130 @@
+import SettingsModel
+import Testing
+
+@Suite("JSON that is refused")
+struct JSONParserRefusalTests {
+    struct Refused: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let text: String
+        let line: Int
+        let column: Int
+        /// A part of the reason that no other kind of mistake has.
+        let reason: String
+
+        init(_ name: String, _ text: String, line: Int = 1, column: Int, _ reason: String) {
+            testDescription = name
+            self.text = text
+            self.line = line
+            self.column = column
+            self.reason = reason
+        }
+    }
+
+    static let values: [Refused] = [
+        Refused("nothing", "", column: 1, "expected a value, found the end"),
+        Refused("only spaces", "   ", column: 4, "expected a value, found the end"),
+        Refused("only line breaks", "\n\r\n\t", line: 3, column: 2, "expected a value, found the end"),
+        Refused("a byte order mark", "\u{FEFF}1", column: 1, "byte order mark"),
+        Refused("only a byte order mark", "\u{FEFF}", column: 1, "byte order mark"),
+        Refused("a byte order mark after a space", " \u{FEFF}1", column: 2, "expected a value"),
+        Refused("half a word", "tru", column: 1, "did you mean true?"),
+        Refused("half a word with a bracket", "[fals]", column: 2, "did you mean false?"),
+        Refused("a capital letter", "True", column: 1, "found 'T'"),
+        Refused("capitals", "[NULL]", column: 2, "found 'N'"),
+        Refused("a wrong letter", "nul1", column: 1, "did you mean null?"),
+        Refused("undefined", "undefined", column: 1, "found 'u'"),
+        Refused("NaN", "NaN", column: 1, "found 'N'"),
+        Refused("nan", "nan", column: 1, "did you mean null?"),
+        Refused("Infinity", "[Infinity]", column: 2, "found 'I'"),
+        Refused("minus Infinity", "-Infinity", column: 2, "expected a digit after '-', found 'I'"),
+        Refused("single quotes", "'a'", column: 1, "found '''"),
+        Refused("a line comment", "// one\n1", column: 1, "found '/'"),
+        Refused("a block comment", "[1, /* two */ 2]", column: 5, "found '/'"),
+        Refused("a hash comment", "1 # one", column: 3, "expected the end after the value, found '#'"),
+        Refused("a non-breaking space", "\u{A0}1", column: 1, "expected a value, found '\u{A0}'"),
+        Refused("a form feed between values", "[1,\u{C}2]", column: 4, "control character U+000C"),
+        Refused("a vertical tab before", "\u{B}1", column: 1, "control character U+000B"),
+        Refused("NUL", "\u{0}", column: 1, "control character U+0000"),
+        Refused("NUL after the value", "1\u{0}", column: 2, "expected the end after the value"),
+        Refused("two values", "1 2", column: 3, "expected the end after the value, found '2'"),
+        Refused("two values in lines", "{}\n{}", line: 2, column: 1, "expected the end after the value, found '{'"),
+        Refused("a bracket too many", "[]]", column: 3, "expected the end after the value, found ']'"),
+        Refused("a word that goes on", "nulll", column: 5, "expected the end after the value, found 'l'"),
+        Refused("a bare word", "é", column: 1, "found 'é'"),
+    ]
+
+    static let containers: [Refused] = [
+        Refused("an open array", "[", column: 2, "expected a value, found the end"),
+        Refused(
+            "an open array with an element", "[1", column: 3, "expected ',' or ']' after the element, found the end"),
+        Refused("an open array with a comma", "[1,", column: 4, "expected a value, found the end"),
+        Refused("a comma at the end of an array", "[1,]", column: 4, "expected a value, found ']'"),
+        Refused("a comma at the start of an array", "[,1]", column: 2, "expected a value, found ','"),
+        Refused("two commas", "[1,,2]", column: 4, "expected a value, found ','"),
+        Refused("no comma", "[1 2]", column: 4, "expected ',' or ']' after the element, found '2'"),
+        Refused("a colon in an array", "[1:2]", column: 3, "expected ',' or ']' after the element, found ':'"),
+        Refused("an array closed as an object", "[1}", column: 3, "expected ',' or ']' after the element, found '}'"),
+        Refused("only a closing bracket", "]", column: 1, "expected a value, found ']'"),
+        Refused("an open object", "{", column: 2, "expected a name in quotation marks, found the end"),
+        Refused("an open object with a name", #"{"a""#, column: 5, "expected ':' after the name, found the end"),
+        Refused("an open object with a colon", #"{"a":"#, column: 6, "expected a value, found the end"),
+        Refused("an open object with a member", #"{"a":1"#, column: 7, "expected ',' or '}' after the member"),
+        Refused("a comma at the end of an object", #"{"a":1,}"#, column: 8, "expected a name in quotation marks"),
+        Refused("a comma at the start of an object", #"{,"a":1}"#, column: 2, "expected a name in quotation marks"),
+        Refused("a name without quotation marks", "{a:1}", column: 2, "expected a name in quotation marks, found 'a'"),
+        Refused("a name in single quotes", "{'a':1}", column: 2, "expected a name in quotation marks, found '''"),
+        Refused("a number as a name", "{1:1}", column: 2, "expected a name in quotation marks, found '1'"),
+        Refused("null as a name", "{null:1}", column: 2, "expected a name in quotation marks, found 'n'"),
+        Refused("a name without a value", #"{"a"}"#, column: 5, "expected ':' after the name, found '}'"),
+        Refused("a colon without a value", #"{"a":}"#, column: 6, "expected a value, found '}'"),
+        Refused("an equals sign", #"{"a"=1}"#, column: 5, "expected ':' after the name, found '='"),
+        Refused("two colons", #"{"a"::1}"#, column: 6, "expected a value, found ':'"),
+        Refused("no comma between members", #"{"a":1 "b":2}"#, column: 8, "expected ',' or '}' after the member"),
+        Refused("an object closed as an array", #"{"a":1]"#, column: 7, "expected ',' or '}' after the member"),
+        Refused("an error in line 3", "{\n  \"é\": 1,\n  \"€😀\": x\n}", line: 3, column: 9, "found 'x'"),
+        Refused("a carriage return is no line", "[\r\n\r1,\r x]", line: 2, column: 6, "found 'x'"),
+    ]
+
+    static let duplicates: [Refused] = [
+        Refused("a name twice", #"{"a":1,"a":1}"#, column: 8, #"the name "a" stands twice"#),
+        Refused("not next to each other", #"{"a":1,"b":2,"a":3}"#, column: 14, #"the name "a" stands twice"#),
+        Refused("one of them escaped", #"{"a":1,"\u0061":1}"#, column: 8, #"the name "a" stands twice"#),
+        Refused("escaped in two ways", #"{"\n":1,"\u000A":1}"#, column: 9, #"the name "\n" stands twice"#),
+        Refused("a slash with and without", #"{"/":1,"\/":1}"#, column: 8, #"the name "/" stands twice"#),
+        Refused("a pair and the scalar", #"{"😀":1,"\uD83D\uDE00":1}"#, column: 8, "stands twice"),
+        Refused("digits in two cases", #"{"\u00e9":1,"\u00E9":1}"#, column: 13, "stands twice"),
+        Refused("the empty name", #"{"":1,"":2}"#, column: 7, #"the name "" stands twice"#),
+        Refused(
+            "in an inner object", "[{\"a\":{\n\"b\":1,\"b\":2}}]", line: 2, column: 7, #"the name "b" stands twice"#),
+    ]
+
+    static let depths: [Refused] = [
+        Refused("129 arrays", String(repeating: "[", count: 129), column: 129, "more than 128 levels"),
+        Refused("129 closed arrays", nested(129, "[", "]"), column: 129, "more than 128 levels"),
+        Refused("129 objects", nested(129, #"{"":"#, "}"), column: 128 * 4 + 1, "more than 128 levels"),
+        Refused("arrays and objects", nested(65, #"[{"":"#, "}]"), column: 64 * 5 + 1, "more than 128 levels"),
+    ]
+
+    private static func nested(_ levels: Int, _ opening: String, _ closing: String) -> String {
+        String(repeating: opening, count: levels) + "0" + String(repeating: closing, count: levels)
+    }
+
+    @Test(
+        "A text that is not JSON is refused with place and reason",
+        arguments: values + containers + duplicates + depths + JSONRefusedTokens.all)
+    func refused(_ refused: Refused) throws {
+        let error = try #require(parseFailure(of: Array(refused.text.utf8)))
+        #expect(error.line == refused.line)
+        #expect(error.column == refused.column)
+        #expect(error.reason.contains(refused.reason), "\(error)")
+        #expect(error.description == "line \(refused.line), column \(refused.column): \(error.reason)")
+        #expect(parseFailure(of: refused.text) == error)
+    }
+
+    @Test("The offset is that of the byte, whatever takes a column")
+    func offset() throws {
+        let error = try #require(parseFailure(of: "[\"\u{1F600}\",\n\"\u{E9}\", x]"))
+        #expect(error.offset == 15)
+        #expect((error.line, error.column) == (2, 6))
+    }
+}

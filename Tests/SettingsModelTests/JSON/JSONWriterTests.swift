@@ -1,0 +1,139 @@
+import SettingsModel
+import Testing
+
+@Suite("JSON as it is written")
+struct JSONWriterTests {
+    static let nested: JSONValue = [
+        "name": "player", "empty array": [], "empty object": [:],
+        "list": [1, 2.5, [nil], [[:], []]], "b": ["z": true, "a": false],
+    ]
+
+    @Test("Compact is one line without spaces, members as they came")
+    func compact() {
+        let expected =
+            #"{"name":"player","empty array":[],"empty object":{},"#
+            + #""list":[1,2.5,[null],[{},[]]],"b":{"z":true,"a":false}}"#
+        #expect(Self.nested.text() == expected)
+        #expect(Self.nested.description == expected)
+    }
+
+    @Test("Pretty is one member or element a line, indented by two spaces")
+    func pretty() {
+        let expected = """
+            {
+              "name": "player",
+              "empty array": [],
+              "empty object": {},
+              "list": [
+                1,
+                2.5,
+                [
+                  null
+                ],
+                [
+                  {},
+                  []
+                ]
+              ],
+              "b": {
+                "z": true,
+                "a": false
+              }
+            }
+            """
+        #expect(Self.nested.text(style: .pretty) == expected)
+    }
+
+    @Test("Canonical sorts the members by their bytes at each level")
+    func canonical() {
+        let expected =
+            #"{"b":{"a":false,"z":true},"empty array":[],"empty object":{},"#
+            + #""list":[1,2.5,[null],[{},[]]],"name":"player"}"#
+        #expect(Self.nested.text(style: .canonical) == expected)
+    }
+
+    @Test("Pretty canonical is both")
+    func canonicalPretty() {
+        let value: JSONValue = ["b": [["d": 1, "c": 2]], "a": [:]]
+        let expected = """
+            {
+              "a": {},
+              "b": [
+                {
+                  "c": 2,
+                  "d": 1
+                }
+              ]
+            }
+            """
+        #expect(value.text(style: .canonicalPretty) == expected)
+    }
+
+    @Test("A bare value stands alone in every layout")
+    func bareValues() {
+        for style in [JSONWriter.Style.compact, .pretty, .canonical, .canonicalPretty] {
+            #expect(JSONValue.null.text(style: style) == "null")
+            #expect(JSONValue.array([]).text(style: style) == "[]")
+            #expect(JSONValue.object([:]).text(style: style) == "{}")
+        }
+    }
+
+    @Test("Equal values give equal canonical text, others another")
+    func canonicalText() {
+        for generator in FuzzBudget.generators(share: 0.3) {
+            var random = RandomJSON(generator, vocabulary: .narrow)
+            let value = random.value(levels: 3)
+            let (same, other) = (random.reordered(value), random.value(levels: 3))
+            let text = value.bytes(style: .canonical)
+            guard same.bytes(style: .canonical) == text, (other.bytes(style: .canonical) == text) == (other == value)
+            else {
+                Issue.record("seed \(generator.seed): \(value), \(same), \(other)")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "Only what must be escaped is, in the shortest way",
+        arguments: [
+            ("\"", #"\""#), ("\\", #"\\"#), ("/", "/"), ("\u{8}", #"\b"#), ("\t", #"\t"#), ("\n", #"\n"#),
+            ("\u{C}", #"\f"#), ("\r", #"\r"#), ("\u{0}", #"\u0000"#), ("\u{B}", #"\u000b"#), ("\u{1F}", #"\u001f"#),
+            (" ", " "), ("\u{7F}", "\u{7F}"), ("\u{E9}", "\u{E9}"), ("\u{2028}", "\u{2028}"),
+            ("\u{1F600}", "\u{1F600}"),
+            ("\r\n", #"\r\n"#), ("a\"b\"c", #"a\"b\"c"#), ("\\u0041", #"\\u0041"#), ("", ""),
+        ])
+    func escapes(text: String, written: String) {
+        #expect(JSONValue.string(text).bytes() == Array("\"\(written)\"".utf8))
+        #expect(JSONValue.object([text: 0]).bytes() == Array("{\"\(written)\":0}".utf8))
+    }
+
+    @Test(
+        "An integer is its digits",
+        arguments: [
+            (0, "0"), (-1, "-1"), (10, "10"), (100, "100"), (.max, "9223372036854775807"),
+            (.min, "-9223372036854775808"),
+        ] as [(Int64, String)])
+    func integers(value: Int64, written: String) {
+        #expect(JSONValue.integer(value).text() == written)
+        #expect(JSONValue.array([.integer(value), .integer(value)]).text() == "[\(written),\(written)]")
+    }
+
+    @Test(
+        "A double has the fewest digits and stays a double",
+        arguments: [
+            (0.0, "0.0"), (-0.0, "-0.0"), (1.0, "1.0"), (0.1, "0.1"), (0.1 + 0.2, "0.30000000000000004"),
+            (1e16, "1e+16"),
+            (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"), (9_007_199_254_740_992.0, "9007199254740992.0"),
+            (.greatestFiniteMagnitude, "1.7976931348623157e+308"),
+        ] as [(Double, String)])
+    func doubles(value: Double, written: String) {
+        #expect(JSONValue.double(value).text() == written)
+    }
+
+    @Test(
+        "A double that is not finite is written as null", arguments: [Double.nan, .infinity, -.infinity, .signalingNaN])
+    func notFinite(value: Double) {
+        #expect(JSONValue.double(value).text() == "null")
+        #expect(JSONValue.array([1, .double(value), ["a": .double(value)]]).text() == #"[1,null,{"a":null}]"#)
+    }
+}

@@ -1,0 +1,123 @@
+import Testing
+
+@testable import SettingsModel
+
+@Suite("What a pattern costs")
+struct PatternCostTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let source: String
+        let text: @Sendable () -> String
+        let expected: Bool
+        let stepsPerScalar: Int
+
+        init(_ source: String, _ expected: Bool, within stepsPerScalar: Int, _ text: @escaping @Sendable () -> String) {
+            self.source = source
+            self.text = text
+            self.expected = expected
+            self.stepsPerScalar = stepsPerScalar
+        }
+
+        var testDescription: String { source }
+    }
+
+    private static func check(_ sample: Case) throws {
+        let pattern = try Pattern(sample.source)
+        let text = sample.text()
+        var budget = Int.max
+        #expect(pattern.matches(text, budget: &budget) == sample.expected)
+        let steps = Int.max - budget
+        let scalars = text.unicodeScalars.count
+        #expect(steps <= scalars * sample.stepsPerScalar + 100, "\(steps) steps for \(scalars) scalars")
+    }
+
+    static let ordinary: [Case] = [
+        Case("^[a-z]+$", true, within: 2) { String(repeating: "q", count: 10_000) },
+        Case(#"^\p{L}+$"#, true, within: 2) { String(repeating: "ж", count: 10_000) },
+        Case("needle", false, within: 1) { String(repeating: "hay ", count: 2_500) },
+        Case(#"^[\w.+-]+@[\w-]+(\.[\w-]+)+$"#, false, within: 2) { String(repeating: "a.b", count: 4_000) },
+        Case(#"^\d{4}-\d{2}-\d{2}$"#, false, within: 1) { String(repeating: "2024-02-03", count: 1_000) },
+        Case("x$", false, within: 1) { String(repeating: "y", count: 10_000) },
+        Case("", true, within: 0) { String(repeating: "y", count: 10_000) },
+    ]
+
+    @Test("An ordinary pattern costs one or two steps for each scalar", arguments: ordinary)
+    func ordinaryCost(sample: Case) throws {
+        try Self.check(sample)
+    }
+
+    @Test(
+        "A search ends as soon as nothing can match any more",
+        arguments: [
+            Case("^abc", false, within: 0) { "x" + String(repeating: "abc", count: 50_000) },
+            Case("^(a|b)c$", false, within: 0) { String(repeating: "a", count: 100_000) },
+            Case(#"(?:^|^\b)a*b"#, false, within: 0) { "c" + String(repeating: "ab", count: 50_000) },
+            Case("b", true, within: 0) { "b" + String(repeating: "a", count: 100_000) },
+        ])
+    func earlyEnd(sample: Case) throws {
+        try Self.check(sample)
+    }
+
+    static let catastrophic: [Case] = [
+        Case("(a+)+$", false, within: 6) { String(repeating: "a", count: 100_000) + "!" },
+        Case("(a|aa)+$", false, within: 9) { String(repeating: "a", count: 100_000) + "!" },
+        Case("^(a|a?)+$", false, within: 8) { String(repeating: "a", count: 100_000) + "!" },
+        Case("^([a-zA-Z]+)*$", false, within: 6) { String(repeating: "a", count: 100_000) + "!" + "\n" },
+        Case("^(([a-z])+.)+[A-Z]([a-z])+$", false, within: 8) { String(repeating: "a", count: 100_000) },
+        Case("(x+x+)+y", false, within: 8) { String(repeating: "x", count: 100_000) },
+        Case("^(a|b|ab)*c", false, within: 8) { String(repeating: "ab", count: 50_000) },
+        Case("(.*a){20}c", false, within: 130) { String(repeating: "ab", count: 50_000) },
+        Case("(.*a){20}", false, within: 130) {
+            String(repeating: "a", count: 19) + String(repeating: "b", count: 100_000)
+        },
+        Case("(?:(?:a?){20}){20}c", false, within: 4_000) { String(repeating: "a", count: 300) },
+        Case("^(?:a?){30}a{30}$", false, within: 600) { String(repeating: "a", count: 100_000) },
+        Case("((a{0,10}){0,10}){0,10}b", false, within: 10_000) { String(repeating: "a", count: 100) },
+        Case("(a*)*(a*)*(a*)*b", false, within: 20) { String(repeating: "a", count: 100_000) },
+        Case("(|a)*(|a)*b", false, within: 20) { String(repeating: "a", count: 100_000) },
+        Case(#"\s+$"#, false, within: 3) { String(repeating: " ", count: 100_000) + "x" },
+        Case(#"<!--.*-->|<[^>]*>.*"[^"]*"$"#, false, within: 20) { String(repeating: "<!-- \"", count: 20_000) },
+        Case(#"^((?:\d+-?)+)*\b$"#, false, within: 12) { String(repeating: "1-", count: 50_000) },
+    ]
+
+    @Test("A pattern that is deadly to backtracking stays linear", arguments: catastrophic)
+    func linearCost(sample: Case) throws {
+        try Self.check(sample)
+    }
+
+    @Test("A budget that does not suffice gives no answer and is spent")
+    func budgetRunsOut() throws {
+        let pattern = try Pattern("(a+)+$")
+        let text = String(repeating: "a", count: 1_000) + "!"
+        var budget = 500
+        #expect(pattern.matches(text, budget: &budget) == nil)
+        #expect(budget == 0)
+        #expect(pattern.matches(text, budget: &budget) == nil)
+        var debt = -5
+        #expect(pattern.matches("", budget: &debt) == nil)
+    }
+
+    @Test("A budget of exactly the cost suffices, and one less does not")
+    func budgetIsExact() throws {
+        let pattern = try Pattern("^[a-z]+$")
+        var ample = 1_000_000
+        #expect(pattern.matches("abcdef", budget: &ample) == true)
+        let cost = 1_000_000 - ample
+        var exact = cost
+        #expect(pattern.matches("abcdef", budget: &exact) == true)
+        #expect(exact == 0)
+        var short = cost - 1
+        #expect(pattern.matches("abcdef", budget: &short) == nil)
+    }
+
+    @Test("Ways that lead nowhere and properties that are asked for are paid for")
+    func hiddenWorkIsCounted() throws {
+        var budget = Int.max
+        let guarded = try Pattern(Array(repeating: #"\ba"#, count: 500).joined(separator: "|"))
+        #expect(guarded.matches(String(repeating: "-", count: 100), budget: &budget) == false)
+        #expect(Int.max - budget >= 500 * 100)
+        budget = Int.max
+        let asking = try Pattern(#"^[\p{Alphabetic}\p{Math}\p{Dash}]*$"#)
+        #expect(asking.matches(String(repeating: "é", count: 100), budget: &budget) == true)
+        #expect(Int.max - budget >= 3 * 100)
+    }
+}

@@ -1,0 +1,85 @@
+import Testing
+
+@testable import SettingsModel
+
+@Suite("Text by its bytes")
+struct UTF8TextTests {
+    /// Each before the next in UTF-8. UTF-16 would put U+10000 before U+FFFF, and Unicode both forms of é together.
+    private static let ascending = [
+        "", "\u{0}", "\u{0}\u{0}", "\n", " ", "A", "B", "a", "a\u{0}", "aa", "aaaaaaaaaaaaaaaaaaaa",
+        "aaaaaaaaaaaaaaaaaaab", "ab",
+        "b", "e", "e\u{301}", "f", "\u{7F}", "\u{80}", "\u{E9}", "\u{7FF}", "\u{800}", "\u{1100}\u{1161}", "\u{AC00}",
+        "\u{FFFF}",
+        "\u{10000}", "\u{10FFFF}",
+    ]
+
+    @Test("Each of an ascending list is before all that follow and equal to itself only")
+    func order() {
+        for (leftPosition, left) in Self.ascending.enumerated() {
+            for (rightPosition, right) in Self.ascending.enumerated() {
+                let isBefore = leftPosition < rightPosition
+                let isSame = leftPosition == rightPosition
+                #expect(left.precedesInBytes(right) == isBefore, "\(left.debugDescription), \(right.debugDescription)")
+                #expect(left.hasSameBytes(as: right) == isSame, "\(left.debugDescription), \(right.debugDescription)")
+                #expect((UTF8Text(left) < UTF8Text(right)) == isBefore)
+                #expect((UTF8Text(left) == UTF8Text(right)) == isSame)
+            }
+        }
+    }
+
+    @Test("Random texts are compared as their arrays of bytes are")
+    func random() {
+        for generator in FuzzBudget.generators() {
+            var random = RandomJSON(generator)
+            let (left, right) = (random.text(), random.text())
+            let (leftBytes, rightBytes) = (Array(left.utf8), Array(right.utf8))
+            guard left.hasSameBytes(as: right) == (leftBytes == rightBytes),
+                left.precedesInBytes(right) == leftBytes.lexicographicallyPrecedes(rightBytes),
+                left.hasBytePrefix(right) == leftBytes.starts(with: rightBytes), (left + right).hasBytePrefix(left)
+            else {
+                Issue.record("seed \(generator.seed): \(left.debugDescription), \(right.debugDescription)")
+                return
+            }
+        }
+    }
+
+    @Test(
+        "A prefix is one by its bytes",
+        arguments: [
+            ("", "", true), ("a", "", true), ("", "a", false), ("abc", "ab", true), ("abc", "abc", true),
+            ("abc", "abcd", false),
+            ("abc", "b", false), ("e\u{301}", "e", true), ("\u{E9}", "e", false), ("\u{E9}", "e\u{301}", false),
+            ("\u{E9}x", "\u{E9}", true), ("\r\n", "\r", true), ("player.volume", "player.", true),
+        ])
+    func prefixes(text: String, prefix: String, expected: Bool) {
+        #expect(text.hasBytePrefix(prefix) == expected)
+    }
+
+    @Test("As keys of a dictionary two Unicode forms are two, one form made in two ways is one")
+    func keys() {
+        var dictionary: [UTF8Text: Int] = [UTF8Text("\u{E9}"): 1, UTF8Text("e\u{301}"): 2]
+        #expect(dictionary.count == 2)
+        dictionary[UTF8Text("e" + "\u{301}")] = 3
+        dictionary[UTF8Text(String(decoding: [0xC3, 0xA9] as [UInt8], as: UTF8.self))] = 4
+        #expect(dictionary.count == 2)
+        #expect(dictionary[UTF8Text("\u{E9}")] == 4)
+        #expect(dictionary[UTF8Text("e\u{301}")] == 3)
+    }
+
+    @Test("Two texts fed to one hasher are told apart by where they end")
+    func hashBoundaries() {
+        func hash(_ texts: [String]) -> Int {
+            var hasher = Hasher()
+            for text in texts { text.hashBytes(into: &hasher) }
+            return hasher.finalize()
+        }
+        #expect(hash(["ab", "c"]) != hash(["a", "bc"]))
+        #expect(hash(["abc", ""]) != hash(["", "abc"]))
+        #expect(hash(["ab", "c"]) == hash(["a" + "b", "c"]))
+    }
+
+    @Test("The string stays as it was given")
+    func string() {
+        #expect(Array(UTF8Text("e\u{301}").string.utf8) == [0x65, 0xCC, 0x81])
+    }
+}
