@@ -1,0 +1,37 @@
+/// A suite as a read of it answers.
+public struct SuiteState: Hashable, Sendable {
+    /// What is in the suite.
+    public var contents: SuiteContents
+    /// The last commit of the suite, its schema included.
+    public var revision: Revision
+    /// The place in history that this was read at: where to observe from.
+    public var cursor: Cursor
+
+    /// The state of a suite.
+    public init(contents: SuiteContents, revision: Revision, cursor: Cursor) {
+        self.contents = contents
+        self.revision = revision
+        self.cursor = cursor
+    }
+}
+
+extension SuiteState: JSONReadable, JSONWritable {
+    /// Reads an answer; ignores members it does not know.
+    public init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        self.init(
+            contents: try SuiteContents(reader), revision: try reader.required("revision"),
+            cursor: try reader.required("cursor"))
+    }
+
+    /// Writes the suite with all its values.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("suite", contents.suite)
+        writer.member("revision", revision)
+        writer.member("schemaRevision", contents.schemaRevision)
+        writer.member("cursor", cursor)
+        contents.writeMembers(to: &writer)
+        writer.endObject()
+    }
+}

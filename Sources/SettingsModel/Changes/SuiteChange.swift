@@ -1,0 +1,70 @@
+/// What one commit did to a suite as a whole, beside the changes of its keys.
+public struct SuiteChange: Hashable, Sendable {
+    /// What happened.
+    public enum Kind: Hashable, Sendable {
+        /// The suite came into being, open.
+        case created
+        /// A schema was set: the document as it was sent, and the revision that it goes by.
+        case schemaSet(revision: Revision, document: JSONValue)
+        /// The schema was removed; the suite is open.
+        case schemaRemoved
+        /// The suite is gone, with all that it had.
+        case dropped
+    }
+
+    /// The suite.
+    public var suite: SuiteName
+    /// What happened to it.
+    public var kind: Kind
+
+    /// A change of a suite.
+    public init(suite: SuiteName, kind: Kind) {
+        self.suite = suite
+        self.kind = kind
+    }
+}
+
+extension SuiteChange: JSONReadable, JSONWritable {
+    private enum Word: String, CaseIterable {
+        case create
+        case setSchema
+        case removeSchema
+        case drop
+    }
+
+    /// Reads one change. A kind that is unknown is an error: to ignore it would be to lose it.
+    public init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        suite = try reader.required("suite")
+        let word: Word = try reader.required("op") { json throws(BodyError) in try BodyValue.word("op", json) }
+        kind =
+            switch word {
+            case .create: .created
+            case .setSchema:
+                .schemaSet(revision: try reader.required("schemaRevision"), document: try reader.required("schema"))
+            case .removeSchema: .schemaRemoved
+            case .drop: .dropped
+            }
+    }
+
+    /// Writes what happened as an `op` with what belongs to it.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("op", word.rawValue)
+        writer.member("suite", suite)
+        if case .schemaSet(let revision, let document) = kind {
+            writer.member("schemaRevision", revision)
+            writer.member("schema", document)
+        }
+        writer.endObject()
+    }
+
+    private var word: Word {
+        switch kind {
+        case .created: .create
+        case .schemaSet: .setSchema
+        case .schemaRemoved: .removeSchema
+        case .dropped: .drop
+        }
+    }
+}

@@ -1,0 +1,69 @@
+/// The name of a suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not starting with a dot.
+///
+/// These are letters that need no escaping in a path, a file name or a shell.
+public struct SuiteName: Sendable {
+    /// How many bytes a name may have.
+    public static let maximumLength = 128
+
+    /// The name as it was given.
+    public let text: String
+
+    /// Takes a text that is such a name, and refuses any other with the reason.
+    public init(_ text: String) throws(NameError) {
+        guard !text.isEmpty else { throw NameError(subject: .suite, reason: .empty) }
+        guard text.utf8.first != UInt8(ascii: ".") else { throw NameError(subject: .suite, reason: .startsWithDot) }
+        for (index, scalar) in text.unicodeScalars.enumerated() where !Self.isAllowed(scalar) {
+            throw NameError(subject: .suite, reason: .character(scalar, place: index + 1))
+        }
+        guard text.utf8.count <= Self.maximumLength else {
+            throw NameError(subject: .suite, reason: .tooLong(bytes: text.utf8.count))
+        }
+        self.text = text
+    }
+
+    private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar {
+        case "A"..."Z", "a"..."z", "0"..."9", ".", "_", "-": true
+        default: false
+        }
+    }
+}
+
+extension SuiteName: Hashable, Comparable, CustomStringConvertible {
+    /// Whether both names are the same bytes.
+    public static func == (left: SuiteName, right: SuiteName) -> Bool {
+        left.text.hasSameBytes(as: right.text)
+    }
+
+    /// Whether the bytes of one name come before those of the other.
+    public static func < (left: SuiteName, right: SuiteName) -> Bool {
+        left.text.precedesInBytes(right.text)
+    }
+
+    /// Hashes the bytes.
+    public func hash(into hasher: inout Hasher) {
+        text.hashBytes(into: &hasher)
+    }
+
+    /// The name itself.
+    public var description: String {
+        text
+    }
+}
+
+extension SuiteName: JSONReadable, JSONWritable {
+    /// Reads a string that is such a name.
+    public init(json: JSONValue) throws(BodyError) {
+        let text = try BodyValue.string(json)
+        do {
+            try self.init(text)
+        } catch {
+            throw BodyError(error)
+        }
+    }
+
+    /// Writes the name as a string.
+    public func write(to writer: inout JSONWriter) {
+        writer.write(string: text)
+    }
+}

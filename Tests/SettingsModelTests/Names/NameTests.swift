@@ -1,0 +1,80 @@
+import SettingsModel
+import Testing
+
+@Suite("Names of suites and keys")
+struct NameTests {
+    static let longestSuite = String(repeating: "a", count: 128)
+    static let longestKey = String(repeating: "é", count: 128)
+
+    @Test(
+        "A suite may have these names",
+        arguments: ["a", "app", "com.my.app", "A-Z_0.9", "-", "_", "a.", "a..b", longestSuite])
+    func goodSuites(text: String) throws {
+        let name = try SuiteName(text)
+        #expect(name.text == text)
+        #expect(name.description == text)
+    }
+
+    @Test(
+        "A suite may not have these names, and the reason is told",
+        arguments: [
+            ("", "a suite name may not be empty"),
+            (".", "a suite name may not start with '.'"),
+            (".hidden", "a suite name may not start with '.'"),
+            ("my app", "a suite name consists of A-Z a-z 0-9 . _ -, but character 3 is ' '"),
+            ("app/x", "a suite name consists of A-Z a-z 0-9 . _ -, but character 4 is '/'"),
+            ("caf\u{E9}", "a suite name consists of A-Z a-z 0-9 . _ -, but character 4 is 'é'"),
+            ("a\u{0}", "a suite name consists of A-Z a-z 0-9 . _ -, but character 2 is U+0000"),
+            (longestSuite + "a", "a suite name has at most 128 bytes, but this has 129"),
+        ])
+    func badSuites(text: String, reason: String) {
+        let error = #expect(throws: NameError.self) { try SuiteName(text) }
+        #expect(error?.description == reason)
+    }
+
+    @Test(
+        "A key may have these names",
+        arguments: ["a", "player.volume", ".a", "...", "a/b", "a b", "a+b%", "\u{A0}", "日本", "🎛", longestKey])
+    func goodKeys(text: String) throws {
+        #expect(try KeyName(text).text == text)
+    }
+
+    @Test(
+        "A key may not have these names, and the reason is told",
+        arguments: [
+            ("", "a key may not be empty"),
+            (".", "a key may not be '.' or '..'"),
+            ("..", "a key may not be '.' or '..'"),
+            ("a\nb", "a key may not hold control characters, but character 2 is U+000A"),
+            ("\u{7F}", "a key may not hold control characters, but character 1 is U+007F"),
+            ("ab\u{85}", "a key may not hold control characters, but character 3 is U+0085"),
+            (longestKey + "a", "a key has at most 256 bytes, but this has 257"),
+        ])
+    func badKeys(text: String, reason: String) {
+        let error = #expect(throws: NameError.self) { try KeyName(text) }
+        #expect(error?.description == reason)
+    }
+
+    @Test("Two Unicode forms of one letter are two keys")
+    func unicodeForms() throws {
+        let composed = try KeyName("\u{E9}")
+        let decomposed = try KeyName("e\u{301}")
+        #expect(composed != decomposed)
+        #expect(Set([composed, decomposed]).count == 2)
+    }
+
+    @Test("Names are ordered by their bytes")
+    func order() throws {
+        let texts = ["b", "a", "Z", "é", "e\u{301}", "aa", "z"]
+        let sorted = try texts.map { try KeyName($0) }.sorted().map(\.text)
+        #expect(sorted.map { Array($0.utf8) } == ["Z", "a", "aa", "b", "e\u{301}", "z", "é"].map { Array($0.utf8) })
+        #expect(try SuiteName("app-x") < SuiteName("app.x"))
+    }
+
+    @Test("A name in a body is refused with the reason of the name")
+    func inBodies() throws {
+        #expect(try bodyError("\".x\"", as: SuiteName.self)?.detail == "a suite name may not start with '.'")
+        #expect(try bodyError("\"\"", as: KeyName.self)?.detail == "a key may not be empty")
+        #expect(try bodyError("7", as: KeyName.self)?.detail == "expected a string, found an integer")
+    }
+}
