@@ -17,8 +17,12 @@ let package = Package(
     targets: [
         .target(name: "SettingsModel", swiftSettings: houseRules),
         .executableTarget(
-            name: "json-benchmark", dependencies: ["SettingsModel"], path: "Benchmarks/JSONBenchmark",
+            name: "json-benchmark", dependencies: ["SettingsModel"], path: "Tools/JSONBenchmark",
             swiftSettings: houseRules),
+        .executableTarget(
+            name: "schema-conformance", dependencies: ["SettingsModel"], path: "Tools/SchemaConformance",
+            swiftSettings: houseRules),
+        .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .testTarget(name: "SettingsModelTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
     ],
     swiftLanguageModes: [.v6]

@@ -1,0 +1,43 @@
+/// A typed key of whatever type: its name and what it says of its values.
+public protocol AnyDefaultsKey: Sendable {
+    /// The name under which the value is stored.
+    var name: String { get }
+    /// The type of the values, in Swift's words.
+    var typeName: String { get }
+    /// Names that the key had before.
+    var traits: KeyTraits { get }
+
+    /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
+    /// value has no JSON form.
+    func schemaDocument() throws(BridgeError) -> JSONObject
+}
+
+extension DefaultsKey: AnyDefaultsKey {
+    /// The type of the values, in Swift's words.
+    public var typeName: String {
+        String(describing: Value.self)
+    }
+
+    /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
+    /// value has no JSON form.
+    public func schemaDocument() throws(BridgeError) -> JSONObject {
+        let bridge = bridge
+        var document = bridge.storedSchema.document
+        if limits.bounds != nil, document["type"] == nil { document = WireSchema.number.document }
+        limits.apply(to: &document)
+        if let allowed {
+            var values: [JSONValue] = []
+            for value in allowed {
+                if let json = try bridge.encodeStored(value) { values.append(json) }
+            }
+            document["enum"] = .array(values)
+        }
+        if let json = try bridge.encodeStored(defaultValue) { document["default"] = json }
+        if let description = traits.description { document["description"] = .string(description) }
+        if traits.isSecret { document["writeOnly"] = true }
+        if !traits.renamedFrom.isEmpty {
+            document["x-renamedFrom"] = .array(traits.renamedFrom.map(JSONValue.string))
+        }
+        return document
+    }
+}

@@ -1,0 +1,107 @@
+// How keys are spelled. The limits are parameters rather than a value of options, as `in: 0...1` reads best; which of
+// them a key can have follows from its type, so a limit that makes no sense does not compile.
+
+extension DefaultsKey {
+    /// A key with a default.
+    ///
+    /// For an optional the default also holds after nil was assigned, as that removes what is stored.
+    public init(
+        _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
+        renamedFrom: [String] = [], nonFinite: Bool = false
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(), allowed: allowed,
+            traits: KeyTraits(
+                description: description, isSecret: secret, renamedFrom: renamedFrom, allowsNonFinite: nonFinite))
+    }
+
+    /// Only an optional can do without a default: what would a reader get while nothing is stored?
+    @available(
+        *, unavailable,
+        message: "a key that is not optional needs a defaultValue:, as readers get that while nothing is stored"
+    )
+    @_disfavoredOverload
+    public init(_ name: String) {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
+    }
+}
+
+extension DefaultsKey where Value: OptionalSetting {
+    /// A key that is nil while nothing is stored.
+    public init(
+        _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
+        renamedFrom: [String] = [], nonFinite: Bool = false
+    ) {
+        self.init(
+            name, defaultValue: .unset, allowed: allowed, description: description, secret: secret,
+            renamedFrom: renamedFrom, nonFinite: nonFinite)
+    }
+}
+
+extension DefaultsKey where Value: NumericSetting {
+    /// A key for numbers in a range of any form: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
+    public init(
+        _ name: String, defaultValue: Value, in range: some LimitRange<Value.Bound>, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = []
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(bounds: NumberBounds(range)), allowed: nil,
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+    }
+}
+
+extension DefaultsKey where Value: NumericSetting & OptionalSetting {
+    /// A key for numbers in a range that is nil while nothing is stored.
+    public init(
+        _ name: String, in range: some LimitRange<Value.Bound>, description: String? = nil, secret: Bool = false,
+        renamedFrom: [String] = []
+    ) {
+        self.init(
+            name, defaultValue: .unset, in: range, description: description, secret: secret, renamedFrom: renamedFrom)
+    }
+}
+
+extension DefaultsKey where Value: TextSetting {
+    /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given.
+    public init(
+        _ name: String, defaultValue: Value, maxLength: Int, matching pattern: String? = nil,
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = []
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(maxLength: maxLength, pattern: pattern),
+            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+    }
+
+    /// A key for text that matches a pattern of ECMA-262; anchor it with `^` and `$` to mean the whole text.
+    public init(
+        _ name: String, defaultValue: Value, matching pattern: String, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = []
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(pattern: pattern), allowed: nil,
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+    }
+}
+
+extension DefaultsKey where Value: TextSetting & OptionalSetting {
+    /// A key for text of at most so many characters that is nil while nothing is stored.
+    public init(
+        _ name: String, maxLength: Int, matching pattern: String? = nil, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = []
+    ) {
+        self.init(
+            name, defaultValue: .unset, maxLength: maxLength, matching: pattern, description: description,
+            secret: secret, renamedFrom: renamedFrom)
+    }
+
+    /// A key for text of a pattern that is nil while nothing is stored.
+    public init(
+        _ name: String, matching pattern: String, description: String? = nil, secret: Bool = false,
+        renamedFrom: [String] = []
+    ) {
+        self.init(
+            name, defaultValue: .unset, matching: pattern, description: description, secret: secret,
+            renamedFrom: renamedFrom)
+    }
+}

@@ -1,0 +1,69 @@
+// The kinds of types that decide which limits and forms a key may have.
+
+/// An optional: the one kind of value that need not be there.
+public protocol OptionalSetting: DefaultsSerializable {
+    /// The value while nothing is stored.
+    static var unset: Self { get }
+}
+
+extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {
+    /// Nil.
+    public static var unset: Self {
+        nil
+    }
+}
+
+/// A number, or an optional one: what a range can limit.
+public protocol NumericSetting: DefaultsSerializable {
+    /// The type of the number.
+    associatedtype Bound: NumericSetting & Comparable = Self
+
+    /// The number as a limit in a schema; nil for nil and for what is infinite, which limits nothing.
+    var limit: JSONValue? { get }
+}
+
+extension Optional: NumericSetting where Wrapped: NumericSetting {
+    /// The type of the wrapped number.
+    public typealias Bound = Wrapped.Bound
+
+    /// The limit that the wrapped number is.
+    public var limit: JSONValue? {
+        self?.limit
+    }
+}
+
+extension NumericSetting where Self: FixedWidthInteger {
+    /// The integer.
+    public var limit: JSONValue? {
+        Int64(exactly: self).map(JSONValue.integer)
+    }
+}
+
+/// Text, or optional text: what a length and a pattern can limit.
+public protocol TextSetting: DefaultsSerializable {}
+
+extension String: TextSetting {}
+extension Optional: TextSetting where Wrapped: TextSetting {}
+
+extension Int: NumericSetting {}
+extension Int8: NumericSetting {}
+extension Int16: NumericSetting {}
+extension Int32: NumericSetting {}
+extension Int64: NumericSetting {}
+extension UInt8: NumericSetting {}
+extension UInt16: NumericSetting {}
+extension UInt32: NumericSetting {}
+
+extension Double: NumericSetting {
+    /// The number, unless it is not finite.
+    public var limit: JSONValue? {
+        isFinite ? .double(self) : nil
+    }
+}
+
+extension Float: NumericSetting {
+    /// The number in its own shortest digits, unless it is not finite.
+    public var limit: JSONValue? {
+        try? Float.defaultsBridge.encode(self)
+    }
+}

@@ -1,0 +1,60 @@
+/// What a schema says of one key.
+public struct KeySchema: Sendable {
+    /// The key.
+    public let name: String
+    /// The key's part of the document: what listings and generators show.
+    public let document: JSONValue
+    /// The value that holds while nobody stored another.
+    public let defaultValue: JSONValue?
+    /// Whether the key is locked against ordinary writes (`readOnly`).
+    public let isLocked: Bool
+    /// Whether the value is a secret (`writeOnly`): no message about it repeats any of it.
+    public let isSecret: Bool
+
+    private let nodes: [SchemaNode]
+    private let roots: [SchemaNodeID]
+
+    init(name: String, document: JSONValue, defaultValue: JSONValue?, nodes: [SchemaNode], roots: [SchemaNodeID]) {
+        self.name = name
+        self.document = document
+        self.defaultValue = defaultValue
+        self.nodes = nodes
+        self.roots = roots
+        let chain = Self.chain(from: roots, nodes)
+        isLocked = chain.contains { nodes[$0].isLocked }
+        isSecret = chain.contains { nodes[$0].isSecret }
+    }
+
+    /// Everything in a value that the key does not allow, as far as a thousand violations; empty if it is valid.
+    ///
+    /// Pointers lead into the value. For a secret they stay at its root and nothing of the value is repeated.
+    public func violations(of value: JSONValue) -> [Violation] {
+        var validator = SchemaValidator(nodes: nodes)
+        validator.validate(value, against: roots, isSecret: isSecret)
+        return validator.findings.map { finding in
+            var violation = finding.violation
+            violation.key = name
+            return violation
+        }
+    }
+
+    /// Whether the key allows a value.
+    public func allows(_ value: JSONValue) -> Bool {
+        roots.allSatisfy { SchemaValidator.isValid(value, nodes, $0) }
+    }
+
+    /// The value with integral doubles made integers wherever the key asks for integers. To be done before checking.
+    public func normalized(_ value: JSONValue) -> JSONValue {
+        SchemaNormalizer(nodes: nodes).normalized(value, under: roots) ?? value
+    }
+
+    /// The schemas that the key is under whatever its value: its own and those they refer to or take in by `allOf`.
+    private static func chain(from roots: [SchemaNodeID], _ nodes: [SchemaNode]) -> Set<SchemaNodeID> {
+        var chain: Set<SchemaNodeID> = []
+        var pending = roots
+        while let id = pending.popLast() {
+            if chain.insert(id).inserted { pending += nodes[id].conjunctiveNodes }
+        }
+        return chain
+    }
+}

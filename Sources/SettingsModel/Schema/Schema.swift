@@ -1,0 +1,190 @@
+/// What the keys of a suite may hold: types, limits, defaults and descriptions.
+///
+/// A schema is a JSON Schema (draft 2020-12) whose `properties` are the keys. It is compiled from such a document, or
+/// made from typed keys (``init(of:additionalProperties:keys:)``), and ``document`` is the document again.
+///
+///     let schema = try Schema(JSONValue(parsing: #"""
+///         {"type": "object", "additionalProperties": false,
+///          "properties": {"launchCount": {"type": "integer", "default": 0, "minimum": 0}}}
+///         """#))
+///     schema.key("launchCount")?.violations(of: -1)   // must be at least 0, but is -1
+public struct Schema: Sendable {
+    /// The dialect that `$schema` may name.
+    public static let dialect = "https://json-schema.org/draft/2020-12/schema"
+
+    /// The document as it was given.
+    public let document: JSONValue
+    /// The listed keys with their schemas, in the order of the names' bytes.
+    public let keys: [KeySchema]
+
+    private let positions: [UTF8Text: Int]
+    private let nodes: [SchemaNode]
+    private let properties: ObjectRules?
+    private let sources: JSONObject
+    /// The rules about the suite as a whole, and the same without those that defaults need not satisfy.
+    private let suiteNodes: [SchemaNode]?
+
+    /// Compiles a document. Throws everything that is wrong with it; what a schema of a suite needs beyond
+    /// ``JSONSchema`` is an `additionalProperties` and defaults that are valid together.
+    public init(_ document: JSONValue) throws(SchemaError) {
+        guard case .object(let source) = document else {
+            let detail = "a schema must be an object, but is \(document.kindPhrase)"
+            throw SchemaError(problems: [SchemaError.Problem(.root, "", detail)])
+        }
+        let nodes = try Self.compile(document, source)
+        self.document = document
+        self.nodes = nodes
+        properties = nodes[0].objects
+        sources = source["properties"]?.object ?? [:]
+        keys = sources.sortedMembers.map { Self.listedKey($0, nodes) }
+        positions = Dictionary(uniqueKeysWithValues: keys.enumerated().map { (UTF8Text($1.name), $0) })
+        suiteNodes = SuiteRules.nodes(from: nodes)
+        try checkDefaultsTogether()
+    }
+
+    /// What the schema says of a key; nil if it does not admit it.
+    ///
+    /// A listed key is found in one step. For others the patterns are tried, then `additionalProperties` answers.
+    public func key(_ name: String) -> KeySchema? {
+        if let position = positions[UTF8Text(name)] { return keys[position] }
+        guard let properties else { return nil }
+        // Names of keys are short: what a pattern may cost for one is far below any bound that matters.
+        var budget = Int.max
+        let roots = properties.nodes(for: name) { $0.matches(name, budget: &budget) ?? false }
+        guard !roots.isEmpty, !roots.contains(where: { nodes[$0].refusesAll }) else { return nil }
+        return KeySchema(
+            name: name, document: unlistedDocument(for: name), defaultValue: nil, nodes: nodes, roots: roots)
+    }
+
+    /// The listed names nearest to one that is not admitted.
+    public func suggestions(for name: String, limit: Int = 3) -> [String] {
+        NameSuggestion.nearest(to: name, among: keys.lazy.map(\.name), limit: limit)
+    }
+
+    /// Whether there are rules about the suite as a whole, beyond those for each key.
+    public var hasSuiteRules: Bool {
+        suiteNodes != nil
+    }
+
+    /// The effective values of a suite that stores these: defaults where nothing valid is stored, except that invalid
+    /// values take part as they are.
+    public func effectiveValues(stored: JSONObject) -> JSONObject {
+        var values = stored
+        for key in keys {
+            if let value = key.defaultValue, values[key.name] == nil { values[key.name] = value }
+        }
+        return values
+    }
+
+    /// What the effective values of a suite break of the rules about it as a whole.
+    public func suiteViolations(of effective: JSONObject) -> [Violation] {
+        SuiteRules.findings(suiteNodes, .rules, effective, secretKeys(in: effective)).map(\.violation)
+    }
+
+    /// What they break that the values before a commit did not: the reasons to refuse the commit.
+    public func newSuiteViolations(before: JSONObject, after: JSONObject) -> [Violation] {
+        let findings = SuiteRules.findings(suiteNodes, .rules, after, secretKeys(in: after))
+        guard !findings.isEmpty else { return [] }
+        let known = Set(
+            SuiteRules.findings(suiteNodes, .rules, before, secretKeys(in: before)).map(SuiteRules.Breach.init))
+        return findings.filter { !known.contains(SuiteRules.Breach($0)) }.map(\.violation)
+    }
+
+    private func secretKeys(in values: JSONObject) -> Set<UTF8Text> {
+        guard hasSuiteRules else { return [] }
+        return Set(values.names.filter { key($0)?.isSecret ?? false }.map(UTF8Text.init))
+    }
+
+    private func checkDefaultsTogether() throws(SchemaError) {
+        guard hasSuiteRules else { return }
+        let defaults = effectiveValues(stored: [:])
+        let findings = SuiteRules.findings(suiteNodes, .rulesForDefaults, defaults, secretKeys(in: defaults))
+        guard findings.isEmpty else {
+            throw SchemaError(
+                problems: findings.map {
+                    SchemaError.Problem(.root, $0.violation.keyword, "the defaults together: \($0.violation.sentence)")
+                })
+        }
+    }
+
+    /// The document of a key that is admitted by patterns or as an additional one; several hold together.
+    private func unlistedDocument(for name: String) -> JSONValue {
+        var documents: [JSONValue] = []
+        var budget = Int.max
+        let patterns = document["patternProperties"]?.object ?? [:]
+        for (pattern, _) in properties?.patternProperties ?? [] {
+            guard pattern.matches(name, budget: &budget) ?? false, let found = patterns[pattern.source] else {
+                continue
+            }
+            documents.append(found)
+        }
+        switch documents.count {
+        case 0: return document["additionalProperties"] ?? true
+        case 1: return documents[0]
+        default: return ["allOf": .array(documents)]
+        }
+    }
+}
+
+extension Schema: Hashable {
+    /// Whether two schemas were compiled from the same document, whatever the order of its members.
+    public static func == (left: Schema, right: Schema) -> Bool {
+        left.document == right.document
+    }
+
+    /// Hashes the document.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(document)
+    }
+}
+
+extension Schema {
+    /// Compiles the nodes, with what only a suite's schema must have.
+    private static func compile(_ document: JSONValue, _ source: JSONObject) throws(SchemaError) -> [SchemaNode] {
+        var problems: [SchemaError.Problem] = []
+        if let type = source["type"], type != "object" {
+            let detail = "type must be \"object\" at the top, as a suite is an object of its keys, but is \(type)"
+            problems.append(SchemaError.Problem(["type"], "type", detail))
+        }
+        if source["additionalProperties"] == nil {
+            let detail =
+                "additionalProperties must be said at the top: false to admit the listed keys only, "
+                + "or a schema for the others"
+            problems.append(SchemaError.Problem(.root, "additionalProperties", detail))
+        }
+        for member in source["properties"]?.object ?? [:] {
+            do {
+                _ = try KeyName(member.name)
+            } catch {
+                problems.append(SchemaError.Problem(["properties", member.name], "properties", error.description))
+            }
+        }
+        do {
+            let nodes = try SchemaCompiler.compile(document)
+            if problems.isEmpty { return nodes }
+        } catch {
+            problems += error.problems
+        }
+        throw SchemaError(problems: problems)
+    }
+
+    private static func listedKey(_ member: JSONObject.Member, _ nodes: [SchemaNode]) -> KeySchema {
+        let rules = nodes[0].objects
+        var budget = Int.max
+        let roots = rules?.nodes(for: member.name) { $0.matches(member.name, budget: &budget) ?? false } ?? []
+        let own = rules?.properties[UTF8Text(member.name)]
+        return KeySchema(
+            name: member.name, document: member.value, defaultValue: own.flatMap { defaultValue(of: $0, nodes) },
+            nodes: nodes, roots: roots)
+    }
+
+    /// A key's default is that of its own schema, else of what that refers to.
+    private static func defaultValue(of id: SchemaNodeID, _ nodes: [SchemaNode]) -> JSONValue? {
+        var next: SchemaNodeID? = id
+        while let id = next {
+            if let value = nodes[id].defaultValue { return value }
+            next = nodes[id].combination?.reference
+        }
+        return nil
+    }
+}

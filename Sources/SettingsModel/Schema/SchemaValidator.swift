@@ -1,0 +1,212 @@
+/// Holds a value against compiled schemas and notes every violation.
+///
+/// The work is bounded whatever the schema and the value: schemas that refer to each other can ask for exponentially
+/// many checks, and a pattern for many steps a character. A value that takes more than the bound is not valid.
+struct SchemaValidator {
+    /// A violation with the node that demands it.
+    struct Finding {
+        let node: SchemaNodeID
+        let violation: Violation
+    }
+
+    /// One step into a value.
+    enum Step {
+        case name(String)
+        case index(Int)
+    }
+
+    private(set) var findings: [Finding] = []
+    /// Whether nothing may be said of the value that is being checked.
+    private(set) var isSecret = false
+    /// Whether only the answer counts, not the reasons: inside `anyOf`, `not`, `if` and the like.
+    private(set) var isQuiet = false
+
+    private let nodes: [SchemaNode]
+    private let mostFindings: Int
+    private let secretKeys: Set<UTF8Text>
+    private var path: [Step] = []
+    private var current: SchemaNodeID = 0
+    private var depth = 0
+    private var failed = false
+    private var steps = 20_000_000
+    private var isExhausted = false
+
+    /// How deep schemas and values may nest together before a value counts as too complex.
+    private static let deepest = 1_000
+    /// How many violations are listed.
+    static let mostListed = 1_000
+
+    /// A validator for one value. Below the first step into it, values at `secretKeys` are secret.
+    init(nodes: [SchemaNode], mostFindings: Int = Self.mostListed, secretKeys: Set<UTF8Text> = []) {
+        self.nodes = nodes
+        self.mostFindings = mostFindings
+        self.secretKeys = secretKeys
+    }
+
+    /// Checks a value against schemas that must all hold.
+    mutating func validate(_ value: JSONValue, against roots: [SchemaNodeID], isSecret: Bool = false) {
+        self.isSecret = isSecret
+        for root in roots where !isSettled { check(value, root) }
+        if isExhausted {
+            let violation = Violation(keyword: "", detail: "is too complex to be checked against this schema")
+            findings = [Finding(node: roots.first ?? 0, violation: violation)]
+        }
+    }
+
+    /// Whether a value fits, and nothing else.
+    static func isValid(_ value: JSONValue, _ nodes: [SchemaNode], _ root: SchemaNodeID) -> Bool {
+        var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
+        validator.validate(value, against: [root])
+        return validator.findings.isEmpty
+    }
+
+    /// Whether going on would not change the result.
+    var isSettled: Bool {
+        isExhausted || (isQuiet ? failed : findings.count >= mostFindings)
+    }
+
+    /// Checks the value at hand against a node.
+    mutating func check(_ value: JSONValue, _ id: SchemaNodeID) {
+        guard depth < Self.deepest, spend(1) else {
+            isExhausted = true
+            return
+        }
+        depth += 1
+        let outer = current
+        current = id
+        nodes[id].check(value, &self)
+        current = outer
+        depth -= 1
+    }
+
+    /// Checks a part of the value at hand.
+    mutating func descend(to step: Step, _ value: JSONValue, _ id: SchemaNodeID) {
+        let wasSecret = isSecret
+        if path.isEmpty, !secretKeys.isEmpty, case .name(let key) = step {
+            isSecret = secretKeys.contains(UTF8Text(key))
+        }
+        path.append(step)
+        check(value, id)
+        path.removeLast()
+        isSecret = wasSecret
+    }
+
+    /// Checks the name of a member as the string that it is.
+    mutating func checkName(_ name: String, _ id: SchemaNodeID) {
+        guard !isValid(.string(name), id), !isExhausted else { return }
+        let reason = isSecret ? "" : firstReason(.string(name), id).map { ": it \($0)" } ?? ""
+        fail(at: .name(name), "propertyNames", "has a name that is not allowed\(reason)")
+    }
+
+    /// Whether a value fits a node, without noting why not.
+    mutating func isValid(_ value: JSONValue, _ id: SchemaNodeID) -> Bool {
+        let outer = (isQuiet, failed)
+        isQuiet = true
+        failed = false
+        check(value, id)
+        let isValid = !failed
+        (isQuiet, failed) = outer
+        return isValid
+    }
+
+    /// What is wrong with a value that does not fit a node.
+    func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
+        var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
+        validator.steps = min(steps, 100_000)
+        validator.validate(value, against: [id], isSecret: isSecret)
+        return validator.findings.first?.violation.detail
+    }
+
+    func refusesAll(_ id: SchemaNodeID) -> Bool {
+        nodes[id].refusesAll
+    }
+
+    /// Whether a pattern matches, at the cost of what it takes to find out.
+    mutating func matches(_ text: String, _ pattern: Pattern) -> Bool {
+        if let matches = pattern.matches(text, budget: &steps) { return matches }
+        isExhausted = true
+        return true
+    }
+
+    /// Takes from what the work may cost; false when it is used up.
+    mutating func spend(_ cost: Int) -> Bool {
+        steps -= cost
+        if steps < 0 { isExhausted = true }
+        return !isExhausted
+    }
+
+    /// Notes a violation by the value at hand, saying what it is instead.
+    mutating func fail(_ keyword: String, _ demand: String, _ value: JSONValue, expected: JSONValue?) {
+        fail(keyword, demand, value, butWhat: isQuiet || isSecret ? nil : "is \(value.briefPhrase)", expected: expected)
+    }
+
+    /// Notes a violation by the value at hand, saying what is the case instead.
+    mutating func fail(
+        _ keyword: String, _ demand: String, _ value: JSONValue, butWhat: String?, expected: JSONValue?
+    ) {
+        failed = true
+        guard !isQuiet else { return }
+        let but = isSecret ? nil : butWhat
+        note(
+            keyword, but.map { "\(demand), but \($0)" } ?? demand, at: path, expected: expected,
+            actual: isSecret ? nil : value.briefScalar)
+    }
+
+    /// Notes a violation that has no more to say than its demand.
+    mutating func fail(_ keyword: String, _ demand: String) {
+        failed = true
+        if !isQuiet { note(keyword, demand, at: path) }
+    }
+
+    /// Notes a violation by a part of the value at hand.
+    mutating func fail(at step: Step, _ keyword: String, _ demand: String) {
+        failed = true
+        if !isQuiet { note(keyword, demand, at: path + [step]) }
+    }
+
+    private mutating func note(
+        _ keyword: String, _ detail: String, at path: [Step], expected: JSONValue? = nil, actual: JSONValue? = nil
+    ) {
+        guard findings.count < mostFindings else { return }
+        let tokens = path.map { step in
+            switch step {
+            case .name(let name): name
+            case .index(let index): String(index)
+            }
+        }
+        // What is inside a secret stays there: of its place only the key is told, if the path has it.
+        let shown = isSecret ? Array(tokens.prefix(secretKeys.isEmpty ? 0 : 1)) : tokens
+        let violation = Violation(
+            pointer: JSONPointer(shown), keyword: keyword, detail: detail, expected: expected, actual: actual)
+        findings.append(Finding(node: current, violation: violation))
+    }
+}
+
+extension SchemaNode {
+    fileprivate func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
+        if refusesAll { validator.fail("false", "must not be present") }
+        if let types, !types.admits(value) {
+            validator.fail(
+                "type", "must be \(types.phrase)", value,
+                butWhat: "is \(types.contains(.integer) ? value.briefPhrase : value.kindPhrase)",
+                expected: types.json)
+        }
+        values?.check(value, &validator)
+        switch value {
+        case .integer, .double: numbers?.check(value, &validator)
+        case .string: strings?.check(value, &validator)
+        case .array: arrays?.check(value, &validator)
+        case .object: objects?.check(value, &validator)
+        case .null, .bool: break
+        }
+        combination?.check(value, &validator)
+    }
+}
+
+extension JSONTypeSet {
+    /// The value of `type` that names these types.
+    fileprivate var json: JSONValue {
+        let names = Self.names.filter { contains($0.type) }.map { JSONValue.string($0.name) }
+        return names.count == 1 ? names[0] : .array(names)
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+
+/// A page of the documentation, for tests that hold it to what it says.
+struct Article {
+    private let lines: [String]
+
+    /// Reads a page of SettingsModel's catalog.
+    static func read(_ name: String) throws -> Article {
+        let catalog = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../Sources/SettingsModel/SettingsModel.docc/\(name).md").standardized
+        return Article(lines: try String(contentsOf: catalog, encoding: .utf8).components(separatedBy: "\n"))
+    }
+
+    /// The fenced blocks of a language.
+    func blocks(of language: String) -> [String] {
+        var blocks: [String] = []
+        var current: [String]?
+        for line in lines {
+            if line == "```\(language)" {
+                current = []
+            } else if line == "```", let block = current {
+                blocks.append(block.joined(separator: "\n"))
+                current = nil
+            } else {
+                current?.append(line)
+            }
+        }
+        return blocks
+    }
+
+    /// The text without indentation and empty lines, so that code compares equal wherever it stands.
+    static func unindented(_ text: String) -> String {
+        text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            .filter { !$0.isEmpty }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,36 @@
+import Foundation
+import SettingsModel
+import Testing
+
+@Suite("The example schemas")
+struct ExampleSchemaTests {
+    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../config/schemas").standardized
+
+    private func schema(_ suite: String) throws -> Schema {
+        let data = try Data(contentsOf: Self.folder.appending(path: "\(suite).json"))
+        return try Schema(JSONValue(parsing: [UInt8](data)))
+    }
+
+    @Test("Every example compiles, and its name is a suite's")
+    func compile() throws {
+        let files = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path())
+        try #require(files.count >= 2)
+        for file in files {
+            let name = try #require(file.hasSuffix(".json") ? String(file.dropLast(5)) : nil, "\(file)")
+            _ = try schema(name)
+        }
+    }
+
+    @Test("The server's example demands a certificate with TLS, and not without")
+    func tls() throws {
+        let server = try schema("com.example.server")
+        let plain = server.effectiveValues(stored: ["tls": false])
+        let bare = server.effectiveValues(stored: ["tls": true])
+        #expect(server.suiteViolations(of: plain) == [])
+        #expect(server.newSuiteViolations(before: plain, after: bare).map(\.key) == ["certificate", "privateKey"])
+        #expect(server.key("feature.dark-mode")?.violations(of: true) == [])
+        #expect(server.key("feature.Dark") == nil)
+        #expect(server.key("metrics.port")?.violations(of: 0).map(\.keyword) == ["minimum"])
+    }
+}

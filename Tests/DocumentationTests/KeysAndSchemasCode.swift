@@ -1,0 +1,64 @@
+import SettingsModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+// The code of the article "Keys and schemas", word for word: a test holds the two against each other.
+
+enum Theme: String, CaseIterable, DefaultsSerializable {
+    case light, dark
+}
+
+extension DefaultsKeys {
+    var username: DefaultsKey<String?> { .init("username") }
+    var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0, in: 0...) }
+    var volume: DefaultsKey<Double> { .init("player.volume", defaultValue: 0.5, in: 0...1) }
+    var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light) }
+}
+
+struct Account: Codable, DefaultsSerializable, Equatable {
+    var name: String
+    var port: Int
+    var lastUsed: Date?
+}
+
+extension DefaultsKeys {
+    var accounts: DefaultsKey<[Account]> { .init("accounts", defaultValue: []) }
+}
+
+struct Color: DefaultsSerializable, Hashable {
+    var red, green, blue: UInt8
+
+    struct Bridge: DefaultsBridge {
+        func encode(_ color: Color) throws(BridgeError) -> JSONValue {
+            .array([color.red, color.green, color.blue].map { .integer(Int64($0)) })
+        }
+
+        func decode(_ json: JSONValue) throws(BridgeError) -> Color {
+            let parts = try [UInt8].defaultsBridge.decode(json)
+            guard parts.count == 3 else { throw BridgeError("must be red, green and blue") }
+            return Color(red: parts[0], green: parts[1], blue: parts[2])
+        }
+
+        var schema: WireSchema {
+            var schema = [UInt8].defaultsBridge.schema
+            schema.document["minItems"] = 3
+            schema.document["maxItems"] = 3
+            return schema
+        }
+    }
+
+    static var defaultsBridge: Bridge { Bridge() }
+}
+
+struct PlayerKeys: DefaultsKeyStore {
+    static let prefix = "player"
+    var balance: DefaultsKey<Double> { .init(Self["balance"], defaultValue: 0, in: -1...1) }
+}
+
+extension DefaultsKeys {
+    var player: PlayerKeys { PlayerKeys() }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import SettingsModel
+import Testing
+
+@Suite("The article \"Keys and schemas\"")
+struct KeysAndSchemasTests {
+    @Test("Every piece of code in the article is code that compiles here")
+    func codeCompiles() throws {
+        let blocks = try Article.read("KeysAndSchemas").blocks(of: "swift")
+        try #require(blocks.count >= 8)
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        var compiled = ""
+        for file in ["KeysAndSchemasCode.swift", "KeysAndSchemasTests.swift"] {
+            compiled += Article.unindented(try String(contentsOf: folder.appending(path: file), encoding: .utf8))
+        }
+        for block in blocks {
+            #expect(compiled.contains(Article.unindented(block)), "not compiled anywhere:\n\(block)")
+        }
+    }
+
+    @Test("A key encodes, decodes and refuses as the article says")
+    func codec() throws {
+        let volume = try KeyCodec(DefaultsKeys().volume)
+        let json = try volume.encode(0.75)
+        let read = try volume.decode(0.75)
+        let unset = try volume.decode(nil)
+        #expect(json == 0.75)
+        #expect(read == 0.75)
+        #expect(unset == 0.5)
+
+        let error = #expect(throws: InvalidValue.self) { _ = try volume.decode("loud") }
+        #expect(error?.description == "player.volume must be a number, but is a string")
+        do {
+            _ = try volume.decode("loud")
+        } catch {
+            print(error)
+        }
+    }
+
+    @Test("The schema of the keys reads as the article shows it")
+    func schemaOfKeys() throws {
+        let schema = try Schema(of: DefaultsKeys.self) {
+            \.username
+            \.launchCount
+            \.volume
+            \.theme
+        }
+        print(schema.document.text(style: .pretty))
+        let shown = try Article.read("KeysAndSchemas").blocks(of: "json")
+        let text = Article.unindented(schema.document.text(style: .pretty))
+        try #require(shown.count == 1)
+        #expect(text.contains(Article.unindented(shown[0])))
+        #expect(schema.keys.map(\.name) == ["launchCount", "player.volume", "theme", "username"])
+    }
+
+    @Test("A written schema finds the violation and the name that was meant")
+    func writtenSchema() throws {
+        let written = try Schema(
+            JSONValue(
+                parsing: #"""
+                    {"type": "object", "additionalProperties": false,
+                     "properties": {"launchCount": {"type": "integer", "minimum": 0, "default": 0}}}
+                    """#))
+        let violations = written.key("launchCount")?.violations(of: -1) ?? []
+        let meant = written.suggestions(for: "lanchCount")
+        #expect(violations.map(\.sentence) == ["launchCount must be at least 0, but is -1"])
+        #expect(meant == ["launchCount"])
+    }
+
+    @Test("Codable types, bridged types and namespaces work as shown")
+    func ownTypes() throws {
+        let account = Account(name: "home", port: 993, lastUsed: Date(timeIntervalSinceReferenceDate: 0))
+        let accounts = try KeyCodec(DefaultsKeys().accounts)
+        #expect(
+            try accounts.encode([account])
+                == [["name": "home", "port": 993, "lastUsed": "2001-01-01T00:00:00Z"]])
+        #expect(try accounts.decode(try accounts.encode([account])) == [account])
+
+        let color = Color(red: 255, green: 128, blue: 0)
+        #expect(try [Color?].defaultsBridge.encode([color, nil]) == [[255, 128, 0], nil])
+        #expect(try [Color?].defaultsBridge.decode([[255, 128, 0], nil]) == [color, nil])
+
+        #expect(DefaultsKeys().player.balance.name == "player.balance")
+    }
+}
