@@ -1,0 +1,6 @@
+import SettingsModel
+
+func store(in codec: KeyCodec<Int>) throws {
+    // says: cannot convert value of type 'String' to expected argument type 'Int'
+    _ = try codec.encode("42")
+}
