@@ -77,8 +77,8 @@ struct KeysAndSchemasTests {
         #expect(try accounts.decode(try accounts.encode([account])) == [account])
 
         let color = Color(red: 255, green: 128, blue: 0)
-        #expect(try [Color?].defaultsBridge.encode([color, nil]) == [[255, 128, 0], nil])
-        #expect(try [Color?].defaultsBridge.decode([[255, 128, 0], nil]) == [color, nil])
+        #expect(try [Color?].defaultsBridge.encode([color, nil]) == [[255, 128, 0], .null])
+        #expect(try [Color?].defaultsBridge.decode([[255, 128, 0], .null]) == [color, nil])
 
         #expect(DefaultsKeys().player.balance.name == "player.balance")
     }

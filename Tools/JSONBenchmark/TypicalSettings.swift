@@ -28,7 +28,7 @@ enum TypicalSettings {
             "ratio": .double(1 / (Double(number) + 3)),
             "window": ["x": 40, "y": .integer(Int64(number % 900)), "width": 1_280, "height": 800],
             "recentFiles": ["/home/user/documents/report.txt", "/home/user/documents/notes.md"],
-            "proxy": nil,
+            "proxy": .null,
             "retryDelays": [1, 2, 4, 8, 16, 32, 64],
         ]
     }

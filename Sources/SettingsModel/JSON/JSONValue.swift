@@ -7,6 +7,9 @@
 /// There are two equalities. `==` asks whether anything changed: the same kinds and bits of numbers, the same UTF-8
 /// bytes of strings, the members of objects in any order. ``isMathematicallyEqual(to:)`` is JSON Schema's: `1` and
 /// `1.0` are one number there.
+///
+/// Literals of Swift are values, save `nil`: write `.null`. What is not there and what is `null` are two things, and
+/// `condition ? value : nil` must never turn the one into the other.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
@@ -71,14 +74,9 @@ extension JSONValue {
     }
 }
 
-extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// `null`.
-    public init(nilLiteral: ()) {
-        self = .null
-    }
-
     /// A truth value.
     public init(booleanLiteral value: Bool) {
         self = .bool(value)

@@ -34,7 +34,7 @@ struct BridgeErrorTests {
         Case(Double.self, "NaN", "must be a number, but is a string"),
         Case(Float.self, 1e39, "must be between ±3.4028235e+38, but is 1e+39"),
         Case(Bool.self, 1, "must be true or false, but is an integer"),
-        Case(String.self, nil, "must be a string, but is null"),
+        Case(String.self, .null, "must be a string, but is null"),
         Case(Data.self, "YQ=", "must be Base64 text with its padding"),
         Case(Data.self, "YR==", "must be Base64 text with its padding"),
         Case(Data.self, "Y Q==", "must be Base64 text with its padding"),

@@ -143,9 +143,9 @@ struct BridgeRoundTripTests {
 
     @Test("JSON as it is, with a stored null that is not nil")
     func json() throws {
-        let values: [JSONValue] = [nil, 1, 1.0, "x", [1, nil], ["b": 1, "a": [:]]]
+        let values: [JSONValue] = [.null, 1, 1.0, "x", [1, .null], ["b": 1, "a": [:]]]
         try RoundTrip.check(values, JSONValue.defaultsBridge)
-        try RoundTrip.expect([["a": 1, "b": nil] as [String: JSONValue]])
+        try RoundTrip.expect([["a": 1, "b": .null] as [String: JSONValue]])
         let bridge = JSONValue?.defaultsBridge
         #expect(try bridge.encodeStored(nil) == nil)
         #expect(try bridge.encodeStored(.some(.null)) == .some(.null))

@@ -47,7 +47,7 @@ struct CodableRoundTripTests {
     func bareValues() throws {
         #expect(try encoded("a") == "a")
         #expect(try encoded(Int?.none) == .null)
-        #expect(try encoded([1, nil, 3]) == [1, nil, 3])
+        #expect(try encoded([1, nil, 3]) == [1, .null, 3])
         #expect(try encoded(Theme.highContrast) == "high-contrast")
         #expect(try encoded(Level.high) == 9)
         #expect(try encoded([Theme.dark: 1]) == ["dark", 1])
@@ -66,7 +66,7 @@ struct CodableRoundTripTests {
             var member: Int??
         }
         #expect(try afterRoundTrip(Nested(inner: [1, .some(.none)], member: 5)) == Nested(inner: [1, nil], member: 5))
-        #expect(try encoded(Nested(inner: [], member: .some(.none))) == ["inner": [], "member": nil])
+        #expect(try encoded(Nested(inner: [], member: .some(.none))) == ["inner": [], "member": .null])
         #expect(try afterRoundTrip(Nested(inner: [], member: .some(.none))).member == nil)
     }
 
@@ -182,7 +182,7 @@ struct CodableRoundTripTests {
 
     @Test("JSON passes through other coders, and directly through this one")
     func jsonAndOtherCoders() throws {
-        let json: JSONValue = ["a": [1, 2.5, nil, true, "x", [:], []]]
+        let json: JSONValue = ["a": [1, 2.5, .null, true, "x", [:], []]]
         let data = try JSONEncoder().encode(json)
         #expect(try JSONValue(parsing: Array(data)) == json)
         #expect(try JSONDecoder().decode(JSONValue.self, from: data) == json)
@@ -192,7 +192,7 @@ struct CodableRoundTripTests {
             init(from decoder: any Decoder) throws { json = try JSONValue(from: decoder) }
             func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
         }
-        for part: JSONValue in [json, 1.0, 1, "s", nil, false, [1.0], [:]] {
+        for part: JSONValue in [json, 1.0, 1, "s", .null, false, [1.0], [:]] {
             #expect(try encoded([Transparent(json: part)]) == [part])
             #expect(try afterRoundTrip(Transparent(json: part)).json == part)
         }

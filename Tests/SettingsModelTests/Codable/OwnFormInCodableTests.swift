@@ -22,7 +22,7 @@ struct OwnFormInCodableTests {
     @Test("They keep it as members, optionals, elements, values and keys")
     func everywhere() throws {
         let json: JSONValue = [
-            "one": "0x1", "maybe": "0x2", "list": ["0xff", nil], "map": ["a": "0xa"], "keyed": ["0x3", "0x4"],
+            "one": "0x1", "maybe": "0x2", "list": ["0xff", .null], "map": ["a": "0xa"], "keyed": ["0x3", "0x4"],
             "set": ["0x5"],
         ]
         #expect(try encoded(Self.holder) == json)

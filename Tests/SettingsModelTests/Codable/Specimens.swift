@@ -47,7 +47,7 @@ struct Account: Codable, Equatable, Sendable {
         counts: [-3: .min, 0: .max],
         shapes: [.circle(radius: -0.0), .polygon([Point(x: 0, y: 0)], closed: false), .label("l"), .nothing],
         grid: [[1, nil, -128], []], seen: ["x", "y"], nested: [["a": [.dark]], [:]], big: .max,
-        raw: ["z": 1.0, "a": [1, nil, ["deep": -0.0]]])
+        raw: ["z": 1.0, "a": [1, .null, ["deep": -0.0]]])
 }
 
 class Animal: Codable {

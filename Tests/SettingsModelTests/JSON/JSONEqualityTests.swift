@@ -40,9 +40,9 @@ struct JSONEqualityTests {
     ]
 
     static let kinds: [Pair] = [
-        Pair("null and null", nil, nil, equal: true, mathematically: true),
-        Pair("null and false", nil, false, equal: false, mathematically: false),
-        Pair("null and 0", nil, 0, equal: false, mathematically: false),
+        Pair("null and null", .null, .null, equal: true, mathematically: true),
+        Pair("null and false", .null, false, equal: false, mathematically: false),
+        Pair("null and 0", .null, 0, equal: false, mathematically: false),
         Pair("true and true", true, true, equal: true, mathematically: true),
         Pair("true and false", true, false, equal: false, mathematically: false),
         Pair("true and 1", true, 1, equal: false, mathematically: false),
@@ -51,7 +51,7 @@ struct JSONEqualityTests {
         Pair("one text twice", "a", "a", equal: true, mathematically: true),
         Pair("two letter cases", "a", "A", equal: false, mathematically: false),
         Pair("a text and a longer one", "a", "ab", equal: false, mathematically: false),
-        Pair("the empty text and null", "", nil, equal: false, mathematically: false),
+        Pair("the empty text and null", "", .null, equal: false, mathematically: false),
         Pair("an empty array and an empty object", [], [:], equal: false, mathematically: false),
         Pair("a value and an array of it", 1, [1], equal: false, mathematically: false),
     ]
@@ -65,7 +65,7 @@ struct JSONEqualityTests {
         Pair("members in another order", ["a": 1, "b": 2], ["b": 2, "a": 1], equal: true, mathematically: true),
         Pair("members exchanged", ["a": 1, "b": 2], ["a": 2, "b": 1], equal: false, mathematically: false),
         Pair("a member more", ["a": 1], ["a": 1, "b": 2], equal: false, mathematically: false),
-        Pair("a member of null and none", ["a": nil], [:], equal: false, mathematically: false),
+        Pair("a member of null and none", ["a": .null], [:], equal: false, mathematically: false),
         Pair("another name", ["a": 1], ["b": 1], equal: false, mathematically: false),
         Pair(
             "some of the names", ["a": 1, "b": 1, "c": 1], ["b": 1, "a": 1, "d": 1], equal: false, mathematically: false

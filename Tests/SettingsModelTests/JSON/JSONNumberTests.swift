@@ -68,7 +68,7 @@ struct JSONNumberTests {
         #expect(JSONNumber(2 as JSONValue) == .integer(2))
         #expect(JSONNumber(2.0 as JSONValue) == .integer(2))
         #expect(JSONNumber(2.5 as JSONValue) == .double(2.5))
-        for value: JSONValue in [nil, true, "2", [2], ["a": 2]] { #expect(JSONNumber(value) == nil) }
+        for value: JSONValue in [.null, true, "2", [2], ["a": 2]] { #expect(JSONNumber(value) == nil) }
     }
 
     @Test("Integers and doubles near each other are ordered as exact arithmetic orders them")

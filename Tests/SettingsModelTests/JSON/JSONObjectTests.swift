@@ -32,7 +32,7 @@ struct JSONObjectTests {
     func duplicateMembers(count: Int) {
         var members = Self.numbered(count).members
         #expect(JSONObject(members)?.count == count)
-        members.append(.init(name: "m0", value: nil))
+        members.append(.init(name: "m0", value: .null))
         #expect(JSONObject(members) == nil)
     }
 

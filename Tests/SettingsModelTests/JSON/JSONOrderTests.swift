@@ -6,10 +6,11 @@ import Testing
 struct JSONOrderTests {
     /// Each before the next.
     private static let ascending: [JSONValue] = [
-        nil, false, true, .double(-.greatestFiniteMagnitude), .integer(.min), -1.5, -1, 0, -0.0, 0.0,
+        .null, false, true, .double(-.greatestFiniteMagnitude), .integer(.min), -1.5, -1, 0, -0.0, 0.0,
         .double(.leastNonzeroMagnitude), 0.5, 1, 1.0, 1.5,
         9_007_199_254_740_992.0, 9_007_199_254_740_993, .integer(.max), 9_223_372_036_854_775_808.0, "", "A", "a",
-        "a\u{0}", "aa", "e\u{301}", "f", "\u{E9}", "\u{FFFF}", "\u{10000}", [], [nil], [nil, nil], [0], [0, 5], [1],
+        "a\u{0}", "aa", "e\u{301}", "f", "\u{E9}", "\u{FFFF}", "\u{10000}", [], [.null], [.null, .null], [0], [0, 5],
+        [1],
         [[]],
         [["a": 1]], [:], ["": 0], ["a": 1], ["a": 1, "b": 1], ["b": 1, "a": 2], ["a": 2, "c": 0], ["b": 0],
     ]

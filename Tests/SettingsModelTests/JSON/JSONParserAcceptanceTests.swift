@@ -24,7 +24,7 @@ struct JSONParserAcceptanceTests {
         Accepted("string", #""text""#, .string("text")),
         Accepted("empty string", #""""#, .string("")),
         Accepted("empty array", "[]", .array([])),
-        Accepted("array", "[1,true,null]", [1, true, nil]),
+        Accepted("array", "[1,true,null]", [1, true, .null]),
         Accepted("nested arrays", "[[],[[]]]", [[], [[]]]),
         Accepted("empty object", "{}", .object([:])),
         Accepted("object", #"{"a":1,"b":[2]}"#, ["a": 1, "b": [2]]),
@@ -92,7 +92,7 @@ struct JSONParserAcceptanceTests {
         #expect(value["escapes"] == "\" \\ / \u{8} \u{C} \n \r \t A \u{E9} \u{1F600}")
         #expect(value["text"] == "plain \u{E9} e\u{301} \u{20AC} \u{1F600}")
         #expect(value["empty"] == [[:], [], ""])
-        #expect(value["nested"]?["a"]?["b"] == [[1, 2], [3, ["c": nil]]])
+        #expect(value["nested"]?["a"]?["b"] == [[1, 2], [3, ["c": .null]]])
     }
 
     @Test("128 levels are accepted", arguments: ["[", #"{"a":"#])

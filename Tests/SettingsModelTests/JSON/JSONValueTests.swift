@@ -5,7 +5,7 @@ import Testing
 struct JSONValueTests {
     @Test("A literal is the value of its kind")
     func literals() {
-        let value: JSONValue = [nil, true, 1, 1.0, "text", [], [:]]
+        let value: JSONValue = [.null, true, 1, 1.0, "text", [], [:]]
         #expect(
             value.array == [
                 .null, .bool(true), .integer(1), .double(1), .string("text"), .array([]), .object(JSONObject()),
@@ -14,7 +14,7 @@ struct JSONValueTests {
 
     @Test("Each accessor answers for its kind only")
     func accessors() {
-        let values: [JSONValue] = [nil, true, 1, 1.0, "text", [1], ["a": 1]]
+        let values: [JSONValue] = [.null, true, 1, 1.0, "text", [1], ["a": 1]]
         #expect(values.map(\.isNull) == [true, false, false, false, false, false, false])
         #expect(values.map(\.bool) == [nil, true, nil, nil, nil, nil, nil])
         #expect(values.map(\.integer) == [nil, nil, 1, nil, nil, nil, nil])

@@ -5,7 +5,7 @@ import Testing
 struct JSONWriterTests {
     static let nested: JSONValue = [
         "name": "player", "empty array": [], "empty object": [:],
-        "list": [1, 2.5, [nil], [[:], []]], "b": ["z": true, "a": false],
+        "list": [1, 2.5, [.null], [[:], []]], "b": ["z": true, "a": false],
     ]
 
     @Test("Compact is one line without spaces, members as they came")

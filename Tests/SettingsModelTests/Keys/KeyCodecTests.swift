@@ -71,7 +71,7 @@ struct KeyCodecTests {
         Refusal(\.motto, encoding: "longer", "motto must have at most 5 characters, but has 6"),
         Refusal(\.fruit, encoding: .pear, #"fruit must be one of "apple", but is "pear""#),
         Refusal(\.size, decoding: 3, "size must be one of 1, 2, 4, but is 3"),
-        Refusal(\.username, decoding: nil, "username must be a string, but is null"),
+        Refusal(\.username, decoding: .null, "username must be a string, but is null"),
         Refusal(\.token, encoding: "hunter2", "token must have at most 4 characters"),
         Refusal(\.token, decoding: 12_345, "token must be a string"),
         Refusal(\.window, decoding: ["size": "x"], "window at /size must be an array, but is a string"),

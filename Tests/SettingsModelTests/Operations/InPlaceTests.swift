@@ -41,7 +41,7 @@ struct InPlaceTests {
     @Test(
         "Whatever else is done gives what it says",
         arguments: [
-            (.append(["b", nil]), ["a"], ["a", "b", nil]),
+            (.append(["b", .null]), ["a"], ["a", "b", .null]),
             (.append([]), [], []),
             (.append([[1]]), [], [[1]]),
             (.concat("é"), "caf", "café"),
@@ -58,7 +58,7 @@ struct InPlaceTests {
         "What cannot be done says why",
         arguments: [
             (.add(1), "41", "add needs a number, but the value is a string"),
-            (.add(1), nil, "add needs a number, but the value is null"),
+            (.add(1), .null, "add needs a number, but the value is null"),
             (.add(1), true, "add needs a number, but the value is a boolean"),
             (
                 .add(1), .integer(.max),

@@ -106,7 +106,7 @@ struct JSONPatchLimitTests {
         let patch = try JSONPatch(
             json: [
                 ["op": "remove", "path": "/a/0"], ["op": "add", "path": "/b/d", "value": 1],
-                ["op": "test", "path": "/b", "value": nil],
+                ["op": "test", "path": "/b", "value": .null],
             ])
         let error = #expect(throws: OperationError.self) { try patch.applied(to: value) }
         #expect(error?.step == 2)
