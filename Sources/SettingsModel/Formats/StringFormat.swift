@@ -36,7 +36,7 @@ enum StringFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// What the format wants, as the end of a sentence that begins "expected …".
+    /// What the format wants, as the end of a sentence that begins "must be …".
     var expectation: String {
         switch self {
         case .dateTime: "an RFC 3339 date and time such as 2026-11-20T10:00:00Z"

@@ -4,9 +4,9 @@ struct DecimalDigits {
     private let digits: UInt64
     private let exponent: Int
 
-    /// The digits of a finite number; of a double the fewest that read back to it.
-    init(_ number: JSONNumber) {
-        switch number {
+    /// The digits of a finite number; of a double the fewest that read back to it. Nil for what is no number.
+    init?(_ value: JSONValue) {
+        switch value {
         case .integer(let integer):
             digits = integer.magnitude
             exponent = 0
@@ -27,6 +27,8 @@ struct DecimalDigits {
             if parts.count > 1 { exponent += Int(Substring(parts[1])) ?? 0 }
             self.digits = digits
             self.exponent = exponent
+        default:
+            return nil
         }
     }
 
@@ -58,9 +60,10 @@ struct DecimalDigits {
     }
 }
 
-extension JSONNumber {
-    /// Whether this is an integer times the other number, taken as the decimals that they are written as.
-    func isMultiple(of step: JSONNumber) -> Bool {
-        DecimalDigits(self).isMultiple(of: DecimalDigits(step))
+extension JSONValue {
+    /// Whether this is an integer times the other number, both taken as the decimals that they are written as.
+    func isMultiple(of step: JSONValue) -> Bool {
+        guard let digits = DecimalDigits(self), let step = DecimalDigits(step) else { return false }
+        return digits.isMultiple(of: step)
     }
 }

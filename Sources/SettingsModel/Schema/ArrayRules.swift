@@ -1,5 +1,5 @@
 /// The rules for arrays and their elements.
-struct ArrayRules: Sendable {
+final class ArrayRules: Sendable {
     let prefixItems: [SchemaNodeID]
     let items: SchemaNodeID?
     private let contains: SchemaNodeID?
@@ -56,7 +56,7 @@ struct ArrayRules: Sendable {
     private func checkUnique(_ elements: [JSONValue], _ validator: inout SchemaValidator) {
         var seen: [MathematicalJSON: Int] = [:]
         for (index, element) in elements.enumerated() {
-            guard validator.spend(1) else { return }
+            guard validator.spend(element.extent) else { return }
             if let first = seen.updateValue(index, forKey: MathematicalJSON(element)) {
                 validator.fail(
                     "uniqueItems", "must not repeat an element", .array(elements),

@@ -1,5 +1,5 @@
 /// The rules that combine schemas for one and the same value.
-struct CombinationRules: Sendable {
+final class CombinationRules: Sendable {
     let reference: SchemaNodeID?
     let allOf: [SchemaNodeID]
     private let anyOf: [SchemaNodeID]
@@ -35,7 +35,8 @@ struct CombinationRules: Sendable {
             validator.check(value, node)
         }
         if !anyOf.isEmpty, !anyOf.contains(where: { validator.isValid(value, $0) }) {
-            validator.fail("anyOf", "must fit one of \(anyOf.count) alternatives\(reasons(value, anyOf, validator))")
+            let reasons = reasons(value, anyOf, &validator)
+            validator.fail("anyOf", "must fit one of \(Plural.count(anyOf.count, "alternative"))\(reasons)")
         }
         if !oneOf.isEmpty { checkOneOf(value, &validator) }
         if let not, validator.isValid(value, not) {
@@ -49,7 +50,8 @@ struct CombinationRules: Sendable {
     private func checkOneOf(_ value: JSONValue, _ validator: inout SchemaValidator) {
         let fitting = oneOf.indices.filter { validator.isValid(value, oneOf[$0]) }
         if fitting.isEmpty {
-            validator.fail("oneOf", "must fit one of \(oneOf.count) alternatives\(reasons(value, oneOf, validator))")
+            let reasons = reasons(value, oneOf, &validator)
+            validator.fail("oneOf", "must fit one of \(Plural.count(oneOf.count, "alternative"))\(reasons)")
         } else if fitting.count > 1 {
             let places = fitting.map(String.init).joined(separator: ", ")
             validator.fail("oneOf", "must fit exactly one of \(oneOf.count) alternatives, but fits those at \(places)")
@@ -57,9 +59,9 @@ struct CombinationRules: Sendable {
     }
 
     /// What keeps a value from fitting each of a few alternatives.
-    private func reasons(_ value: JSONValue, _ nodes: [SchemaNodeID], _ validator: SchemaValidator) -> String {
+    private func reasons(_ value: JSONValue, _ nodes: [SchemaNodeID], _ validator: inout SchemaValidator) -> String {
         let most = 4
-        guard nodes.count <= most, !validator.isQuiet else { return "" }
+        guard nodes.count <= most else { return "" }
         let reasons = nodes.compactMap { validator.firstReason(value, $0) }
         return reasons.isEmpty ? "" : ": it " + reasons.joined(separator: ", or ")
     }

@@ -24,7 +24,7 @@ public struct JSONSchema: Sendable, Hashable {
 
     /// Whether a value is allowed.
     public func allows(_ value: JSONValue) -> Bool {
-        SchemaValidator.isValid(value, nodes, 0)
+        SchemaValidator.isValid(value, nodes, [0])
     }
 
     /// The value with integral doubles made integers wherever the schema asks for integers.

@@ -4,7 +4,7 @@ public struct KeySchema: Sendable {
     public let name: String
     /// The key's part of the document: what listings and generators show.
     public let document: JSONValue
-    /// The value that holds while nobody stored another.
+    /// The value that holds while nobody stored another, normalised.
     public let defaultValue: JSONValue?
     /// Whether the key is locked against ordinary writes (`readOnly`).
     public let isLocked: Bool
@@ -17,7 +17,7 @@ public struct KeySchema: Sendable {
     init(name: String, document: JSONValue, defaultValue: JSONValue?, nodes: [SchemaNode], roots: [SchemaNodeID]) {
         self.name = name
         self.document = document
-        self.defaultValue = defaultValue
+        self.defaultValue = defaultValue.map { SchemaNormalizer(nodes: nodes).normalized($0, under: roots) ?? $0 }
         self.nodes = nodes
         self.roots = roots
         let chain = Self.chain(from: roots, nodes)
@@ -40,7 +40,7 @@ public struct KeySchema: Sendable {
 
     /// Whether the key allows a value.
     public func allows(_ value: JSONValue) -> Bool {
-        roots.allSatisfy { SchemaValidator.isValid(value, nodes, $0) }
+        SchemaValidator.isValid(value, nodes, roots)
     }
 
     /// The value with integral doubles made integers wherever the key asks for integers. To be done before checking.

@@ -1,5 +1,5 @@
 /// The rules for numbers. Limits are compared exactly, also between an Int64 and a Double.
-struct NumberRules: Sendable {
+final class NumberRules: Sendable {
     private let minimum: SchemaNumber?
     private let maximum: SchemaNumber?
     private let exclusiveMinimum: SchemaNumber?
@@ -34,7 +34,7 @@ struct NumberRules: Sendable {
         if let limit = exclusiveMaximum, !number.isLess(than: limit.number) {
             validator.fail("exclusiveMaximum", "must be less than \(limit.json)", value, expected: limit.json)
         }
-        if let step = multipleOf, !number.isMultiple(of: step.number) {
+        if let step = multipleOf, !value.isMultiple(of: step.json) {
             validator.fail("multipleOf", "must be a multiple of \(step.json)", value, expected: step.json)
         }
     }

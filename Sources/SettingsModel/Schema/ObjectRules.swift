@@ -1,20 +1,19 @@
 /// The rules for objects and their members.
-struct ObjectRules: Sendable {
-    var properties: [UTF8Text: SchemaNodeID]
-    var patternProperties: [(pattern: Pattern, node: SchemaNodeID)]
-    var additionalProperties: SchemaNodeID?
+final class ObjectRules: Sendable {
+    let properties: [UTF8Text: SchemaNodeID]
+    let patternProperties: [(pattern: Pattern, node: SchemaNodeID)]
+    let additionalProperties: SchemaNodeID?
     private let propertyNames: SchemaNodeID?
-    var required: [String]
+    private let required: [String]
     private let dependentRequired: [(name: String, strings: [String])]
     let dependentSchemas: [(name: String, node: SchemaNodeID)]
-    var minProperties: Int?
+    private let minProperties: Int?
     private let maxProperties: Int?
 
     init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
         let listed = compiler.namedSubschemas("properties", source) ?? []
         properties = Dictionary(listed.map { (UTF8Text($0.name), $0.node) }) { first, _ in first }
-        patternProperties = []
-        for (source, node) in Self.patternSources(source, &compiler) { patternProperties.append((source, node)) }
+        patternProperties = Self.patternProperties(source, &compiler)
         additionalProperties = compiler.subschema("additionalProperties", source)
         propertyNames = compiler.subschema("propertyNames", source)
         required = compiler.strings("required", source) ?? []
@@ -25,8 +24,23 @@ struct ObjectRules: Sendable {
         if isTrivial { return nil }
     }
 
+    /// The rules without those for each member, which a suite's keys have for themselves; for defaults also without
+    /// those that demand more members.
+    init?(ofSuiteFrom rules: ObjectRules, forDefaults: Bool) {
+        properties = [:]
+        patternProperties = []
+        additionalProperties = nil
+        propertyNames = rules.propertyNames
+        required = forDefaults ? [] : rules.required
+        dependentRequired = rules.dependentRequired
+        dependentSchemas = rules.dependentSchemas
+        minProperties = forDefaults ? nil : rules.minProperties
+        maxProperties = rules.maxProperties
+        if isTrivial { return nil }
+    }
+
     /// Whether nothing is demanded.
-    var isTrivial: Bool {
+    private var isTrivial: Bool {
         properties.isEmpty && patternProperties.isEmpty && additionalProperties == nil && propertyNames == nil
             && required.isEmpty && dependentRequired.isEmpty && dependentSchemas.isEmpty && minProperties == nil
             && maxProperties == nil
@@ -58,9 +72,7 @@ struct ObjectRules: Sendable {
         if let propertyNames { validator.checkName(member.name, propertyNames) }
         for node in nodes(for: member.name, matches: { validator.matches(member.name, $0) }) {
             if node == additionalProperties, validator.refusesAll(node) {
-                let hint =
-                    validator.isSecret
-                    ? "" : NameSuggestion.phrase(for: member.name, among: properties.keys.map(\.string))
+                let hint = validator.suggestion(for: member.name, among: properties.keys.lazy.map(\.string))
                 validator.fail(at: .name(member.name), "additionalProperties", "is not a known member\(hint)")
             } else {
                 validator.descend(to: .name(member.name), member.value, node)
@@ -69,11 +81,15 @@ struct ObjectRules: Sendable {
     }
 
     private func checkNames(_ value: JSONValue, _ object: JSONObject, _ validator: inout SchemaValidator) {
-        for name in required where object[name] == nil {
-            validator.fail("required", "must have \(name)", value, butWhat: "has not", expected: .string(name))
+        for name in required {
+            guard validator.spend(1), !validator.isSettled else { return }
+            if object[name] != nil { continue }
+            validator.fail("required", "must have \(name)", value, butWhat: nil, expected: .string(name))
         }
         for (name, needed) in dependentRequired where object[name] != nil {
-            for other in needed where object[other] == nil {
+            for other in needed {
+                guard validator.spend(1), !validator.isSettled else { return }
+                if object[other] != nil { continue }
                 validator.fail(
                     "dependentRequired", "must have \(other), because it has \(name)", value, butWhat: nil,
                     expected: .string(other))
@@ -91,10 +107,10 @@ struct ObjectRules: Sendable {
         }
     }
 
-    private static func patternSources(
+    private static func patternProperties(
         _ source: SchemaSource, _ compiler: inout SchemaCompiler
-    ) -> [(Pattern, SchemaNodeID)] {
-        var compiled: [(Pattern, SchemaNodeID)] = []
+    ) -> [(pattern: Pattern, node: SchemaNodeID)] {
+        var compiled: [(pattern: Pattern, node: SchemaNodeID)] = []
         for (text, node) in compiler.namedSubschemas("patternProperties", source) ?? [] {
             let pointer = source.pointer.appending("patternProperties").appending(text)
             if let pattern = compiler.pattern(text, at: pointer, "patternProperties") {

@@ -29,7 +29,7 @@ public struct Schema: Sendable {
     public init(_ document: JSONValue) throws(SchemaError) {
         guard case .object(let source) = document else {
             let detail = "a schema must be an object, but is \(document.kindPhrase)"
-            throw SchemaError(problems: [SchemaError.Problem(.root, "", detail)])
+            throw SchemaError(problems: [SchemaError.Problem(.root, "schema", detail)])
         }
         let nodes = try Self.compile(document, source)
         self.document = document
@@ -39,6 +39,7 @@ public struct Schema: Sendable {
         keys = sources.sortedMembers.map { Self.listedKey($0, nodes) }
         positions = Dictionary(uniqueKeysWithValues: keys.enumerated().map { (UTF8Text($1.name), $0) })
         suiteNodes = SuiteRules.nodes(from: nodes)
+        try checkDefaultsAtKeys()
         try checkDefaultsTogether()
     }
 
@@ -48,10 +49,10 @@ public struct Schema: Sendable {
     public func key(_ name: String) -> KeySchema? {
         if let position = positions[UTF8Text(name)] { return keys[position] }
         guard let properties else { return nil }
-        // Names of keys are short: what a pattern may cost for one is far below any bound that matters.
-        var budget = Int.max
+        // A name that patterns do not settle within the bound is not admitted.
+        var budget = SchemaValidator.mostSteps
         let roots = properties.nodes(for: name) { $0.matches(name, budget: &budget) ?? false }
-        guard !roots.isEmpty, !roots.contains(where: { nodes[$0].refusesAll }) else { return nil }
+        guard budget > 0, !roots.isEmpty, !roots.contains(where: { nodes[$0].refusesAll }) else { return nil }
         return KeySchema(
             name: name, document: unlistedDocument(for: name), defaultValue: nil, nodes: nodes, roots: roots)
     }
@@ -83,16 +84,30 @@ public struct Schema: Sendable {
 
     /// What they break that the values before a commit did not: the reasons to refuse the commit.
     public func newSuiteViolations(before: JSONObject, after: JSONObject) -> [Violation] {
-        let findings = SuiteRules.findings(suiteNodes, .rules, after, secretKeys(in: after))
+        let findings = SuiteRules.findings(suiteNodes, .rules, after, secretKeys(in: after), forComparison: true)
         guard !findings.isEmpty else { return [] }
-        let known = Set(
-            SuiteRules.findings(suiteNodes, .rules, before, secretKeys(in: before)).map(SuiteRules.Breach.init))
-        return findings.filter { !known.contains(SuiteRules.Breach($0)) }.map(\.violation)
+        let old = SuiteRules.findings(suiteNodes, .rules, before, secretKeys(in: before), forComparison: true)
+        let known = Set(old.compactMap(SuiteRules.Breach.init))
+        let new = findings.filter { finding in SuiteRules.Breach(finding).map { !known.contains($0) } ?? true }
+        return new.prefix(SchemaValidator.mostListed).map(\.violation)
     }
 
     private func secretKeys(in values: JSONObject) -> Set<UTF8Text> {
-        guard hasSuiteRules else { return [] }
+        guard hasSuiteRules, nodes.contains(where: \.isSecret) else { return [] }
         return Set(values.names.filter { key($0)?.isSecret ?? false }.map(UTF8Text.init))
+    }
+
+    /// A default that is valid where it is written may not be so at the key: one that came along `$ref`, or one whose
+    /// key a pattern says more about.
+    private func checkDefaultsAtKeys() throws(SchemaError) {
+        var problems: [SchemaError.Problem] = []
+        for key in keys {
+            guard let violation = key.defaultValue.flatMap({ key.violations(of: $0).first }) else { continue }
+            let place = violation.pointer == .root ? "" : "at \(violation.pointer) "
+            problems.append(
+                SchemaError.Problem(["properties", key.name], "default", "default \(place)\(violation.detail)"))
+        }
+        if !problems.isEmpty { throw SchemaError(problems, of: document) }
     }
 
     private func checkDefaultsTogether() throws(SchemaError) {
@@ -110,7 +125,7 @@ public struct Schema: Sendable {
     /// The document of a key that is admitted by patterns or as an additional one; several hold together.
     private func unlistedDocument(for name: String) -> JSONValue {
         var documents: [JSONValue] = []
-        var budget = Int.max
+        var budget = SchemaValidator.mostSteps
         let patterns = document["patternProperties"]?.object ?? [:]
         for (pattern, _) in properties?.patternProperties ?? [] {
             guard pattern.matches(name, budget: &budget) ?? false, let found = patterns[pattern.source] else {
@@ -143,7 +158,8 @@ extension Schema {
     private static func compile(_ document: JSONValue, _ source: JSONObject) throws(SchemaError) -> [SchemaNode] {
         var problems: [SchemaError.Problem] = []
         if let type = source["type"], type != "object" {
-            let detail = "type must be \"object\" at the top, as a suite is an object of its keys, but is \(type)"
+            let detail =
+                "type must be \"object\" at the top, as a suite is an object of its keys, but is \(type.briefPhrase)"
             problems.append(SchemaError.Problem(["type"], "type", detail))
         }
         if source["additionalProperties"] == nil {
@@ -165,12 +181,12 @@ extension Schema {
         } catch {
             problems += error.problems
         }
-        throw SchemaError(problems: problems)
+        throw SchemaError(problems, of: document)
     }
 
     private static func listedKey(_ member: JSONObject.Member, _ nodes: [SchemaNode]) -> KeySchema {
         let rules = nodes[0].objects
-        var budget = Int.max
+        var budget = SchemaValidator.mostSteps
         let roots = rules?.nodes(for: member.name) { $0.matches(member.name, budget: &budget) ?? false } ?? []
         let own = rules?.properties[UTF8Text(member.name)]
         return KeySchema(

@@ -10,7 +10,7 @@ struct SchemaCompiler {
     private var pending: [(pointer: JSONPointer, schema: JSONValue)] = []
     private var defaults: [(pointer: JSONPointer, node: SchemaNodeID)] = []
     /// What all patterns of the document together may still take.
-    private var patternStates = 100_000
+    private var patternStates = 50_000
 
     /// How many schemas may judge one value one inside the other by way of `$ref`, `allOf` and the like.
     private static let longestChain = 64
@@ -22,7 +22,7 @@ struct SchemaCompiler {
         compiler.compilePending()
         if compiler.problems.isEmpty { compiler.refuseCircles() }
         if compiler.problems.isEmpty { compiler.checkDefaults() }
-        guard compiler.problems.isEmpty else { throw SchemaError(problems: compiler.problems) }
+        guard compiler.problems.isEmpty else { throw SchemaError(compiler.problems, of: document) }
         return compiler.nodes
     }
 
@@ -119,7 +119,7 @@ struct SchemaCompiler {
         default:
             problems.append(
                 SchemaError.Problem(
-                    pointer, "", "a schema must be an object, true or false, but is \(schema.kindPhrase)"))
+                    pointer, "schema", "a schema must be an object, true or false, but is \(schema.kindPhrase)"))
         }
         return node
     }
@@ -135,7 +135,8 @@ struct SchemaCompiler {
             unsupported(source.pointer.appending("$schema"), "$schema", "may stand only at the top of the document")
         } else if dialect != .string(Schema.dialect) {
             unsupported(
-                source.pointer.appending("$schema"), "$schema", "must be \"\(Schema.dialect)\", but is \(dialect)")
+                source.pointer.appending("$schema"), "$schema",
+                "must be \"\(Schema.dialect)\", but is \(dialect.briefPhrase)")
         }
     }
 
@@ -146,7 +147,9 @@ struct SchemaCompiler {
         for name in names {
             guard let text = name.string, let type = JSONTypeSet(name: text) else {
                 let suggestion = NameSuggestion.phrase(for: name.string ?? "", among: JSONTypeSet.names.map(\.name))
-                report(source.pointer.appending("type"), "type", "names \(name), which is no type\(suggestion)")
+                report(
+                    source.pointer.appending("type"), "type", "names \(name.briefPhrase), which is no type\(suggestion)"
+                )
                 continue
             }
             if types.contains(type) { report(source.pointer.appending("type"), "type", "names \(text) twice") }

@@ -33,4 +33,31 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         problems.map(\.description).joined(separator: "\n")
     }
+
+    init(problems: [Problem]) {
+        self.problems = problems
+    }
+
+    /// The problems of a document, put in the order of their places in it.
+    init(_ problems: [Problem], of document: JSONValue) {
+        let places = problems.map { document.positions(along: $0.pointer) }
+        let order = problems.indices.sorted { left, right in
+            places[left] == places[right] ? left < right : places[left].lexicographicallyPrecedes(places[right])
+        }
+        self.problems = order.map { problems[$0] }
+    }
+}
+
+extension JSONValue {
+    /// The position of each step of a pointer among its neighbours, as far as the steps lead.
+    fileprivate func positions(along pointer: JSONPointer) -> [Int] {
+        var positions: [Int] = []
+        var value: JSONValue? = self
+        for token in pointer.tokens {
+            guard let position = value?.object?.position(of: token) ?? JSONPointer.arrayIndex(token) else { break }
+            positions.append(position)
+            value = value?[JSONPointer([token])]
+        }
+        return positions
+    }
 }

@@ -4,7 +4,8 @@ typealias SchemaNodeID = Int
 /// One schema or sub-schema, compiled: its rules in groups by the kind of value that they are about, so that checking
 /// a value touches those of its kind only.
 ///
-/// Sub-schemas are named by their position among the nodes, as references may make circles.
+/// Sub-schemas are named by their position among the nodes, as references may make circles. The groups of rules are
+/// objects rather than values, so that a node is small: checking recurses, and each level has a node on its stack.
 struct SchemaNode: Sendable {
     /// `false`: no value is valid.
     var refusesAll = false

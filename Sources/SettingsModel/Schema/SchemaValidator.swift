@@ -28,17 +28,35 @@ struct SchemaValidator {
     private var current: SchemaNodeID = 0
     private var depth = 0
     private var failed = false
-    private var steps = 20_000_000
+    private var steps: Int
     private var isExhausted = false
+    private var text = 0
+    /// What reasons and suggestions may still take. When it is used up, messages do without.
+    private var reasonSteps = 300_000
+    /// Whether this looks for a reason itself, which is then given without reasons of its own: those of alternatives
+    /// inside alternatives would make a text of exponential length.
+    private var isForReason = false
 
     /// How deep schemas and values may nest together before a value counts as too complex.
-    private static let deepest = 1_000
+    ///
+    /// 128 levels of a value with four schemas for each; what that takes fits a thread with 512 KiB of stack.
+    private static let deepest = 640
+    /// What checking one value may cost.
+    static let mostSteps = 5_000_000
     /// How many violations are listed.
     static let mostListed = 1_000
+    /// How many bytes of names and texts the list may take, of which each violation repeats some.
+    private static let mostText = 1_000_000
+    /// The keyword of the violation that says that checking was given up.
+    static let tooComplex = "limit"
 
     /// A validator for one value. Below the first step into it, values at `secretKeys` are secret.
-    init(nodes: [SchemaNode], mostFindings: Int = Self.mostListed, secretKeys: Set<UTF8Text> = []) {
+    init(
+        nodes: [SchemaNode], mostFindings: Int = Self.mostListed, secretKeys: Set<UTF8Text> = [],
+        steps: Int = Self.mostSteps
+    ) {
         self.nodes = nodes
+        self.steps = steps
         self.mostFindings = mostFindings
         self.secretKeys = secretKeys
     }
@@ -48,21 +66,22 @@ struct SchemaValidator {
         self.isSecret = isSecret
         for root in roots where !isSettled { check(value, root) }
         if isExhausted {
-            let violation = Violation(keyword: "", detail: "is too complex to be checked against this schema")
+            let violation = Violation(
+                keyword: Self.tooComplex, detail: "is too complex to be checked against this schema")
             findings = [Finding(node: roots.first ?? 0, violation: violation)]
         }
     }
 
     /// Whether a value fits, and nothing else.
-    static func isValid(_ value: JSONValue, _ nodes: [SchemaNode], _ root: SchemaNodeID) -> Bool {
+    static func isValid(_ value: JSONValue, _ nodes: [SchemaNode], _ roots: [SchemaNodeID]) -> Bool {
         var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
-        validator.validate(value, against: [root])
+        validator.validate(value, against: roots)
         return validator.findings.isEmpty
     }
 
     /// Whether going on would not change the result.
     var isSettled: Bool {
-        isExhausted || (isQuiet ? failed : findings.count >= mostFindings)
+        isExhausted || (isQuiet ? failed : findings.count >= mostFindings || text >= Self.mostText)
     }
 
     /// Checks the value at hand against a node.
@@ -109,12 +128,25 @@ struct SchemaValidator {
         return isValid
     }
 
-    /// What is wrong with a value that does not fit a node.
-    func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
-        var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
-        validator.steps = min(steps, 100_000)
+    /// What is wrong with the value at hand, or a name in it, that does not fit a node; nil if it cannot be said.
+    mutating func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
+        guard !isQuiet, !isForReason, reasonSteps > 0 else { return nil }
+        var validator = SchemaValidator(
+            nodes: nodes, mostFindings: 1, secretKeys: path.isEmpty ? secretKeys : [], steps: reasonSteps)
+        validator.isForReason = true
+        validator.depth = depth
         validator.validate(value, against: [id], isSecret: isSecret)
-        return validator.findings.first?.violation.detail
+        reasonSteps = validator.steps
+        guard !validator.isExhausted, let violation = validator.findings.first?.violation else { return nil }
+        return violation.pointer == .root ? violation.detail : "at \(violation.pointer) \(violation.detail)"
+    }
+
+    /// `; did you mean …?`, or nothing if that may not be said or would take too long to find.
+    mutating func suggestion(for name: String, among known: some Collection<String>) -> String {
+        let cost = known.count * 32
+        guard !isQuiet, !isSecret, !isForReason, cost <= reasonSteps else { return "" }
+        reasonSteps -= cost
+        return NameSuggestion.phrase(for: name, among: known)
     }
 
     func refusesAll(_ id: SchemaNodeID) -> Bool {
@@ -123,7 +155,8 @@ struct SchemaValidator {
 
     /// Whether a pattern matches, at the cost of what it takes to find out.
     mutating func matches(_ text: String, _ pattern: Pattern) -> Bool {
-        if let matches = pattern.matches(text, budget: &steps) { return matches }
+        // A search begins by making room for all states.
+        if spend(pattern.stateCount / 16), let matches = pattern.matches(text, budget: &steps) { return matches }
         isExhausted = true
         return true
     }
@@ -148,8 +181,8 @@ struct SchemaValidator {
         guard !isQuiet else { return }
         let but = isSecret ? nil : butWhat
         note(
-            keyword, but.map { "\(demand), but \($0)" } ?? demand, at: path, expected: expected,
-            actual: isSecret ? nil : value.briefScalar)
+            keyword, but.map { "\(demand), but \($0)" } ?? demand, at: path,
+            expected: expected?.isShort ?? false ? expected : nil, actual: isSecret ? nil : value.briefScalar)
     }
 
     /// Notes a violation that has no more to say than its demand.
@@ -167,7 +200,7 @@ struct SchemaValidator {
     private mutating func note(
         _ keyword: String, _ detail: String, at path: [Step], expected: JSONValue? = nil, actual: JSONValue? = nil
     ) {
-        guard findings.count < mostFindings else { return }
+        guard findings.count < mostFindings, text < Self.mostText else { return }
         let tokens = path.map { step in
             switch step {
             case .name(let name): name
@@ -178,6 +211,7 @@ struct SchemaValidator {
         let shown = isSecret ? Array(tokens.prefix(secretKeys.isEmpty ? 0 : 1)) : tokens
         let violation = Violation(
             pointer: JSONPointer(shown), keyword: keyword, detail: detail, expected: expected, actual: actual)
+        text += shown.reduce(detail.utf8.count) { $0 + $1.utf8.count }
         findings.append(Finding(node: current, violation: violation))
     }
 }

@@ -16,13 +16,18 @@ enum SuiteRules {
         private let pointer: JSONPointer
         private let keyword: String
         private let expected: JSONValue?
+        private let cause: String?
 
-        init(_ finding: SchemaValidator.Finding) {
+        /// What a finding is about; nil if nobody knows, as the check was given up.
+        init?(_ finding: SchemaValidator.Finding) {
+            guard finding.violation.keyword != SchemaValidator.tooComplex else { return nil }
             node = finding.node
             key = finding.violation.key.map(UTF8Text.init)
             pointer = finding.violation.pointer
             keyword = finding.violation.keyword
             expected = finding.violation.expected
+            // One key can be missing because of several others.
+            cause = finding.violation.keyword == "dependentRequired" ? finding.violation.detail : nil
         }
     }
 
@@ -30,24 +35,22 @@ enum SuiteRules {
     static func nodes(from nodes: [SchemaNode]) -> [SchemaNode]? {
         var rules = nodes[0]
         rules.types = nil
-        rules.objects?.properties = [:]
-        rules.objects?.patternProperties = []
-        rules.objects?.additionalProperties = nil
-        if rules.objects?.isTrivial ?? false { rules.objects = nil }
+        rules.objects = nodes[0].objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: false) }
         guard !rules.isTrivial else { return nil }
         var rulesForDefaults = rules
-        rulesForDefaults.objects?.required = []
-        rulesForDefaults.objects?.minProperties = nil
+        rulesForDefaults.objects = nodes[0].objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) }
         return nodes + [rules, rulesForDefaults]
     }
 
     /// Everything that the values break, with the key that it is about.
     static func findings(
-        _ nodes: [SchemaNode]?, _ variant: Variant, _ values: JSONObject, _ secretKeys: Set<UTF8Text>
+        _ nodes: [SchemaNode]?, _ variant: Variant, _ values: JSONObject, _ secretKeys: Set<UTF8Text>,
+        forComparison: Bool = false
     ) -> [SchemaValidator.Finding] {
         guard let nodes else { return [] }
         let root = nodes.count - (variant == .rules ? 2 : 1)
-        var validator = SchemaValidator(nodes: nodes, secretKeys: secretKeys)
+        let most = SchemaValidator.mostListed * (forComparison ? 20 : 1)
+        var validator = SchemaValidator(nodes: nodes, mostFindings: most, secretKeys: secretKeys)
         validator.validate(.object(values), against: [root])
         return validator.findings.map(attributed)
     }
@@ -67,7 +70,7 @@ enum SuiteRules {
 
     private static func missing(_ violation: Violation) -> Violation {
         Violation(
-            key: violation.key, keyword: violation.keyword, detail: "is required: the suite \(violation.detail)",
+            key: violation.key, keyword: violation.keyword, detail: "is missing: the suite \(violation.detail)",
             expected: violation.expected)
     }
 }

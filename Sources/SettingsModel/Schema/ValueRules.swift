@@ -1,5 +1,5 @@
 /// `enum` and `const`: the values that are allowed, compared mathematically.
-struct ValueRules: Sendable {
+final class ValueRules: Sendable {
     private let listed: [JSONValue]?
     private let listedSet: Set<MathematicalJSON>
     private let constant: JSONValue?
@@ -20,12 +20,18 @@ struct ValueRules: Sendable {
     }
 
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
+        guard validator.spend(value.extent) else { return }
         if let constant, !value.isMathematicallyEqual(to: constant) {
-            validator.fail("const", "must be \(constant.briefPhrase)", value, expected: constant)
+            validator.fail("const", "must be \(Self.naming(constant))", value, expected: constant)
         }
         if let listed, !listedSet.contains(MathematicalJSON(value)) {
             validator.fail("enum", "must be one of \(Self.listing(listed))", value, expected: .array(listed))
         }
+    }
+
+    /// A container in a message is only its size, which says nothing about what it has to hold.
+    private static func naming(_ constant: JSONValue) -> String {
+        constant.briefScalar == nil ? "exactly what the schema names" : constant.description
     }
 
     private static func listing(_ values: [JSONValue]) -> String {

@@ -1,0 +1,143 @@
+import Testing
+
+@testable import SettingsModel
+
+@Suite("Defaults and the top of a suite's schema")
+struct DefaultProblemTests {
+    typealias Problem = BadSchema.Problem
+
+    private static func keys(_ name: String, _ properties: String, _ problems: Problem...) -> BadSchema {
+        BadSchema(name, "{\"additionalProperties\": false, \"properties\": \(properties)}", problems)
+    }
+
+    @Test(
+        "A default that is not valid where it stands is refused",
+        arguments: [
+            keys(
+                "own limit", #"{"a": {"maximum": 1, "default": 2}}"#,
+                Problem("/properties/a/default", "default", "default must be at most 1, but is 2")),
+            keys(
+                "part of the default", #"{"a": {"items": {"type": "string"}, "default": ["x", 1]}}"#,
+                Problem("/properties/a/default", "default", "at /1 must be a string")),
+            keys(
+                "below the key", #"{"a": {"properties": {"b": {"type": "string", "default": 1}}}}"#,
+                Problem("/properties/a/properties/b/default", "default", "must be a string")),
+            keys(
+                "what the own $ref demands", ##"{"a": {"$ref": "#/properties/b", "default": 9}, "b": {"maximum": 5}}"##,
+                Problem("/properties/a/default", "default", "must be at most 5, but is 9")),
+            keys(
+                "a default taken along $ref that the key itself refuses",
+                ##"{"a": {"$ref": "#/properties/b", "maximum": 5}, "b": {"default": 9}}"##,
+                Problem("/properties/a", "default", "must be at most 5, but is 9")),
+            keys(
+                "in a definition", #"{"a": {"$defs": {"d": {"type": "string", "default": 1}}}}"#,
+                Problem("/properties/a/$defs/d/default", "default", "must be a string")),
+            keys(
+                "a key that admits nothing", #"{"a": {"not": {}, "default": 1}}"#,
+                Problem("/properties/a/default", "default", "must not fit the schema that is excluded")),
+        ])
+    func invalidDefault(sample: BadSchema) throws {
+        try sample.checkAsSuite()
+    }
+
+    @Test("A default that a pattern for the key's name refuses is refused")
+    func patternedDefault() throws {
+        try BadSchema(
+            "pattern",
+            #"""
+            {"additionalProperties": false, "properties": {"port.http": {"default": 8080}},
+             "patternProperties": {"^port": {"maximum": 1024}}}
+            """#,
+            Problem("/properties/port.http", "default", "must be at most 1024, but is 8080")
+        ).checkAsSuite()
+    }
+
+    @Test("A default may be valid only after it was normalised, and is then the key's default in that form")
+    func integralDefault() throws {
+        let schema = try Schema([
+            "additionalProperties": false, "properties": ["a": ["type": "integer", "default": 3.0]],
+        ])
+        #expect(schema.key("a")?.defaultValue == 3)
+        #expect(schema.effectiveValues(stored: [:]) == ["a": 3])
+    }
+
+    @Test(
+        "Defaults that together break a rule of the suite are refused",
+        arguments: [
+            BadSchema(
+                "condition",
+                #"""
+                {"additionalProperties": false, "properties": {"tls": {"default": true}, "certificate": {}},
+                 "if": {"properties": {"tls": {"const": true}}}, "then": {"required": ["certificate"]}}
+                """#,
+                Problem("", "required", "the defaults together: certificate is missing")),
+            BadSchema(
+                "dependence",
+                #"""
+                {"additionalProperties": true, "properties": {"a": {"default": 1}}, "dependentRequired": {"a": ["b"]}}
+                """#,
+                Problem("", "dependentRequired", "must have b, because it has a")),
+            BadSchema(
+                "number of keys",
+                #"""
+                {"additionalProperties": true, "properties": {"a": {"default": 1}, "b": {"default": 1}},
+                 "maxProperties": 1}
+                """#,
+                Problem("", "maxProperties", "must have at most 1 member, but has 2")),
+            BadSchema(
+                "one key by a rule of all",
+                #"""
+                {"additionalProperties": true, "properties": {"a": {"default": 1}},
+                 "allOf": [{"properties": {"a": {"minimum": 2}}}]}
+                """#,
+                Problem("", "minimum", "a must be at least 2, but is 1")),
+        ])
+    func defaultsTogether(sample: BadSchema) throws {
+        try sample.checkAsSuite()
+    }
+
+    @Test("Defaults need not be complete: required and minProperties at the top do not hold for them")
+    func incompleteDefaults() throws {
+        let schema = try Schema([
+            "additionalProperties": true, "properties": ["a": ["default": 1], "b": [:]], "required": ["b"],
+            "minProperties": 2,
+        ])
+        #expect(schema.suiteViolations(of: ["a": 1]).map(\.keyword) == ["required", "minProperties"])
+        #expect(schema.suiteViolations(of: ["a": 1, "b": 1]).isEmpty)
+    }
+
+    @Test(
+        "What only a suite's schema needs is demanded of it",
+        arguments: [
+            BadSchema(
+                "silence about other keys", #"{"properties": {}}"#,
+                Problem("", "additionalProperties", "additionalProperties must be said at the top")),
+            BadSchema(
+                "another type", #"{"type": "array", "additionalProperties": false}"#,
+                Problem("/type", "type", "must be \"object\" at the top")),
+            BadSchema(
+                "a list of types", #"{"type": ["object"], "additionalProperties": false}"#,
+                Problem("/type", "type", "must be \"object\" at the top")),
+            BadSchema("true", "true", Problem("", "schema", "must be an object, but is a boolean")),
+            BadSchema("null", "null", Problem("", "schema", "must be an object, but is null")),
+            BadSchema(
+                "all at once", #"{"maxmum": 1, "type": "string", "properties": {"a": {"type": 1}}}"#,
+                Problem("", "additionalProperties", "must be said at the top"),
+                Problem("/maxmum", "maxmum", "maximum", isUnsupported: true),
+                Problem("/type", "type", "must be \"object\" at the top"),
+                Problem("/properties/a/type", "type", "names 1")),
+        ])
+    func top(sample: BadSchema) throws {
+        try sample.checkAsSuite()
+    }
+
+    @Test(
+        "The top needs no type, and may name the dialect",
+        arguments: [false, true, [:], ["type": "string"]] as [JSONValue])
+    func leastSchema(additional: JSONValue) throws {
+        _ = try Schema(["additionalProperties": additional])
+        _ = try Schema([
+            "$schema": .string(Schema.dialect), "type": "object", "additionalProperties": additional,
+        ])
+    }
+}

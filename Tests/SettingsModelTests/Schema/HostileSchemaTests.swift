@@ -1,0 +1,238 @@
+import Foundation
+import Testing
+
+@testable import SettingsModel
+
+@Suite("Schemas and values made to take for ever")
+struct HostileSchemaTests {
+    /// Far more than any of these takes on a slow machine, far less than any would take unbounded.
+    static let bound = Duration.seconds(10)
+
+    /// The violations found with a hundredth of the steps that a value may cost: what ends within them in time ends
+    /// within all of them in a hundred times that, and the tests are not built for speed.
+    private static func expectBounded(
+        _ schema: JSONSchema, _ value: JSONValue, steps: Int = 200_000,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) -> [Violation] {
+        var validator = SchemaValidator(nodes: schema.nodes, steps: steps)
+        let time = ContinuousClock().measure { validator.validate(value, against: [0]) }
+        let violations = validator.findings.map(\.violation)
+        #expect(time < bound, sourceLocation: sourceLocation)
+        #expect(violations.reduce(0) { $0 + $1.detail.utf8.count } < 10_000_000, sourceLocation: sourceLocation)
+        return violations
+    }
+
+    private static let tooComplex = "is too complex to be checked against this schema"
+
+    /// Definitions of which each refers to the next one many times by a keyword.
+    private static func bomb(_ keyword: String, levels: Int, width: Int, end: JSONValue) throws -> JSONSchema {
+        var definitions: JSONObject = ["d\(levels)": end]
+        for level in 0..<levels {
+            let reference: JSONValue = ["$ref": .string("#/$defs/d\(level + 1)")]
+            definitions["d\(level)"] = .object([keyword: .array(Array(repeating: reference, count: width))])
+        }
+        return try JSONSchema(["$ref": "#/$defs/d0", "$defs": .object(definitions)])
+    }
+
+    @Test("References that double at each level end as too complex", arguments: ["allOf", "anyOf", "oneOf"])
+    func exponentialReferences(keyword: String) throws {
+        let schema = try Self.bomb(keyword, levels: 28, width: 3, end: ["type": "string"])
+        let value: JSONValue = keyword == "allOf" ? "x" : 1
+        #expect(Self.expectBounded(schema, value).map(\.detail) == [Self.tooComplex])
+    }
+
+    @Test("A value that a bomb allows at once is valid, and one that it refuses at once is not")
+    func cheapWays() throws {
+        #expect(try Self.bomb("anyOf", levels: 20, width: 3, end: true).allows(1))
+        #expect(!(try Self.bomb("allOf", levels: 20, width: 3, end: false).allows(1)))
+    }
+
+    @Test("Alternatives that go into the value take no more than the bound")
+    func exponentialRecursion() throws {
+        let schema = try JSONSchema([
+            "anyOf": [
+                ["items": ["$ref": "#"], "minItems": 1], ["items": ["$ref": "#"], "maxItems": 5], ["const": 0],
+            ],
+            "type": "array",
+        ])
+        var value: JSONValue = 1
+        for _ in 0..<100 { value = [value] }
+        #expect(!Self.expectBounded(schema, value).isEmpty)
+    }
+
+    @Test("Many elements whose alternatives all fail get messages of bounded size in bounded time")
+    func manyReasons() throws {
+        var alternatives: JSONValue = ["const": 1]
+        for _ in 0..<3 { alternatives = ["anyOf": [alternatives, alternatives, alternatives]] }
+        let schema = try JSONSchema(["items": alternatives])
+        #expect(!Self.expectBounded(schema, .array(Array(repeating: 2, count: 2_000))).isEmpty)
+    }
+
+    @Test("Many unknown members beside many known ones are named in bounded time")
+    func manySuggestions() throws {
+        let known = (0..<5_000).map { JSONObject.Member(name: "member-number-\($0)", value: true) }
+        let unknown = (0..<5_000).map { JSONObject.Member(name: "member-numbre-\($0)", value: true) }
+        let schema = try JSONSchema([
+            "properties": .object(try #require(JSONObject(known))), "additionalProperties": false,
+        ])
+        let violations = Self.expectBounded(schema, .object(try #require(JSONObject(unknown))))
+        #expect(violations.count == 1_000)
+        #expect(violations.first?.detail == "is not a known member; did you mean member-number-0?")
+        let quiet = try JSONSchema(["contains": ["$ref": "#/$defs/closed"], "$defs": ["closed": schema.document]])
+        let elements = Array(repeating: JSONValue.object(["member-numbre-1": 1]), count: 5_000)
+        #expect(Self.expectBounded(quiet, .array(elements)).map(\.keyword) == ["contains"])
+    }
+
+    @Test("Many required names asked of many objects cost only the first that is missing")
+    func manyRequiredNames() throws {
+        let names = JSONValue.array((0..<20_000).map { .string("n\($0)") })
+        let schema = try JSONSchema(["contains": ["required": names], "minContains": 0, "maxContains": 1])
+        let objects = JSONValue.array(Array(repeating: [:], count: 50_000))
+        #expect(Self.expectBounded(schema, objects).isEmpty)
+    }
+
+    @Test("A large value compared with many constants is paid for")
+    func manyConstants() throws {
+        let value = JSONValue.array(Array(repeating: 1, count: 5_000))
+        let references = JSONValue.array(Array(repeating: ["$ref": "#/$defs/large"], count: 5_000))
+        for keyword in ["const", "enum"] {
+            let large = JSONValue.object([keyword: keyword == "const" ? value : [value]])
+            let schema = try JSONSchema(["allOf": references, "$defs": ["large": large]])
+            #expect(Self.expectBounded(schema, value).map(\.detail) == [Self.tooComplex])
+        }
+    }
+
+    @Test(
+        "A long string measured by many rules is paid for",
+        arguments: [["minLength": 1], ["format": "uri-reference"]] as [JSONValue])
+    func longString(rule: JSONValue) throws {
+        let references = JSONValue.array(Array(repeating: ["$ref": "#/$defs/rule"], count: 20_000))
+        let schema = try JSONSchema(["allOf": references, "$defs": ["rule": rule]])
+        let text = JSONValue.string(String(repeating: "a", count: 200_000))
+        #expect(Self.expectBounded(schema, text).map(\.detail) == [Self.tooComplex])
+    }
+
+    @Test("Large arrays of different elements are found unique, and one repetition is found")
+    func uniqueItems() throws {
+        let schema = try JSONSchema(["uniqueItems": true])
+        var elements = (0..<200_000).map { JSONValue.integer(Int64($0)) }
+        #expect(Self.expectBounded(schema, .array(elements), steps: 1_000_000).isEmpty)
+        elements.append(.double(7))
+        #expect(
+            Self.expectBounded(schema, .array(elements), steps: 1_000_000).map(\.detail) == [
+                "must not repeat an element, but has the same at 7 and 200000"
+            ])
+        let objects = (0..<20_000).map { JSONValue.object(["a": ["b": [.integer($0 % 19_999)]], "c": 1]) }
+        #expect(Self.expectBounded(schema, .array(objects)).count == 1)
+    }
+
+    @Test(
+        "Patterns that are deadly to backtracking end on long strings",
+        arguments: ["(a+)+$", "(a|aa)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*a){20}c", "((a{0,10}){0,10}){0,10}b"])
+    func deadlyPattern(pattern: String) throws {
+        let schema = try JSONSchema(["pattern": .string(pattern)])
+        let text = JSONValue.string(String(repeating: "a", count: 20_000) + "!")
+        let violations = Self.expectBounded(schema, text, steps: 2_000_000)
+        #expect(violations.count == 1 && ["pattern", "limit"].contains(violations[0].keyword))
+    }
+
+    @Test("A megabyte held against a large pattern is too complex rather than slow")
+    func largePattern() throws {
+        let schema = try JSONSchema(["pattern": "(?:(?:a?){20}){20}c"])
+        let text = JSONValue.string(String(repeating: "a", count: 200_000))
+        #expect(Self.expectBounded(schema, text).map(\.detail) == [Self.tooComplex])
+    }
+
+    @Test("Many patterns tried on many names are paid for")
+    func manyPatterns() throws {
+        var patterns: JSONObject = [:]
+        for index in 0..<1_200 { patterns["^x\(index)(?:abc){9}"] = true }
+        let schema = try JSONSchema(["patternProperties": .object(patterns)])
+        let members = (0..<20_000).map { JSONObject.Member(name: "y\($0)", value: 1) }
+        #expect(
+            Self.expectBounded(schema, .object(try #require(JSONObject(members)))).map(\.detail) == [Self.tooComplex])
+    }
+
+    @Test("Values nested to the limit of the parser are checked on a small stack")
+    func deepValues() throws {
+        let texts: [(schema: String, open: String, close: String, isValid: Bool)] = [
+            (##"{"items": {"$ref": "#"}}"##, "[", "]", true),
+            (##"{"allOf": [{"items": {"$ref": "#"}}]}"##, "[", "]", true),
+            (
+                ##"{"anyOf": [false, {"properties": {"a": {"$ref": "#"}}, "additionalProperties": false}]}"##,
+                "{\"a\":", "}", true
+            ),
+            (##"{"type": "array", "anyOf": [{"items": {"$ref": "#"}}]}"##, "[", "]", false),
+            (##"{"oneOf": [{"items": {"$ref": "#"}, "type": "array"}]}"##, "[", "]", false),
+            (##"{"not": {"not": {"items": {"$ref": "#"}}}}"##, "[", "]", true),
+            (##"{"if": {"items": {"$ref": "#"}}, "else": false}"##, "[", "]", true),
+            (##"{"contains": {"$ref": "#"}}"##, "[", "]", true),
+            (##"{"uniqueItems": true, "enum": [1, [[1]]]}"##, "[", "]", false),
+            (##"{"patternProperties": {"a": {"$ref": "#"}}}"##, "{\"a\":", "}", true),
+        ]
+        for (schema, open, close, isValid) in texts {
+            let depth = JSONValue.maximumDepth
+            let text = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
+            let compiled = try JSONSchema(JSONValue(parsing: schema))
+            let value = try JSONValue(parsing: text)
+            let result = SmallStack.run { (compiled.violations(of: value), compiled.normalized(value)) }
+            #expect(result.0.isEmpty == isValid, "\(schema): \(result.0)")
+            #expect(result.1 == value)
+        }
+    }
+
+    @Test("Chains of schemas at each level of a deep value end as too complex on a small stack")
+    func deepChains() throws {
+        for keyword in ["allOf", "anyOf", "oneOf"] {
+            var schema: JSONValue = ["items": ["$ref": "#"], "type": "array"]
+            for _ in 0..<50 { schema = .object([keyword: [schema]]) }
+            let compiled = try JSONSchema(schema)
+            let depth = JSONValue.maximumDepth
+            let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
+            let value = try JSONValue(parsing: text)
+            let violations = SmallStack.run { compiled.violations(of: value) }
+            #expect(violations.map(\.detail) == [Self.tooComplex], "\(keyword)")
+        }
+    }
+
+    @Test("A deep document is compiled on a small stack, and a long one in bounded time")
+    func largeDocuments() throws {
+        let depth = JSONValue.maximumDepth - 1
+        let deep = String(repeating: "{\"items\":", count: depth) + "{}" + String(repeating: "}", count: depth)
+        let document = try JSONValue(parsing: deep)
+        #expect(SmallStack.run { BadSchema.problems(of: document) }.isEmpty)
+        let wrong = (0..<2_000).map { JSONObject.Member(name: "maxmum\($0)", value: 1) }
+        let flat = JSONValue.object(try #require(JSONObject(wrong)))
+        let time = ContinuousClock().measure { #expect(BadSchema.problems(of: flat).count == 2_000) }
+        #expect(time < Self.bound)
+    }
+}
+
+/// Runs something on a thread with the least stack that a daemon's threads may have.
+private enum SmallStack {
+    /// Unoptimised code takes several times the stack that a daemon's threads have to have.
+    #if DEBUG
+        private static let size = 4 * 1024 * 1024
+    #else
+        private static let size = 512 * 1024
+    #endif
+
+    static func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) -> Result {
+        let done = DispatchSemaphore(value: 0)
+        let box = Box<Result>()
+        let thread = Thread {
+            box.result = body()
+            done.signal()
+        }
+        thread.stackSize = size
+        thread.start()
+        done.wait()
+        guard let result = box.result else { preconditionFailure("the thread ended without a result") }
+        return result
+    }
+
+    /// Written by the one thread before it signals, read after that.
+    private final class Box<Result>: @unchecked Sendable {
+        var result: Result?
+    }
+}

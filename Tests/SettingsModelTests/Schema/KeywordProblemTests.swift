@@ -1,0 +1,212 @@
+import Testing
+
+@testable import SettingsModel
+
+@Suite("Keywords that a schema cannot have")
+struct KeywordProblemTests {
+    typealias Problem = BadSchema.Problem
+
+    private static func unknown(_ keyword: String, _ part: String) -> BadSchema {
+        BadSchema(keyword, "{\"\(keyword)\": 1}", Problem("/\(keyword)", keyword, part, isUnsupported: true))
+    }
+
+    @Test(
+        "An unknown keyword is refused by name, with what to write instead",
+        arguments: [
+            unknown("maxmum", "maxmum is not a keyword of these schemas; did you mean maximum?"),
+            unknown("Type", "did you mean type?"),
+            unknown("propertes", "did you mean properties?"),
+            unknown("readonly", "did you mean readOnly?"),
+            unknown("X-unit", "is not a keyword of these schemas"),
+            unknown("$id", "only references inside the document"),
+            unknown("id", "only references inside the document"),
+            unknown("$anchor", "refer to the definition by its place"),
+            unknown("$dynamicRef", "use $ref"),
+            unknown("$dynamicAnchor", "refer to the definition by its place"),
+            unknown("$vocabulary", "the vocabulary is fixed"),
+            unknown("definitions", "calls it $defs"),
+            unknown("dependencies", "calls it dependentRequired or dependentSchemas"),
+            unknown("additionalItems", "calls it items, beside prefixItems"),
+            unknown("unevaluatedProperties", "use additionalProperties"),
+            unknown("unevaluatedItems", "use items"),
+            unknown("nullable", "list null in type"),
+            unknown("contentMediaType", "only contentEncoding is checked"),
+            unknown("contentSchema", "only contentEncoding is checked"),
+        ])
+    func unknownKeyword(sample: BadSchema) throws {
+        try sample.check()
+    }
+
+    @Test("A keyword that resembles none gets no suggestion")
+    func noSuggestion() throws {
+        let problem = try #require(BadSchema.problems(of: ["wholly-different": 1]).first)
+        #expect(problem.detail == "wholly-different is not a keyword of these schemas")
+    }
+
+    @Test("An annotation of the author's own is not refused, whatever it holds", arguments: ["x-", "x-unit", "x-é"])
+    func ownAnnotation(name: String) throws {
+        let annotation = JSONObject([JSONObject.Member(name: name, value: ["maxmum": 1])])
+        #expect(BadSchema.problems(of: .object(try #require(annotation))).isEmpty)
+    }
+
+    /// What each keyword must be, and values that are something else.
+    static let wrongKinds: [(keyword: SchemaKeyword, demand: String, values: String)] =
+        [.comment, .title, .description, .pattern, .format, .contentEncoding, .reference].map {
+            ($0, "must be a string, but is", #"[null, true, 1, 1.5, [], {}]"#)
+        }
+        + [.deprecated, .readOnly, .writeOnly, .uniqueItems].map {
+            ($0, "must be true or false, but is", #"[null, 0, "true", [], {}]"#)
+        }
+        + [.minimum, .maximum, .exclusiveMinimum, .exclusiveMaximum, .multipleOf].map {
+            ($0, "must be a number, but is", #"[null, true, "1", [1], {}]"#)
+        }
+        + [.minLength, .maxLength, .minItems, .maxItems, .minContains, .maxContains, .minProperties, .maxProperties].map
+    {
+        ($0, "must be an integer from 0, but is", #"[null, "1", -1, 1.5, -1.0, 1e300, []]"#)
+    }
+        + [.allOf, .anyOf, .oneOf, .prefixItems].map {
+            ($0, "must be an array of at least one schema, but is", #"[null, 1, "a", [], {}, true]"#)
+        }
+        + [.properties, .patternProperties, .dependentSchemas, .definitions].map {
+            ($0, "must be an object of schemas, but is", #"[null, 1, "a", [], true]"#)
+        }
+        + [.items, .contains, .additionalProperties, .propertyNames, .not, .if, .then, .else].map {
+            ($0, "a schema must be an object, true or false, but is", #"[null, 1, 1.5, "a", []]"#)
+        }
+        + [
+            (.required, "must be an array of strings, each once, but is", #"["a", [1], ["a", "a"], {}, null]"#),
+            (.dependentRequired, "must be an object of arrays of strings, but is", #"[[], "a", null]"#),
+            (.enum, "must be an array, but is", #"[null, "a", 1, {}]"#),
+            (.examples, "must be an array, but is", #"[null, "a", 1, {}]"#),
+            (.type, "which is no type", #"[null, 1, "int", {}, ["string", 1]]"#),
+            (.schema, "must be \"https://json-schema.org/draft/2020-12/schema\", but is", #"[1, null, "x"]"#),
+        ]
+
+    @Test("A keyword refuses every other kind of value", arguments: wrongKinds.indices)
+    func wrongKind(row: Int) throws {
+        let (keyword, demand, values) = Self.wrongKinds[row]
+        for value in try #require(JSONValue(parsing: values).array) {
+            let problems = BadSchema.problems(of: .object([keyword.rawValue: value]))
+            #expect(problems.count == 1, "\(keyword) \(value)")
+            #expect(problems.first?.pointer == [keyword.rawValue], "\(keyword) \(value)")
+            #expect(problems.first?.detail.contains(demand) ?? false, "\(keyword) \(value): \(problems)")
+        }
+    }
+
+    @Test("Every keyword but those that take any value is in the table of kinds")
+    func everyKeyword() {
+        let covered = Set(Self.wrongKinds.map(\.keyword))
+        #expect(Set(SchemaKeyword.allCases).subtracting(covered) == [.const, .default])
+    }
+
+    @Test(
+        "A value that a keyword cannot have is refused where it stands",
+        arguments: [
+            BadSchema("no type", #"{"type": []}"#, Problem("/type", "type", "must name at least one type")),
+            BadSchema(
+                "a type that is none", #"{"type": "strng"}"#, Problem("/type", "type", "did you mean string?")),
+            BadSchema(
+                "one type twice", #"{"type": ["null", "null"]}"#, Problem("/type", "type", "names null twice")),
+            BadSchema(
+                "a step of zero", #"{"multipleOf": 0.0}"#, Problem("/multipleOf", "multipleOf", "greater than 0")),
+            BadSchema(
+                "a step below zero", #"{"multipleOf": -1}"#, Problem("/multipleOf", "multipleOf", "greater than 0")),
+            BadSchema(
+                "an unclosed group", #"{"pattern": "ab(c"}"#,
+                Problem("/pattern", "pattern", "\"ab(c\" cannot be used: ")),
+            BadSchema(
+                "a superfluous bracket", #"{"pattern": "éa)"}"#, Problem("/pattern", "pattern", "(at character 3)")),
+            BadSchema(
+                "look-ahead", #"{"pattern": "a(?=b)"}"#,
+                Problem("/pattern", "pattern", "(at character 2)", isUnsupported: true)),
+            BadSchema(
+                "a back-reference", #"{"pattern": "(a)\\1"}"#,
+                Problem("/pattern", "pattern", "(at character 4)", isUnsupported: true)),
+            BadSchema(
+                "a pattern too large", #"{"pattern": "(a{99}){99}"}"#,
+                Problem("/pattern", "pattern", "states once counted out", isUnsupported: true)),
+            BadSchema(
+                "a bad name pattern", #"{"patternProperties": {"a/[": true}}"#,
+                Problem("/patternProperties/a~1[", "patternProperties", "cannot be used: ")),
+            BadSchema(
+                "an unknown format", #"{"format": "datetime"}"#,
+                Problem("/format", "format", "not one that is checked; did you mean date-time?", isUnsupported: true)),
+            BadSchema(
+                "a foreign format", #"{"format": "credit-card-number"}"#,
+                Problem("/format", "format", "credit-card-number is not one that is checked", isUnsupported: true)),
+            BadSchema(
+                "another encoding", #"{"contentEncoding": "base32"}"#,
+                Problem("/contentEncoding", "contentEncoding", "must be base64, but is base32", isUnsupported: true)),
+            BadSchema(
+                "names of one name that are none", #"{"dependentRequired": {"a": ["b"], "c/d": ["b", "b"]}}"#,
+                Problem("/dependentRequired/c~1d", "dependentRequired", "strings, each once, for c/d")),
+            BadSchema(
+                "another dialect", #"{"$schema": "http://json-schema.org/draft-07/schema#"}"#,
+                Problem("/$schema", "$schema", "must be \"\(Schema.dialect)\"", isUnsupported: true)),
+            BadSchema(
+                "a dialect further in", #"{"not": {"$schema": "\#(Schema.dialect)"}}"#,
+                Problem("/not/$schema", "$schema", "only at the top", isUnsupported: true)),
+            BadSchema("no schema at all", "[]", Problem("", "schema", "but is an array")),
+            BadSchema(
+                "a schema in a definition that nobody uses", #"{"$defs": {"a": {"items": {"minimum": "1"}}}}"#,
+                Problem("/$defs/a/items/minimum", "minimum", "must be a number")),
+        ])
+    func wrongValue(sample: BadSchema) throws {
+        try sample.check()
+    }
+
+    @Test("A pattern's problem names the character, counted in Unicode scalars from 1")
+    func patternOffset() throws {
+        let problem = try #require(BadSchema.problems(of: ["pattern": "e\u{301}😀+*"]).first)
+        #expect(problem.detail.hasSuffix("(at character 5)"), "\(problem)")
+    }
+
+    @Test("Patterns that are small each but too large together are refused")
+    func manyPatterns() throws {
+        let patterns = (0..<60).map { JSONValue.object(["pattern": .string("^(ab\($0)){900}$")]) }
+        let problems = BadSchema.problems(of: ["anyOf": .array(patterns)])
+        #expect(problems.allSatisfy { $0.isUnsupported && $0.detail.contains("too large together") })
+        #expect((1..<60).contains(problems.count))
+    }
+
+    @Test("All problems are reported, each once and in the order of the document")
+    func manyProblems() throws {
+        try BadSchema(
+            "many",
+            #"""
+            {"properties": {"b": {"maxmum": 1, "type": "strng"}, "a": {"items": {"minItems": -1}, "pattern": "("}},
+             "minimum": "1", "$defs": {"c": {"$ref": "#/$defs/c/not"}}, "type": "text"}
+            """#,
+            Problem("/properties/b/maxmum", "maxmum", "maximum", isUnsupported: true),
+            Problem("/properties/b/type", "type", "string"),
+            Problem("/properties/a/items/minItems", "minItems", "integer from 0"),
+            Problem("/properties/a/pattern", "pattern", "cannot be used"),
+            Problem("/minimum", "minimum", "must be a number"),
+            Problem("/$defs/c/$ref", "$ref", "nothing at that place"),
+            Problem("/type", "type", "names \"text\", which is no type")
+        ).check()
+    }
+
+    @Test("The error's text has a line for each problem, its place first")
+    func description() {
+        do {
+            _ = try JSONSchema(["minimum": "1", "a/b": 2])
+            Issue.record("the schema was taken")
+        } catch {
+            let lines = [
+                "/minimum: minimum must be a number, but is \"1\"", "/a~1b: a/b is not a keyword of these schemas",
+            ]
+            #expect(error.description == lines.joined(separator: "\n"))
+        }
+    }
+
+    @Test("A long value that is wrong is not repeated in the message")
+    func longValue() throws {
+        let long = JSONValue.string(String(repeating: "q", count: 5_000))
+        for document: JSONValue in [
+            ["minimum": long], ["type": [[long]]], ["$schema": [long]], ["enum": long], ["maxLength": [long]],
+        ] {
+            for problem in BadSchema.problems(of: document) { #expect(problem.detail.utf8.count < 250, "\(problem)") }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Testing
+
+@testable import SettingsModel
+
+@Suite("Numbers held against a schema")
+struct NumberRuleTests {
+    @Test(
+        "Limits are exact between integers and doubles",
+        arguments: [
+            (#"{"maximum": 9007199254740992.0}"#, "9007199254740993", false),
+            (#"{"maximum": 9007199254740992.0}"#, "9007199254740992", true),
+            (#"{"exclusiveMaximum": 9007199254740992.0}"#, "9007199254740992", false),
+            (#"{"exclusiveMaximum": 9007199254740992.0}"#, "9007199254740991", true),
+            (#"{"minimum": 9007199254740993}"#, "9007199254740992.0", false),
+            (#"{"minimum": 9007199254740993}"#, "9007199254740994.0", true),
+            (#"{"maximum": 9007199254740993}"#, "9007199254740992.0", true),
+            (#"{"exclusiveMinimum": 9007199254740992.0}"#, "9007199254740993", true),
+            (#"{"maximum": 9.3e18}"#, "9223372036854775807", true),
+            (#"{"minimum": 9.3e18}"#, "9223372036854775807", false),
+            (#"{"maximum": 9223372036854775807}"#, "9.3e18", false),
+            (#"{"maximum": 9223372036854775807}"#, "9223372036854775808.0", false),
+            (#"{"exclusiveMaximum": 9223372036854775808.0}"#, "9223372036854775807", true),
+            (#"{"minimum": -9223372036854775808}"#, "-9223372036854775808.0", true),
+            (#"{"exclusiveMinimum": -9223372036854775808}"#, "-9223372036854775808.0", false),
+            (#"{"minimum": -9.3e18}"#, "-9223372036854775808", true),
+            (#"{"maximum": -9.3e18}"#, "-9223372036854775808", false),
+            (#"{"minimum": 0}"#, "-0.0", true),
+            (#"{"exclusiveMinimum": 0}"#, "-0.0", false),
+            (#"{"exclusiveMinimum": 0}"#, "5e-324", true),
+            (#"{"minimum": 0}"#, "-5e-324", false),
+            (#"{"maximum": 0.5}"#, "0", true),
+            (#"{"minimum": 0.5}"#, "0", false),
+            (#"{"minimum": -0.5}"#, "-1", false),
+            (#"{"maximum": 1.7976931348623157e308}"#, "1.7976931348623157e308", true),
+            (#"{"const": 9007199254740992.0}"#, "9007199254740993", false),
+            (#"{"const": 9007199254740992.0}"#, "9007199254740992", true),
+            (#"{"enum": [1, 2.0]}"#, "2", true),
+            (#"{"enum": [1, 2.0]}"#, "1.0", true),
+            (#"{"const": 0}"#, "-0.0", true),
+            (#"{"type": "integer"}"#, "9007199254740992.0", true),
+            (#"{"type": "integer"}"#, "9007199254740994.0", false),
+            (#"{"type": "integer"}"#, "-0.0", true),
+            (#"{"type": "number"}"#, "1", true),
+        ])
+    func limit(schema: String, value: String, isValid: Bool) throws {
+        #expect(try JSONSchema(JSONValue(parsing: schema)).allows(JSONValue(parsing: value)) == isValid)
+    }
+
+    @Test(
+        "multipleOf is decided on the decimals as they are written",
+        arguments: [
+            ("0.3", "0.1", true), ("0.35", "0.1", false), ("19.99", "0.01", true), ("19.999", "0.01", false),
+            ("1e308", "0.123456789", false), ("12391239123", "1e-8", true), ("1e308", "1e-308", true),
+            ("1e308", "5e307", true), ("1.5e308", "1e308", false), ("5e-324", "5e-324", true),
+            ("1.5e-323", "5e-324", true), ("1", "5e-324", true), ("1", "3e-324", true), ("5e-324", "1e308", false),
+            ("0", "0.7", true), ("0.0", "1e308", true), ("-0.0", "3", true), ("-0.3", "0.1", true),
+            ("-9223372036854775808", "2", true), ("-9223372036854775808", "3", false),
+            ("-9223372036854775808", "9223372036854775808.0", false), ("9223372036854775807", "7", true),
+            ("9223372036854775807", "9223372036854775807", true), ("9223372036854775807", "0.5", true),
+            ("9223372036854775806", "9223372036854775807", false), ("4.0", "2", true), ("4", "2.0", true),
+            ("4.5", "2", false), ("1e20", "3", false), ("3e20", "3", true), ("0.1", "0.3", false),
+            ("1000000000000000000", "1e18", true), ("1e18", "1000000000000000000", true), ("100", "1e2", true),
+            ("123456789.1234567", "1e-6", false), ("0.0001", "1e-4", true), ("1e-7", "0.0000001", true),
+            ("6.32011826842e18", "4e5", true), ("6.32011826842e18", "400000", true),
+        ])
+    func multiple(value: String, step: String, isMultiple: Bool) throws {
+        let schema = try JSONSchema(["multipleOf": JSONValue(parsing: step)])
+        #expect(schema.allows(try JSONValue(parsing: value)) == isMultiple)
+    }
+
+    @Test("multipleOf agrees with long division of the written digits", arguments: UInt64(1)...6)
+    func multipleOfAgrees(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        var multiples = 0
+        for round in 0..<150 {
+            let step = Decimal.random(using: &generator)
+            let value = round.isMultiple(of: 2) ? step.timesSmall(using: &generator) : Decimal.random(using: &generator)
+            let expected = value.isMultiple(of: step)
+            let schema = try JSONSchema(["multipleOf": JSONValue(parsing: step.text)])
+            let place = "seed \(seed), round \(round): \(value.text) of \(step.text)"
+            #expect(schema.allows(try JSONValue(parsing: value.text)) == expected, "\(place)")
+            #expect(schema.allows(try JSONValue(parsing: "-" + value.text)) == expected, "\(place)")
+            if expected { multiples += 1 }
+        }
+        #expect(multiples > 50, "seed \(seed)")
+    }
+
+    @Test("Limits agree with the comparison of exact numbers", arguments: UInt64(1)...6)
+    func limitsAgree(seed: UInt64) throws {
+        var generator = SeededGenerator(seed: seed)
+        for round in 0..<300 {
+            let integer =
+                Int64.random(in: 0...Int64.max, using: &generator) >> Int64.random(in: 0...62, using: &generator)
+            var double = Double(integer)
+            switch generator.below(4) {
+            case 0: double = double.nextUp
+            case 1: double = max(0, double.nextDown)
+            case 2: double = double * Double.random(in: 0...2, using: &generator)
+            default: break
+            }
+            // Both times 2 to the 60th are natural numbers.
+            let left = BigNatural(integer.magnitude).timesPowerOfTwo(60)
+            let right = BigNatural(double.significandBits).timesPowerOfTwo(max(0, double.unitExponent + 60))
+            guard double == 0 || double.unitExponent >= -60 else { continue }
+            let isLess = left.isLess(than: right)
+            let place = "seed \(seed), round \(round): \(integer) and \(double)"
+            let limit = try JSONSchema(["exclusiveMaximum": .double(double)])
+            #expect(limit.allows(.integer(integer)) == isLess, "\(place)")
+            #expect(try JSONSchema(["maximum": .integer(integer)]).allows(.double(double)) == !isLess, "\(place)")
+            let negative = try JSONSchema(["exclusiveMinimum": .double(-double)])
+            #expect(negative.allows(.integer(-integer)) == isLess, "\(place)")
+            #expect(try JSONSchema(["const": .integer(integer)]).allows(.double(double)) == (left == right), "\(place)")
+        }
+    }
+}
+
+/// Digits and a power of ten, few enough digits for a double to keep them.
+private struct Decimal {
+    let digits: UInt64
+    let exponent: Int
+
+    var text: String {
+        exponent == 0 ? String(digits) : "\(digits)e\(exponent)"
+    }
+
+    static func random(using generator: inout SeededGenerator) -> Decimal {
+        let most: UInt64 = generator.pick([9, 99, 9_999, 999_999_999, 999_999_999_999])
+        let exponent = generator.chance(oneIn: 4) ? generator.below(540) - 270 : generator.below(40) - 20
+        return Decimal(digits: UInt64.random(in: 1...most, using: &generator), exponent: exponent)
+    }
+
+    func timesSmall(using generator: inout SeededGenerator) -> Decimal {
+        let product = Decimal(digits: digits * UInt64.random(in: 1...999, using: &generator), exponent: exponent)
+        return generator.chance(oneIn: 3) ? Decimal(digits: product.digits, exponent: min(280, exponent + 5)) : product
+    }
+
+    func isMultiple(of step: Decimal) -> Bool {
+        let least = min(exponent, step.exponent)
+        return BigNatural(digits).timesPowerOfTen(exponent - least)
+            .isMultiple(of: BigNatural(step.digits).timesPowerOfTen(step.exponent - least))
+    }
+}
+
+extension Double {
+    /// The 53 bits that are multiplied by two to the ``unitExponent``, for a normal number.
+    fileprivate var significandBits: UInt64 {
+        self == 0 ? 0 : significandBitPattern | 1 << 52
+    }
+
+    fileprivate var unitExponent: Int {
+        self == 0 ? 0 : Int(exponent) - 52
+    }
+}

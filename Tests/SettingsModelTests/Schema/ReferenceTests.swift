@@ -1,0 +1,146 @@
+import Testing
+
+@testable import SettingsModel
+
+@Suite("References within a schema")
+struct ReferenceTests {
+    typealias Problem = BadSchema.Problem
+
+    private static func reference(_ name: String, _ reference: String, _ part: String, isUnsupported: Bool) -> BadSchema
+    {
+        BadSchema(
+            name, "{\"$defs\": {\"a\": {}}, \"items\": {\"$ref\": \"\(reference)\"}}",
+            Problem("/items/$ref", "$ref", part, isUnsupported: isUnsupported))
+    }
+
+    @Test(
+        "A reference that leads nowhere is refused",
+        arguments: [
+            reference("missing definition", "#/$defs/b", "nothing at that place", isUnsupported: false),
+            reference("missing element", "#/allOf/0", "nothing at that place", isUnsupported: false),
+            reference("other spelling of the name", "#/$defs/A", "nothing at that place", isUnsupported: false),
+            reference("another document", "other.json#/$defs/a", "only places in this document", isUnsupported: true),
+            reference("a URL", "https://example.com/a", "only places in this document", isUnsupported: true),
+            reference("nothing", "", "only places in this document", isUnsupported: true),
+            reference("an anchor", "#a", "must be a JSON pointer after '#'", isUnsupported: true),
+            reference("a bad escape", "#/$defs/a~2", "must be a JSON pointer", isUnsupported: true),
+            reference("a percent sign alone", "#/$defs/%", "must be a JSON pointer", isUnsupported: true),
+            reference("half a percent code", "#/$defs/%6", "must be a JSON pointer", isUnsupported: true),
+            reference("letters in a percent code", "#/$defs/%zz", "must be a JSON pointer", isUnsupported: true),
+            reference("bytes that are no UTF-8", "#/$defs/%C3", "must be a JSON pointer", isUnsupported: true),
+        ])
+    func nowhere(sample: BadSchema) throws {
+        try sample.check()
+    }
+
+    @Test("A reference to what is no schema is refused where it leads")
+    func noSchema() throws {
+        try BadSchema(
+            "a title", ##"{"title": "x", "items": {"$ref": "#/title"}}"##,
+            Problem("/title", "schema", "a schema must be an object, true or false, but is a string")
+        ).check()
+    }
+
+    @Test(
+        "A schema that refers to itself for one and the same value is refused",
+        arguments: [
+            ##"{"$ref": "#"}"##,
+            ##"{"allOf": [{"$ref": "#"}]}"##,
+            ##"{"anyOf": [true, {"$ref": "#"}]}"##,
+            ##"{"oneOf": [{"$ref": "#"}]}"##,
+            ##"{"not": {"$ref": "#"}}"##,
+            ##"{"if": {"$ref": "#"}}"##,
+            ##"{"if": true, "then": {"$ref": "#"}}"##,
+            ##"{"if": true, "else": {"$ref": "#"}}"##,
+            ##"{"dependentSchemas": {"a": {"$ref": "#"}}}"##,
+            ##"{"items": {"$ref": "#/items"}}"##,
+            ##"{"$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"not": {"anyOf": [{"$ref": "#/$defs/a"}]}}}}"##,
+            ##"{"$defs": {"a": {"allOf": [{"$ref": "#/$defs/a/allOf/0"}]}}}"##,
+        ])
+    func circle(text: String) throws {
+        let problems = BadSchema.problems(of: try JSONValue(parsing: text))
+        #expect(problems.count == 1, "\(problems)")
+        #expect(problems.first?.detail.contains("leads in a circle") ?? false, "\(problems)")
+        #expect(problems.first?.isUnsupported == false)
+    }
+
+    @Test(
+        "A schema that refers to itself for a part of the value ends with the value",
+        arguments: [
+            (##"{"type": "array", "items": {"$ref": "#"}}"##, "[[], [[]]]", "[[], [[], 1]]", "/1/1"),
+            (##"{"type": "array", "prefixItems": [{"$ref": "#"}]}"##, "[[[], 1], 2]", "[[5]]", "/0/0"),
+            (
+                ##"{"type": "object", "properties": {"a": {"$ref": "#"}}}"##, #"{"a": {"b": 1}}"#, #"{"a": {"a": 1}}"#,
+                "/a/a"
+            ),
+            (
+                ##"{"type": "object", "additionalProperties": {"$ref": "#"}}"##, #"{"a": {}}"#, #"{"a": {"b": 1}}"#,
+                "/a/b"
+            ),
+            (##"{"type": "object", "patternProperties": {"^a": {"$ref": "#"}}}"##, #"{"a": {}}"#, #"{"ab": 1}"#, "/ab"),
+            (
+                ##"{"anyOf": [{"type": "integer"}, {"type": "array", "items": {"$ref": "#"}}]}"##, "[1, [2]]",
+                "[1, [\"x\"]]", ""
+            ),
+            (##"{"contains": {"$ref": "#"}, "type": "array", "minContains": 0}"##, "[1]", "1", ""),
+        ])
+    func recursion(text: String, good: String, bad: String, pointer: String) throws {
+        let schema = try JSONSchema(JSONValue(parsing: text))
+        #expect(schema.violations(of: try JSONValue(parsing: good)) == [])
+        #expect(schema.violations(of: try JSONValue(parsing: bad)).map(\.pointer.description) == [pointer])
+    }
+
+    private static func chain(of length: Int) -> JSONValue {
+        var definitions = JSONObject()
+        for index in 0..<length { definitions["d\(index)"] = ["$ref": .string("#/$defs/d\(index + 1)")] }
+        definitions["d\(length)"] = ["type": "integer"]
+        return ["$ref": "#/$defs/d0", "$defs": .object(definitions)]
+    }
+
+    @Test("A chain of references holds to the end as long as its limit, and is refused beyond")
+    func longChain() throws {
+        let schema = try JSONSchema(Self.chain(of: 62))
+        #expect(schema.allows(1))
+        #expect(schema.violations(of: "x").map(\.keyword) == ["type"])
+        for length in [63, 64, 5_000] {
+            let problems = BadSchema.problems(of: Self.chain(of: length))
+            #expect(problems.count == 1)
+            #expect(problems.first?.detail.contains("more than 64 schemas") ?? false, "\(problems)")
+        }
+    }
+
+    @Test("A reference holds beside the keywords around it")
+    func siblings() throws {
+        let schema = try JSONSchema(["$ref": "#/$defs/a", "maximum": 5, "$defs": ["a": ["minimum": 3]]])
+        #expect(schema.allows(4))
+        #expect(schema.violations(of: 6).map(\.keyword) == ["maximum"])
+        #expect(schema.violations(of: 2).map(\.keyword) == ["minimum"])
+    }
+
+    @Test(
+        "A place is found by its escaped and percent-encoded pointer",
+        arguments: [
+            "#/$defs/a~1b", "#/%24defs/a~1b", "#/$defs/a%7E1b", "#/$defs/m~0n", "#/$defs/p%25q", "#/$defs/%C3%A9",
+            "#/$defs/é", "#/$defs/%20%22", "#/$defs/", "#/$defs/list/prefixItems/1", "#%2F$defs%2Fp%25q",
+        ])
+    func pointers(reference: String) throws {
+        let schema = try JSONSchema([
+            "properties": ["x": ["$ref": .string(reference)]],
+            "$defs": [
+                "a/b": ["const": 1], "m~n": ["const": 1], "p%q": ["const": 1], "é": ["const": 1], " \"": ["const": 1],
+                "": ["const": 1], "list": ["prefixItems": [true, ["const": 1]]], "e\u{301}": false,
+            ],
+        ])
+        #expect(schema.allows(["x": 1]))
+        #expect(schema.violations(of: ["x": 2]).map(\.keyword) == ["const"])
+    }
+
+    @Test("A reference leads to any place of the document that is a schema, and to no other form of its name")
+    func places() throws {
+        let schema = try JSONSchema([
+            "properties": ["a": ["maximum": 3], "b": ["$ref": "#/properties/a"], "c": ["$ref": "#/$defs/e\u{301}"]],
+            "$defs": ["é": false, "e\u{301}": true],
+        ])
+        #expect(schema.violations(of: ["a": 1, "b": 4, "c": 5]).map(\.pointer) == [["b"]])
+    }
+}

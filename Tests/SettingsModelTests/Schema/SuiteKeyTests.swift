@@ -1,0 +1,138 @@
+import Testing
+
+@testable import SettingsModel
+
+@Suite("The keys of a suite's schema")
+struct SuiteKeyTests {
+    static func schema() throws -> Schema {
+        try Schema(
+            JSONValue(
+                parsing: ##"""
+                    {"type": "object", "$defs": {
+                       "port": {"type": "integer", "default": 80, "$ref": "#/$defs/natural"},
+                       "natural": {"minimum": 0, "default": 1}},
+                     "properties": {
+                       "zoom": {"type": "number", "default": 1.5},
+                       "Zoom": {"type": "string"},
+                       "player.volume": {"$ref": "#/$defs/port"},
+                       "own": {"$ref": "#/$defs/port", "default": 8080},
+                       "taken": {"allOf": [{"$ref": "#/$defs/port"}]},
+                       "null": {"default": null},
+                       "\u00e9": {"const": "one"},
+                       "e\u0301": {"const": "two"}},
+                     "patternProperties": {"^flag\\.": {"type": "boolean", "default": true}, "\\.on$": {"x-unit": "on"},
+                                           "^no": false},
+                     "additionalProperties": {"maxLength": 3}}
+                    """##))
+    }
+
+    @Test("Listed keys come in the order of their names' bytes")
+    func order() throws {
+        let names = try Self.schema().keys.map(\.name)
+        #expect(
+            names.map { Array($0.utf8) }
+                == [
+                    "Zoom", "e\u{301}", "null", "own", "player.volume", "taken", "zoom", "\u{e9}",
+                ].map { Array($0.utf8) })
+    }
+
+    @Test("A name is looked up by its bytes: two forms of é are two keys")
+    func bytes() throws {
+        let schema = try Self.schema()
+        #expect(schema.key("\u{e9}")?.allows("one") == true)
+        #expect(schema.key("\u{e9}")?.allows("two") == false)
+        #expect(schema.key("e\u{301}")?.allows("two") == true)
+        #expect(schema.key("zoom")?.document["default"] == 1.5)
+        #expect(schema.key("Zoom")?.document["type"] == "string")
+    }
+
+    @Test("A default is that of the key's own schema, else along its references, and no other")
+    func defaults() throws {
+        let schema = try Self.schema()
+        let defaults = schema.keys.map { "\($0.name) \($0.defaultValue?.text() ?? "-")" }
+        #expect(
+            defaults.filter { !$0.contains("\u{e9}") && !$0.contains("\u{301}") } == [
+                "Zoom -", "null null", "own 8080", "player.volume 80", "taken -", "zoom 1.5",
+            ])
+        #expect(schema.key("flag.x")?.defaultValue == nil)
+    }
+
+    @Test("Effective values are what is stored and the defaults of the rest")
+    func effectiveValues() throws {
+        let schema = try Self.schema()
+        let effective = schema.effectiveValues(stored: ["other": "x", "own": "invalid"])
+        #expect(
+            effective == [
+                "other": "x", "own": "invalid", "null": .null, "player.volume": 80, "zoom": 1.5,
+            ])
+        #expect(Array(effective.names).prefix(2) == ["other", "own"])
+    }
+
+    @Test("A key that is not listed is admitted by all patterns that match it, else as an additional one")
+    func unlisted() throws {
+        let schema = try Self.schema()
+        let flag = try #require(schema.key("flag.x"))
+        #expect(flag.document == ["type": "boolean", "default": true])
+        #expect(flag.violations(of: "x").map(\.keyword) == ["type"])
+        let both = try #require(schema.key("flag.x.on"))
+        #expect(both.document == ["allOf": [["type": "boolean", "default": true], ["x-unit": "on"]]])
+        let additional = try #require(schema.key("anything"))
+        #expect(additional.document == ["maxLength": 3])
+        #expect(additional.violations(of: "abcd").map(\.key) == ["anything"])
+    }
+
+    @Test("A name that only false is said of is not admitted")
+    func refused() throws {
+        #expect(try Self.schema().key("nothing") == nil)
+        let closed = try Schema(["properties": ["a": [:]], "additionalProperties": false])
+        #expect(closed.key("a") != nil)
+        #expect(closed.key("b") == nil)
+        #expect(closed.key("") == nil)
+    }
+
+    @Test("A listed key obeys the patterns that match its name as well")
+    func listedAndPatterned() throws {
+        let schema = try Schema([
+            "additionalProperties": false, "properties": ["a": ["type": "integer"]],
+            "patternProperties": ["a": ["minimum": 5, "readOnly": true]],
+        ])
+        let key = try #require(schema.key("a"))
+        #expect(key.violations(of: 4).map(\.keyword) == ["minimum"])
+        #expect(!key.allows(4) && key.allows(5))
+        #expect(key.isLocked)
+        #expect(key.document == ["type": "integer"])
+    }
+
+    @Test(
+        "readOnly locks and writeOnly makes a secret, on the key, along $ref and allOf, and not further in",
+        arguments: [
+            (#"{"readOnly": true}"#, true, false),
+            (#"{"writeOnly": true}"#, false, true),
+            (#"{"readOnly": false, "writeOnly": false}"#, false, false),
+            (##"{"$ref": "#/$defs/both"}"##, true, true),
+            (##"{"allOf": [true, {"allOf": [{"$ref": "#/$defs/both"}]}]}"##, true, true),
+            (##"{"anyOf": [{"$ref": "#/$defs/both"}]}"##, false, false),
+            (##"{"oneOf": [{"$ref": "#/$defs/both"}]}"##, false, false),
+            (##"{"if": {"$ref": "#/$defs/both"}}"##, false, false),
+            (##"{"properties": {"a": {"$ref": "#/$defs/both"}}}"##, false, false),
+            (##"{"items": {"$ref": "#/$defs/both"}}"##, false, false),
+        ])
+    func marks(text: String, isLocked: Bool, isSecret: Bool) throws {
+        let schema = try Schema([
+            "additionalProperties": false, "properties": ["k": try JSONValue(parsing: text)],
+            "$defs": ["both": ["readOnly": true, "writeOnly": true]],
+        ])
+        let key = try #require(schema.key("k"))
+        #expect(key.isLocked == isLocked)
+        #expect(key.isSecret == isSecret)
+    }
+
+    @Test("The names nearest to an unknown one are suggested")
+    func suggestions() throws {
+        let schema = try Self.schema()
+        #expect(schema.suggestions(for: "player.volum") == ["player.volume"])
+        #expect(schema.suggestions(for: "zoon") == ["Zoom", "zoom"])
+        #expect(schema.suggestions(for: "zoon", limit: 1) == ["Zoom"])
+        #expect(schema.suggestions(for: "wholly.different").isEmpty)
+    }
+}
