@@ -100,7 +100,7 @@ public struct JSONObject: Sendable {
     }
 
     /// Adds a member whose name is known to be new.
-    private mutating func appendNew(_ member: Member) {
+    mutating func appendNew(_ member: Member) {
         if members.isEmpty { members.reserveCapacity(4) }
         members.append(member)
         if index != nil {

@@ -25,6 +25,26 @@ extension JSONValue {
     }
 }
 
+/// Which names an object may have had already: one bit for each of 64 classes of names.
+///
+/// Most names of a small object are in a class of their own, so that nothing has to be compared with them.
+private struct NameTraces {
+    private var bits: UInt64 = 0
+    /// Whether a name was written with escapes, so that names of different classes can be equal.
+    private var isBlurred = false
+
+    /// Takes in a name and how it stands in the text, in its quotation marks; says whether it is new for sure.
+    mutating func insert(_ name: String, writtenAs quoted: Span<UInt8>) -> Bool {
+        // Every escape is longer than what it stands for.
+        if quoted.count != name.utf8.count + 2 { isBlurred = true }
+        let middle = quoted[quoted.count / 2]
+        let bit: UInt64 = 1 << ((UInt64(quoted.count) &* 7 &+ UInt64(middle) &+ UInt64(quoted[1]) &* 3) & 63)
+        let isNew = bits & bit == 0 && !isBlurred
+        bits |= bit
+        return isNew
+    }
+}
+
 /// A recursive-descent parser: where it stands and how deep. The bytes are an argument of each step, as a struct that
 /// can be kept may not hold a span; they must be valid UTF-8.
 struct JSONParser {
@@ -111,13 +131,14 @@ struct JSONParser {
 
     private mutating func object(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONObject {
         var object = JSONObject()
+        var known = NameTraces()
         try enter(bytes)
         if take(UInt8(ascii: "}"), bytes) {
             leave()
             return object
         }
         while true {
-            try member(of: &object, bytes)
+            try member(of: &object, &known, bytes)
             skipWhitespace(bytes)
             if take(UInt8(ascii: ","), bytes) {
                 skipWhitespace(bytes)
@@ -130,19 +151,25 @@ struct JSONParser {
         }
     }
 
-    private mutating func member(of object: inout JSONObject, _ bytes: Span<UInt8>) throws(JSONParseError) {
+    private mutating func member(
+        of object: inout JSONObject, _ known: inout NameTraces, _ bytes: Span<UInt8>
+    ) throws(JSONParseError) {
         let start = position
         guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
             throw fail(bytes, "expected a name in quotation marks, found \(found(bytes))")
         }
         let name = try string(bytes)
+        let isSurelyNew = known.insert(name, writtenAs: bytes.extracting(start..<position))
         skipWhitespace(bytes)
         guard take(UInt8(ascii: ":"), bytes) else {
             throw fail(bytes, "expected ':' after the name, found \(found(bytes))")
         }
         skipWhitespace(bytes)
         let value = try value(bytes)
-        guard object.append(JSONObject.Member(name: name, value: value)) else {
+        let member = JSONObject.Member(name: name, value: value)
+        if isSurelyNew {
+            object.appendNew(member)
+        } else if !object.append(member) {
             let shown = JSONValue.string(name).briefPhrase
             throw JSONParseError(at: start, in: bytes, "the name \(shown) stands twice in this object")
         }

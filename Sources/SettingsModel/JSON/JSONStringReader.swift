@@ -16,6 +16,11 @@ extension JSONParser {
     /// Moves to the next quotation mark or backslash.
     private mutating func skipPlain(_ bytes: Span<UInt8>) throws(JSONParseError) {
         var index = position
+        while index + 8 <= bytes.count,
+            Self.isPlain(bytes.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+        {
+            index += 8
+        }
         while index < bytes.count {
             let byte = bytes[index]
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") || byte < 0x20 { break }
@@ -26,6 +31,20 @@ extension JSONParser {
         if bytes[index] < 0x20 {
             throw fail(bytes, "expected an escape such as \\n in the string, found \(found(bytes))")
         }
+    }
+
+    /// Whether none of eight bytes is a quotation mark, a backslash or a control character.
+    ///
+    /// Subtracting one from each byte borrows into its highest bit if it was zero, as it is after an exclusive or with
+    /// the byte looked for; subtracting a space does if it was less. A borrow from a neighbour can only raise a false
+    /// alarm, after which the bytes are looked at one by one.
+    private static func isPlain(_ word: UInt64) -> Bool {
+        let ones: UInt64 = 0x0101_0101_0101_0101
+        let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+        let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+        let found =
+            ((quotes &- ones) & ~quotes) | ((backslashes &- ones) & ~backslashes) | ((word &- (ones &* 0x20)) & ~word)
+        return found & (ones &* 0x80) == 0
     }
 
     private mutating func escapedString(from start: Int, _ bytes: Span<UInt8>) throws(JSONParseError) -> String {
