@@ -1,12 +1,12 @@
 /// The name of a key: 1 to 256 bytes of UTF-8 without control characters, not `.` or `..`.
 ///
-/// The two names of dots are out because clients and proxies resolve them in a path before anybody sees them.
-public struct KeyName: Sendable {
+/// Two names are one if their bytes are: two Unicode forms of a letter make two names. `.` and `..` are out because
+/// clients and proxies resolve them in a path before anybody sees them.
+public struct KeyName: Hashable, Sendable {
     /// How many bytes a name may have.
     public static let maximumLength = 256
 
-    /// The name as it was given.
-    public let text: String
+    private let bytes: UTF8Text
 
     /// Takes a text that is such a name, and refuses any other with the reason.
     public init(_ text: String) throws(NameError) {
@@ -20,7 +20,12 @@ public struct KeyName: Sendable {
         guard !text.hasSameBytes(as: "."), !text.hasSameBytes(as: "..") else {
             throw NameError(subject: .key, reason: .dots)
         }
-        self.text = text
+        bytes = UTF8Text(text)
+    }
+
+    /// The name as it was given.
+    public var text: String {
+        bytes.string
     }
 
     /// Whether Unicode calls this a control character: those of ASCII and U+0080 to U+009F.
@@ -29,20 +34,10 @@ public struct KeyName: Sendable {
     }
 }
 
-extension KeyName: Hashable, Comparable, CustomStringConvertible {
-    /// Whether both names are the same bytes; two Unicode forms of one letter are two names.
-    public static func == (left: KeyName, right: KeyName) -> Bool {
-        left.text.hasSameBytes(as: right.text)
-    }
-
+extension KeyName: Comparable, CustomStringConvertible {
     /// Whether the bytes of one name come before those of the other.
     public static func < (left: KeyName, right: KeyName) -> Bool {
-        left.text.precedesInBytes(right.text)
-    }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        text.hashBytes(into: &hasher)
+        left.bytes < right.bytes
     }
 
     /// The name itself.

@@ -1,12 +1,11 @@
 /// The name of a suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not starting with a dot.
 ///
 /// These are letters that need no escaping in a path, a file name or a shell.
-public struct SuiteName: Sendable {
+public struct SuiteName: Hashable, Sendable {
     /// How many bytes a name may have.
     public static let maximumLength = 128
 
-    /// The name as it was given.
-    public let text: String
+    private let bytes: UTF8Text
 
     /// Takes a text that is such a name, and refuses any other with the reason.
     public init(_ text: String) throws(NameError) {
@@ -18,7 +17,12 @@ public struct SuiteName: Sendable {
         guard text.utf8.count <= Self.maximumLength else {
             throw NameError(subject: .suite, reason: .tooLong(bytes: text.utf8.count))
         }
-        self.text = text
+        bytes = UTF8Text(text)
+    }
+
+    /// The name as it was given.
+    public var text: String {
+        bytes.string
     }
 
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
@@ -29,20 +33,10 @@ public struct SuiteName: Sendable {
     }
 }
 
-extension SuiteName: Hashable, Comparable, CustomStringConvertible {
-    /// Whether both names are the same bytes.
-    public static func == (left: SuiteName, right: SuiteName) -> Bool {
-        left.text.hasSameBytes(as: right.text)
-    }
-
+extension SuiteName: Comparable, CustomStringConvertible {
     /// Whether the bytes of one name come before those of the other.
     public static func < (left: SuiteName, right: SuiteName) -> Bool {
-        left.text.precedesInBytes(right.text)
-    }
-
-    /// Hashes the bytes.
-    public func hash(into hasher: inout Hasher) {
-        text.hashBytes(into: &hasher)
+        left.bytes < right.bytes
     }
 
     /// The name itself.

@@ -1,0 +1,34 @@
+#if canImport(FoundationEssentials)
+    public import FoundationEssentials
+#else
+    public import Foundation
+#endif
+
+/// URLs as text. A relative URL with a base is written as the absolute URL that it stands for.
+public struct URLBridge: DefaultsBridge {
+    /// Every URL has this form.
+    public func encode(_ value: URL) throws(BridgeError) -> JSONValue {
+        .string(value.absoluteString)
+    }
+
+    /// Takes what RFC 3986 calls a URI reference.
+    public func decode(_ json: JSONValue) throws(BridgeError) -> URL {
+        guard case .string(let text) = json else { throw BridgeError(expected: "a URL", found: json) }
+        guard StringFormat.uriReference.accepts(text), let url = URL(string: text) else {
+            throw BridgeError("must be a URL such as https://example.com/path")
+        }
+        return url
+    }
+
+    /// A string of the format `uri-reference`.
+    public var schema: WireSchema {
+        .string(format: "uri-reference")
+    }
+}
+
+extension URL: OwnJSONForm {
+    /// As text.
+    public static var defaultsBridge: URLBridge {
+        URLBridge()
+    }
+}
