@@ -50,10 +50,15 @@ public struct SetBridge<Element: DefaultsBridge>: DefaultsBridge where Element.V
         self.elements = elements
     }
 
-    /// Sorted: numbers by size, text by its bytes.
+    /// Sorted: numbers by size, text by its bytes. Throws if two elements are one to JSON, as the values `1` and `1.0`
+    /// are or two that are no number, since no schema tells them apart.
     public func encode(_ value: Set<Element.Value>) throws(BridgeError) -> JSONValue {
         guard case .array(let encoded) = try elements.encode(Array(value)) else { return [] }
-        return .array(encoded.sorted { $0.precedesCanonically($1) })
+        let sorted = encoded.sorted { $0.precedesCanonically($1) }
+        guard Set(sorted.map(MathematicalJSON.init)).count == sorted.count else {
+            throw BridgeError("must not hold two elements that are the same in JSON")
+        }
+        return .array(sorted)
     }
 
     /// Takes an array in any order of which no two elements are equal.

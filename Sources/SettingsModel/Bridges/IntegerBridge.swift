@@ -1,6 +1,6 @@
 /// Integers as JSON integers.
 ///
-/// A UInt or UInt64 beyond the largest Int64 is the string of its digits, since every JSON integer must fit Int64.
+/// What is beyond Int64, as a UInt or UInt64 can be, is the string of its digits, since every JSON integer must fit Int64.
 public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge {
     /// Every integer has a form.
     public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
@@ -18,7 +18,7 @@ public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge
             return try decode(.integer(integer))
         case .string(let digits) where Self.exceedsInt64:
             guard let value = Value(digits), Int64(exactly: value) == nil, String(value).hasSameBytes(as: digits) else {
-                throw BridgeError("must be an integer or the digits of one above \(Int64.max)")
+                throw BridgeError("must be an integer or the digits of one beyond \(Int64.max)")
             }
             return value
         default:
@@ -28,7 +28,9 @@ public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge
 
     /// An integer in the range of the type.
     public var schema: WireSchema {
-        guard let lower = Int64(exactly: Value.min) else { return .integer }
+        guard let lower = Int64(exactly: Value.min) else {
+            return .anyOf([.integer, .string(pattern: "^-?[0-9]{19,}$")])
+        }
         guard let upper = Int64(exactly: Value.max) else {
             return .anyOf([
                 WireSchema(["type": "integer", "minimum": .integer(lower)]), .string(pattern: "^[0-9]{19,20}$"),

@@ -1,8 +1,12 @@
 /// JSON as itself.
 public struct JSONBridge: DefaultsBridge {
-    /// Every value is its own form.
+    /// Throws for what no JSON text can say: a number that is not finite, or more than 128 levels.
     public func encode(_ value: JSONValue) throws(BridgeError) -> JSONValue {
-        value
+        guard value.isNested(atMost: JSONValue.maximumDepth) else {
+            throw BridgeError("must nest at most \(JSONValue.maximumDepth) levels deep")
+        }
+        guard value.isFinite else { throw BridgeError("must hold finite numbers only") }
+        return value
     }
 
     /// Takes everything.

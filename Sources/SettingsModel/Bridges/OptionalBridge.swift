@@ -33,7 +33,7 @@ public struct OptionalBridge<Wrapped: DefaultsBridge>: DefaultsBridge {
 
     /// What is stored for a key looks like the wrapped type: an optional key that is unset has no value at all.
     public var storedSchema: WireSchema {
-        wrapped.storedSchema
+        wrapped.schema
     }
 
     /// Nil is written as `null`.

@@ -6,7 +6,8 @@
 
 /// URLs as text. A relative URL with a base is written as the absolute URL that it stands for.
 public struct URLBridge: DefaultsBridge {
-    /// Every URL has this form.
+    /// The absolute URL. One that Foundation takes and RFC 3986 does not, as with a zone in an IPv6 address, is refused
+    /// by the schema.
     public func encode(_ value: URL) throws(BridgeError) -> JSONValue {
         .string(value.absoluteString)
     }
@@ -22,7 +23,7 @@ public struct URLBridge: DefaultsBridge {
 
     /// A string of the format `uri-reference`.
     public var schema: WireSchema {
-        .string(format: "uri-reference")
+        WireSchema(["type": "string", "format": "uri-reference", "minLength": 1])
     }
 }
 

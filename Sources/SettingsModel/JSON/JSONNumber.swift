@@ -44,3 +44,15 @@ enum JSONNumber: Hashable, Sendable {
         isLess(integer, than: double) || Double(exactly: integer) == double
     }
 }
+
+extension JSONValue {
+    /// Whether every number in the value is finite.
+    var isFinite: Bool {
+        switch self {
+        case .double(let double): double.isFinite
+        case .array(let elements): elements.allSatisfy(\.isFinite)
+        case .object(let object): object.members.allSatisfy(\.value.isFinite)
+        default: true
+        }
+    }
+}

@@ -6,7 +6,7 @@ extension JSONValue {
     ///
     /// Exact and strict: RFC 8259 and nothing beyond it, integers that do not fit Int64 and numbers beyond a finite
     /// Double refused rather than rounded, each name once in its object. Takes time in proportion to the input,
-    /// whatever it is. A depth of more than 1,000 is taken as that.
+    /// whatever it is. A depth of more than 256 is taken as that.
     public init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         try JSONParser.checkUTF8(bytes)
         var parser = JSONParser(maximumDepth: maximumDepth)
@@ -53,7 +53,7 @@ struct JSONParser {
     private var depth = 0
 
     /// Parsing recurses, so there is a depth that nobody can ask to exceed.
-    private static let deepest = 1_000
+    private static let deepest = 256
 
     init(maximumDepth: Int) {
         self.maximumDepth = min(maximumDepth, Self.deepest)

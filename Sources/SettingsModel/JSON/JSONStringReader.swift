@@ -110,7 +110,7 @@ extension JSONParser {
         position += 2
         var unit: UInt16 = 0
         for _ in 0..<4 {
-            guard position < bytes.count, let digit = hexadecimalDigit(bytes[position]) else {
+            guard position < bytes.count, let digit = HexadecimalDigit.value(of: bytes[position]) else {
                 throw fail(bytes, "expected four hexadecimal digits after \\u, found \(found(bytes))")
             }
             unit = unit << 4 | UInt16(digit)
@@ -119,12 +119,4 @@ extension JSONParser {
         return unit
     }
 
-    private func hexadecimalDigit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
-        default: nil
-        }
-    }
 }

@@ -140,7 +140,7 @@ public struct JSONWriter: Sendable {
     }
 
     private mutating func close(_ bracket: UInt8) {
-        depth -= 1
+        depth = max(0, depth - 1)
         if followsAnother && style.isPretty { breakLine() }
         bytes.append(bracket)
         followsAnother = true
@@ -203,13 +203,9 @@ public struct JSONWriter: Sendable {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
         default:
             bytes.append(copying: "u00".utf8Span.span)
-            bytes.append(hexadecimalDigit(byte >> 4))
-            bytes.append(hexadecimalDigit(byte & 0x0F))
+            bytes.append(HexadecimalDigit.digit(for: byte >> 4))
+            bytes.append(HexadecimalDigit.digit(for: byte & 0x0F))
         }
-    }
-
-    private func hexadecimalDigit(_ value: UInt8) -> UInt8 {
-        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }
 

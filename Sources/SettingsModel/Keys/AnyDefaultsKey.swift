@@ -2,8 +2,8 @@
 public protocol AnyDefaultsKey: Sendable {
     /// The name under which the value is stored.
     var name: String { get }
-    /// The type of the values, in Swift's words.
-    var typeName: String { get }
+    /// The type of the values.
+    var valueType: any DefaultsSerializable.Type { get }
     /// Names that the key had before.
     var traits: KeyTraits { get }
 
@@ -13,9 +13,9 @@ public protocol AnyDefaultsKey: Sendable {
 }
 
 extension DefaultsKey: AnyDefaultsKey {
-    /// The type of the values, in Swift's words.
-    public var typeName: String {
-        String(describing: Value.self)
+    /// The type of the values.
+    public var valueType: any DefaultsSerializable.Type {
+        Value.self
     }
 
     /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
@@ -23,7 +23,6 @@ extension DefaultsKey: AnyDefaultsKey {
     public func schemaDocument() throws(BridgeError) -> JSONObject {
         let bridge = bridge
         var document = bridge.storedSchema.document
-        if limits.bounds != nil, document["type"] == nil { document = WireSchema.number.document }
         limits.apply(to: &document)
         if let allowed {
             var values: [JSONValue] = []

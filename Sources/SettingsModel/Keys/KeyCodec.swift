@@ -88,7 +88,7 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
     init<Value>(_ error: BridgeError, key: DefaultsKey<Value>) {
         let violation =
             if key.traits.isSecret {
-                Violation(keyword: "type", detail: "must be a \(key.typeName)")
+                Violation(keyword: "type", detail: "must be a value of \(Value.self)")
             } else {
                 Violation(pointer: error.pointer, keyword: "type", detail: error.reason)
             }

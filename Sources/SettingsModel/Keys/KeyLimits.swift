@@ -9,8 +9,19 @@ struct KeyLimits: Hashable, Sendable {
         bounds == nil && maxLength == nil && pattern == nil
     }
 
-    /// Writes the limits into a schema.
+    /// Writes the limits into a schema. Of a type that has several forms, the first is the one with limits; what the
+    /// others stand for lies above every limit that can be written, so a maximum leaves the first alone.
     func apply(to document: inout JSONObject) {
+        guard case .array(var forms)? = document["anyOf"], case .object(var first)? = forms.first, !isEmpty else {
+            write(to: &document)
+            return
+        }
+        write(to: &first)
+        forms[0] = .object(first)
+        document = bounds?.maximum == nil ? ["anyOf": .array(forms)] : first
+    }
+
+    private func write(to document: inout JSONObject) {
         if let minimum = bounds?.minimum { document["minimum"] = minimum }
         if let maximum = bounds?.maximum {
             if bounds?.includesMaximum ?? true {
@@ -25,15 +36,17 @@ struct KeyLimits: Hashable, Sendable {
     }
 }
 
-/// The ends of a range as JSON numbers. An infinite end is none.
+/// The ends of a range as JSON numbers. An end that every number lies within is none; any other that is no finite number
+/// stays, to be refused when the schema is made.
 struct NumberBounds: Hashable, Sendable {
     let minimum: JSONValue?
     let maximum: JSONValue?
     let includesMaximum: Bool
 
     init<Bound: NumericSetting>(_ range: some LimitRange<Bound>) {
-        minimum = range.leastBound?.limit
-        maximum = range.greatestBound?.limit
+        let (least, greatest) = (range.leastBound?.limit, range.greatestBound?.limit)
+        minimum = least == .double(-.infinity) ? nil : least
+        maximum = greatest == .double(.infinity) ? nil : greatest
         includesMaximum = range.includesGreatestBound
     }
 }

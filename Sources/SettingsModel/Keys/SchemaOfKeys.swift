@@ -23,7 +23,7 @@ extension Schema {
     /// The schema of some keys.
     public init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
         var properties = JSONObject()
-        var types: [UTF8Text: String] = [:]
+        var types: [UTF8Text: any DefaultsSerializable.Type] = [:]
         var problems: [SchemaError.Problem] = []
         for key in keys {
             let pointer = JSONPointer(["properties", key.name])
@@ -31,13 +31,14 @@ extension Schema {
                 let document = JSONValue.object(try key.schemaDocument())
                 let member = JSONObject.Member(name: key.name, value: document)
                 let known = types[UTF8Text(key.name)]
-                if !properties.append(member), known != key.typeName || properties[key.name] != document {
-                    let detail =
-                        "\(key.name) is defined twice: as \(known ?? "another key") and as \(key.typeName)"
-                        + (known == key.typeName ? " with other limits or another default" : "")
+                if let known, known != key.valueType {
+                    let detail = "\(key.name) is defined twice: as \(Self.names(known, key.valueType))"
+                    problems.append(SchemaError.Problem(pointer, "properties", detail))
+                } else if !properties.append(member), properties[key.name] != document {
+                    let detail = "\(key.name) is defined twice, with other limits or another default"
                     problems.append(SchemaError.Problem(pointer, "properties", detail))
                 }
-                if known == nil { types[UTF8Text(key.name)] = key.typeName }
+                types[UTF8Text(key.name)] = known ?? key.valueType
             } catch {
                 let detail = "\(key.name) has a default or an allowed value that cannot be stored: \(error)"
                 problems.append(SchemaError.Problem(pointer, "default", detail))
@@ -48,6 +49,14 @@ extension Schema {
             "$schema": .string(Self.dialect), "type": "object", "additionalProperties": additionalProperties,
             "properties": .object(properties),
         ])
+    }
+
+    /// Both types by their short names, or by their full ones where the short ones are the same.
+    private static func names(_ first: any DefaultsSerializable.Type, _ second: any DefaultsSerializable.Type) -> String
+    {
+        let short = (String(describing: first), String(describing: second))
+        guard short.0 == short.1 else { return "\(short.0) and as \(short.1)" }
+        return "\(String(reflecting: first)) and as \(String(reflecting: second))"
     }
 
     private static func storedKeys(of store: Any) -> [any AnyDefaultsKey] {

@@ -18,7 +18,7 @@ public protocol NumericSetting: DefaultsSerializable {
     /// The type of the number.
     associatedtype Bound: NumericSetting & Comparable = Self
 
-    /// The number as a limit in a schema; nil for nil and for what is infinite, which limits nothing.
+    /// The number as a limit in a schema; nil for nil. What no schema can have as a limit is refused when one is made.
     var limit: JSONValue? { get }
 }
 
@@ -33,9 +33,9 @@ extension Optional: NumericSetting where Wrapped: NumericSetting {
 }
 
 extension NumericSetting where Self: FixedWidthInteger {
-    /// The integer.
+    /// The integer; above the largest Int64 its digits, which no schema takes for a limit.
     public var limit: JSONValue? {
-        Int64(exactly: self).map(JSONValue.integer)
+        Int64(exactly: self).map(JSONValue.integer) ?? .string(String(self))
     }
 }
 
@@ -50,20 +50,22 @@ extension Int8: NumericSetting {}
 extension Int16: NumericSetting {}
 extension Int32: NumericSetting {}
 extension Int64: NumericSetting {}
+extension UInt: NumericSetting {}
 extension UInt8: NumericSetting {}
 extension UInt16: NumericSetting {}
 extension UInt32: NumericSetting {}
+extension UInt64: NumericSetting {}
 
 extension Double: NumericSetting {
-    /// The number, unless it is not finite.
+    /// The number.
     public var limit: JSONValue? {
-        isFinite ? .double(self) : nil
+        .double(self)
     }
 }
 
 extension Float: NumericSetting {
-    /// The number in its own shortest digits, unless it is not finite.
+    /// The number in its own shortest digits.
     public var limit: JSONValue? {
-        try? Float.defaultsBridge.encode(self)
+        (try? Float.defaultsBridge.encode(self)) ?? .double(Double(self))
     }
 }

@@ -29,7 +29,7 @@ public struct JSONSchema: Sendable, Hashable {
 
     /// The value with integral doubles made integers wherever the schema asks for integers.
     public func normalized(_ value: JSONValue) -> JSONValue {
-        SchemaNormalizer(nodes: nodes).normalized(value, under: [0]) ?? value
+        SchemaNormalizer.normalized(value, under: [0], in: nodes)
     }
 
     /// Whether two schemas were compiled from the same document, whatever the order of its members.

@@ -34,7 +34,8 @@ struct JSONTypeSet: OptionSet, Hashable, Sendable {
         case .null: contains(.null)
         case .bool: contains(.boolean)
         case .integer: !isDisjoint(with: [.integer, .number])
-        case .double(let double): contains(.number) || (contains(.integer) && double.exactInteger != nil)
+        case .double(let double):
+            double.isFinite && (contains(.number) || (contains(.integer) && double.exactInteger != nil))
         case .string: contains(.string)
         case .array: contains(.array)
         case .object: contains(.object)

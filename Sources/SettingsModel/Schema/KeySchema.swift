@@ -17,18 +17,22 @@ public struct KeySchema: Sendable {
     init(name: String, document: JSONValue, defaultValue: JSONValue?, nodes: [SchemaNode], roots: [SchemaNodeID]) {
         self.name = name
         self.document = document
-        self.defaultValue = defaultValue.map { SchemaNormalizer(nodes: nodes).normalized($0, under: roots) ?? $0 }
+        self.defaultValue = defaultValue.map { SchemaNormalizer.normalized($0, under: roots, in: nodes) }
         self.nodes = nodes
         self.roots = roots
-        let chain = Self.chain(from: roots, nodes)
-        isLocked = chain.contains { nodes[$0].isLocked }
-        isSecret = chain.contains { nodes[$0].isSecret }
+        isLocked = SchemaConjunction.isLocked(roots, in: nodes)
+        isSecret = SchemaConjunction.isSecret(roots, in: nodes)
     }
 
     /// Everything in a value that the key does not allow, as far as a thousand violations; empty if it is valid.
     ///
     /// Pointers lead into the value. For a secret they stay at its root and nothing of the value is repeated.
     public func violations(of value: JSONValue) -> [Violation] {
+        violations(of: value, isSecret: isSecret)
+    }
+
+    /// The violations, told as those of a secret or not.
+    func violations(of value: JSONValue, isSecret: Bool) -> [Violation] {
         var validator = SchemaValidator(nodes: nodes)
         validator.validate(value, against: roots, isSecret: isSecret)
         return validator.findings.map { finding in
@@ -45,16 +49,6 @@ public struct KeySchema: Sendable {
 
     /// The value with integral doubles made integers wherever the key asks for integers. To be done before checking.
     public func normalized(_ value: JSONValue) -> JSONValue {
-        SchemaNormalizer(nodes: nodes).normalized(value, under: roots) ?? value
-    }
-
-    /// The schemas that the key is under whatever its value: its own and those they refer to or take in by `allOf`.
-    private static func chain(from roots: [SchemaNodeID], _ nodes: [SchemaNode]) -> Set<SchemaNodeID> {
-        var chain: Set<SchemaNodeID> = []
-        var pending = roots
-        while let id = pending.popLast() {
-            if chain.insert(id).inserted { pending += nodes[id].conjunctiveNodes }
-        }
-        return chain
+        SchemaNormalizer.normalized(value, under: roots, in: nodes)
     }
 }

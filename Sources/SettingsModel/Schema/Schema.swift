@@ -23,6 +23,9 @@ public struct Schema: Sendable {
     private let sources: JSONObject
     /// The rules about the suite as a whole, and the same without those that defaults need not satisfy.
     private let suiteNodes: [SchemaNode]?
+    private let listedSecrets: Set<UTF8Text>
+    /// Whether a key that is not listed can be a secret, so that each has to be looked up.
+    private let admitsUnlistedSecrets: Bool
 
     /// Compiles a document. Throws everything that is wrong with it; what a schema of a suite needs beyond
     /// ``JSONSchema`` is an `additionalProperties` and defaults that are valid together.
@@ -36,9 +39,13 @@ public struct Schema: Sendable {
         self.nodes = nodes
         properties = nodes[0].objects
         sources = source["properties"]?.object ?? [:]
-        keys = sources.sortedMembers.map { Self.listedKey($0, nodes) }
+        keys = try Self.listedKeys(sources, nodes)
         positions = Dictionary(uniqueKeysWithValues: keys.enumerated().map { (UTF8Text($1.name), $0) })
         suiteNodes = SuiteRules.nodes(from: nodes)
+        listedSecrets = Set(keys.lazy.filter(\.isSecret).map { UTF8Text($0.name) })
+        let unlisted =
+            (properties?.patternProperties.map(\.node) ?? []) + [properties?.additionalProperties].compactMap { $0 }
+        admitsUnlistedSecrets = SchemaConjunction.isSecret(unlisted, in: nodes)
         try checkDefaultsAtKeys()
         try checkDefaultsTogether()
     }
@@ -93,8 +100,13 @@ public struct Schema: Sendable {
     }
 
     private func secretKeys(in values: JSONObject) -> Set<UTF8Text> {
-        guard hasSuiteRules, nodes.contains(where: \.isSecret) else { return [] }
-        return Set(values.names.filter { key($0)?.isSecret ?? false }.map(UTF8Text.init))
+        guard hasSuiteRules else { return [] }
+        var secrets = listedSecrets
+        guard admitsUnlistedSecrets else { return secrets }
+        for name in values.names where positions[UTF8Text(name)] == nil && key(name)?.isSecret ?? false {
+            secrets.insert(UTF8Text(name))
+        }
+        return secrets
     }
 
     /// A default that is valid where it is written may not be so at the key: one that came along `$ref`, or one whose
@@ -184,14 +196,24 @@ extension Schema {
         throw SchemaError(problems, of: document)
     }
 
-    private static func listedKey(_ member: JSONObject.Member, _ nodes: [SchemaNode]) -> KeySchema {
+    /// The keys that are listed. Patterns say something about them too, so each is tried on each, within a bound.
+    private static func listedKeys(_ sources: JSONObject, _ nodes: [SchemaNode]) throws(SchemaError) -> [KeySchema] {
         let rules = nodes[0].objects
         var budget = SchemaValidator.mostSteps
-        let roots = rules?.nodes(for: member.name) { $0.matches(member.name, budget: &budget) ?? false } ?? []
-        let own = rules?.properties[UTF8Text(member.name)]
-        return KeySchema(
-            name: member.name, document: member.value, defaultValue: own.flatMap { defaultValue(of: $0, nodes) },
-            nodes: nodes, roots: roots)
+        var keys: [KeySchema] = []
+        for member in sources.sortedMembers {
+            let roots = rules?.nodes(for: member.name) { $0.matches(member.name, budget: &budget) ?? false } ?? []
+            let own = rules?.properties[UTF8Text(member.name)]
+            keys.append(
+                KeySchema(
+                    name: member.name, document: member.value,
+                    defaultValue: own.flatMap { defaultValue(of: $0, nodes) }, nodes: nodes, roots: roots))
+        }
+        guard budget > 0 else {
+            let detail = "patternProperties takes too long to try on all properties"
+            throw SchemaError(problems: [SchemaError.Problem(["patternProperties"], "patternProperties", detail)])
+        }
+        return keys
     }
 
     /// A key's default is that of its own schema, else of what that refers to.

@@ -17,6 +17,10 @@ struct SchemaCompiler {
 
     /// Compiles the document; its own node is the first.
     static func compile(_ document: JSONValue) throws(SchemaError) -> [SchemaNode] {
+        guard document.isNested(atMost: JSONValue.maximumDepth) else {
+            let detail = "a schema may nest at most \(JSONValue.maximumDepth) levels deep"
+            throw SchemaError(problems: [SchemaError.Problem(.root, "schema", detail)])
+        }
         var compiler = SchemaCompiler(document: document)
         _ = compiler.node(at: .root, document)
         compiler.compilePending()
@@ -189,7 +193,7 @@ struct SchemaCompiler {
         for (pointer, id) in defaults {
             guard let value = nodes[id].defaultValue else { continue }
             var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
-            validator.validate(value, against: [id], isSecret: nodes[id].isSecret)
+            validator.validate(value, against: [id], isSecret: SchemaConjunction.isSecret([id], in: nodes))
             if let violation = validator.findings.first?.violation {
                 report(
                     pointer.appending("default"), "default",

@@ -91,7 +91,7 @@ struct SchemaNumber: Sendable {
     let number: JSONNumber
 
     init?(_ json: JSONValue) {
-        guard let number = JSONNumber(json) else { return nil }
+        guard let number = JSONNumber(json), json.number?.isFinite ?? false else { return nil }
         self.json = json
         self.number = number
     }

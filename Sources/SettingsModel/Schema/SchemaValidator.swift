@@ -23,6 +23,7 @@ struct SchemaValidator {
 
     private let nodes: [SchemaNode]
     private let mostFindings: Int
+    private let mostText: Int
     private let secretKeys: Set<UTF8Text>
     private var path: [Step] = []
     private var current: SchemaNodeID = 0
@@ -46,15 +47,16 @@ struct SchemaValidator {
     /// How many violations are listed.
     static let mostListed = 1_000
     /// How many bytes of names and texts the list may take, of which each violation repeats some.
-    private static let mostText = 1_000_000
+    static let mostTextListed = 1_000_000
     /// The keyword of the violation that says that checking was given up.
     static let tooComplex = "limit"
 
     /// A validator for one value. Below the first step into it, values at `secretKeys` are secret.
     init(
-        nodes: [SchemaNode], mostFindings: Int = Self.mostListed, secretKeys: Set<UTF8Text> = [],
-        steps: Int = Self.mostSteps
+        nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
+        secretKeys: Set<UTF8Text> = [], steps: Int = Self.mostSteps
     ) {
+        self.mostText = mostText
         self.nodes = nodes
         self.steps = steps
         self.mostFindings = mostFindings
@@ -81,7 +83,7 @@ struct SchemaValidator {
 
     /// Whether going on would not change the result.
     var isSettled: Bool {
-        isExhausted || (isQuiet ? failed : findings.count >= mostFindings || text >= Self.mostText)
+        isExhausted || (isQuiet ? failed : findings.count >= mostFindings || text >= mostText)
     }
 
     /// Checks the value at hand against a node.
@@ -200,7 +202,7 @@ struct SchemaValidator {
     private mutating func note(
         _ keyword: String, _ detail: String, at path: [Step], expected: JSONValue? = nil, actual: JSONValue? = nil
     ) {
-        guard findings.count < mostFindings, text < Self.mostText else { return }
+        guard findings.count < mostFindings, text < mostText else { return }
         let tokens = path.map { step in
             switch step {
             case .name(let name): name

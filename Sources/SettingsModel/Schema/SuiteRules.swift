@@ -49,8 +49,11 @@ enum SuiteRules {
     ) -> [SchemaValidator.Finding] {
         guard let nodes else { return [] }
         let root = nodes.count - (variant == .rules ? 2 : 1)
-        let most = SchemaValidator.mostListed * (forComparison ? 20 : 1)
-        var validator = SchemaValidator(nodes: nodes, mostFindings: most, secretKeys: secretKeys)
+        // What is compared must be whole: a list that ends early would make old breaches new and hide new ones.
+        var validator =
+            forComparison
+            ? SchemaValidator(nodes: nodes, mostFindings: .max, mostText: .max, secretKeys: secretKeys)
+            : SchemaValidator(nodes: nodes, secretKeys: secretKeys)
         validator.validate(.object(values), against: [root])
         return validator.findings.map(attributed)
     }
@@ -69,8 +72,10 @@ enum SuiteRules {
     }
 
     private static func missing(_ violation: Violation) -> Violation {
-        Violation(
-            key: violation.key, keyword: violation.keyword, detail: "is missing: the suite \(violation.detail)",
+        let isRequired = violation.keyword == "required"
+        return Violation(
+            key: violation.key, keyword: violation.keyword,
+            detail: isRequired ? "is required" : "is required: the suite \(violation.detail)",
             expected: violation.expected)
     }
 }

@@ -36,8 +36,8 @@ public struct Violation: Hashable, Sendable {
         switch (key, pointer.tokens.isEmpty) {
         case (let key?, true): "\(key) \(detail)"
         case (let key?, false): "\(key) at \(pointer) \(detail)"
-        case (nil, true): "the suite \(detail)"
-        case (nil, false): "\(pointer) \(detail)"
+        case (nil, true): "\(suite ?? "the value") \(detail)"
+        case (nil, false): "\(suite ?? "the value") at \(pointer) \(detail)"
         }
     }
 }

@@ -3,19 +3,14 @@ public enum NameSuggestion {
     /// The names nearest to `name`, nearest first, then in byte order; none that differ in more than a third of it.
     ///
     /// Distance counts insertions, deletions, substitutions and swaps of neighbours (optimal string alignment) over
-    /// letters without case. The work is bounded: names over 64 letters get no suggestion, and of very many
-    /// candidates only the first ten thousand are looked at.
+    /// the bytes of the names, ASCII letters without their case. The work is bounded: names over 64 bytes get no
+    /// suggestion, and of very many candidates only the first ten thousand are looked at.
     public static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
-        let wanted = folded(name)
-        guard wanted.count <= longestName else { return [] }
-        let tolerance = max(1, wanted.count / 3)
+        guard name.utf8.count <= longestName else { return [] }
+        var distances = EditDistance(from: name)
         var matches: [(distance: Int, name: String)] = []
-        for candidate in candidates.prefix(mostCandidates)
-        where abs(candidate.utf8.count - name.utf8.count) <= tolerance * 4 {
-            let letters = folded(candidate)
-            guard abs(letters.count - wanted.count) <= tolerance else { continue }
-            let distance = distance(wanted, letters)
-            if distance <= tolerance { matches.append((distance, candidate)) }
+        for candidate in candidates.prefix(mostCandidates) {
+            if let distance = distances.distance(to: candidate) { matches.append((distance, candidate)) }
         }
         matches.sort { ($0.distance, UTF8Text($0.name)) < ($1.distance, UTF8Text($1.name)) }
         return matches.prefix(limit).map(\.name)
@@ -28,27 +23,61 @@ public enum NameSuggestion {
 
     private static let longestName = 64
     private static let mostCandidates = 10_000
+}
 
-    private static func folded(_ name: String) -> [Unicode.Scalar] {
-        Array(name.lowercased().unicodeScalars)
+/// The distance of one name from many, as long as it is small.
+///
+/// Only the band of the table is computed in which distances can be within the tolerance, in rows that are used again
+/// for each candidate, and not further than to the first row that has none: most candidates cost a few dozen steps.
+private struct EditDistance {
+    private let wanted: [UInt8]
+    private let tolerance: Int
+    private var letters: [UInt8] = []
+    private var beforePrevious: [Int] = []
+    private var previous: [Int] = []
+    private var current: [Int] = []
+
+    init(from name: String) {
+        wanted = name.utf8.map(Self.folded)
+        tolerance = max(1, wanted.count / 3)
     }
 
-    private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
-        var beforePrevious: [Int] = []
-        var previous = Array(0...right.count)
-        for row in left.indices {
-            var current = [row + 1]
-            for column in right.indices {
-                let substitution = previous[column] + (left[row] == right[column] ? 0 : 1)
-                var best = min(substitution, previous[column + 1] + 1, current[column] + 1)
-                if row > 0, column > 0, left[row] == right[column - 1], left[row - 1] == right[column] {
-                    best = min(best, beforePrevious[column - 1] + 1)
-                }
-                current.append(best)
+    /// The distance, or nil if it is beyond the tolerance.
+    mutating func distance(to candidate: String) -> Int? {
+        guard abs(candidate.utf8.count - wanted.count) <= tolerance else { return nil }
+        letters.removeAll(keepingCapacity: true)
+        letters.append(contentsOf: candidate.utf8.lazy.map(Self.folded))
+        let far = tolerance + 1
+        previous = (0...letters.count).map { min($0, far) }
+        beforePrevious = previous
+        current = previous
+        for row in wanted.indices {
+            let columns = max(0, row - tolerance)..<min(letters.count, row + tolerance + 1)
+            current[columns.lowerBound] = columns.lowerBound == 0 ? min(row + 1, far) : far
+            var best = current[columns.lowerBound]
+            for column in columns {
+                let value = min(step(row, column), far)
+                current[column + 1] = value
+                best = min(best, value)
             }
-            beforePrevious = previous
-            previous = current
+            // The cell beyond the band is read by the next row.
+            if columns.upperBound < letters.count { current[columns.upperBound + 1] = far }
+            if best == far { return nil }
+            (beforePrevious, previous, current) = (previous, current, beforePrevious)
         }
-        return previous[right.count]
+        return previous[letters.count] <= tolerance ? previous[letters.count] : nil
+    }
+
+    private func step(_ row: Int, _ column: Int) -> Int {
+        let substitution = previous[column] + (wanted[row] == letters[column] ? 0 : 1)
+        let best = min(substitution, previous[column + 1] + 1, current[column] + 1)
+        guard row > 0, column > 0, wanted[row] == letters[column - 1], wanted[row - 1] == letters[column] else {
+            return best
+        }
+        return min(best, beforePrevious[column - 1] + 1)
+    }
+
+    private static func folded(_ byte: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
     }
 }

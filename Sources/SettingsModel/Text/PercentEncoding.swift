@@ -6,7 +6,9 @@ enum PercentEncoding {
         var rest = encoded[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%") {
-                guard let high = rest.popFirst().flatMap(digit), let low = rest.popFirst().flatMap(digit) else {
+                guard let high = rest.popFirst().flatMap(HexadecimalDigit.value),
+                    let low = rest.popFirst().flatMap(HexadecimalDigit.value)
+                else {
                     return nil
                 }
                 bytes.append(high << 4 | low)
@@ -15,9 +17,5 @@ enum PercentEncoding {
             }
         }
         return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        Character(Unicode.Scalar(byte)).hexDigitValue.map { UInt8($0) }
     }
 }

@@ -57,7 +57,7 @@ struct CodableDecodingErrorTests {
         Case(Typed.self, #"{"shape":{"circle":5}}"#, "/shape/circle must be an object, but is an integer"),
         Case(
             Typed.self, #"{"big":"5"}"#,
-            "/big must be an integer or the digits of one above 9223372036854775807"),
+            "/big must be an integer or the digits of one beyond 9223372036854775807"),
         Case([Point].self, #"[{"x":1,"y":2},3]"#, "/1 must be an object, but is an integer"),
         Case(Dog.self, #"{"tricks":[]}"#, #"is missing the member "super""#),
         Case(Dog.self, #"{"tricks":[],"super":{}}"#, #"/super is missing the member "name""#),

@@ -92,7 +92,7 @@ struct SchemaOfKeysTests {
             DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 1, in: 0...9),
         ]
         let limitError = #expect(throws: SchemaError.self) { _ = try Schema(keys: limits) }
-        #expect(limitError?.problems.first?.detail.hasSuffix("as Int with other limits or another default") == true)
+        #expect(limitError?.problems.first?.detail.hasSuffix("twice, with other limits or another default") == true)
     }
 
     @Test("A name that no key may have is refused")

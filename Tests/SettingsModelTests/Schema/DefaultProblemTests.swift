@@ -70,7 +70,7 @@ struct DefaultProblemTests {
                 {"additionalProperties": false, "properties": {"tls": {"default": true}, "certificate": {}},
                  "if": {"properties": {"tls": {"const": true}}}, "then": {"required": ["certificate"]}}
                 """#,
-                Problem("", "required", "the defaults together: certificate is missing")),
+                Problem("", "required", "the defaults together: certificate is required")),
             BadSchema(
                 "dependence",
                 #"""

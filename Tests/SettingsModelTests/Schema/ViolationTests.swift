@@ -219,8 +219,8 @@ struct ViolationTests {
         let key = try #require(schema.key("player.volume"))
         #expect(key.violations(of: 1.5).map(\.sentence) == ["player.volume must be at most 1, but is 1.5"])
         #expect(key.violations(of: [2]).map(\.sentence) == ["player.volume at /0 must be at most 1, but is 2"])
-        #expect(Violation(at: "/a", "x", "is bad").sentence == "/a is bad")
-        #expect(Violation("x", "is bad").sentence == "the suite is bad")
+        #expect(Violation(at: "/a", "x", "is bad").sentence == "the value at /a is bad")
+        #expect(Violation("x", "is bad").sentence == "the value is bad")
     }
 }
 
