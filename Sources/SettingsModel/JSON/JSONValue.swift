@@ -8,6 +8,9 @@
 /// bytes of strings, the members of objects in any order. ``isMathematicallyEqual(to:)`` is JSON Schema's: `1` and
 /// `1.0` are one number there.
 ///
+/// What is read nests to a limit (``maximumDepth``), as comparing, writing and letting go of a value recurse. A value made
+/// in code should keep to it too.
+///
 /// Literals of Swift are values, save `nil`: write `.null`. What is not there and what is `null` are two things, and
 /// `condition ? value : nil` must never turn the one into the other.
 public enum JSONValue: Sendable {

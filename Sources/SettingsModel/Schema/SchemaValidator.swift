@@ -44,6 +44,8 @@ struct SchemaValidator {
     private static let deepest = 640
     /// What checking one value may cost.
     static let mostSteps = 5_000_000
+    /// How many steps of matching a pattern cost as much as a step of checking.
+    private static let patternStepsPerStep = 8
     /// How many violations are listed.
     static let mostListed = 1_000
     /// How many bytes of names and texts the list may take, of which each violation repeats some.
@@ -158,9 +160,12 @@ struct SchemaValidator {
     /// Whether a pattern matches, at the cost of what it takes to find out.
     mutating func matches(_ text: String, _ pattern: Pattern) -> Bool {
         // A search begins by making room for all states.
-        if spend(pattern.stateCount / 16), let matches = pattern.matches(text, budget: &steps) { return matches }
-        isExhausted = true
-        return true
+        guard spend(pattern.stateCount / 16) else { return true }
+        var budget = steps * Self.patternStepsPerStep
+        let matches = pattern.matches(text, budget: &budget)
+        steps = budget / Self.patternStepsPerStep
+        if matches == nil { isExhausted = true }
+        return matches ?? true
     }
 
     /// Takes from what the work may cost; false when it is used up.
