@@ -37,6 +37,7 @@ where Value.RawValue: DefaultsSerializable {
         RawRepresentableBridge(raw: raw.allowingNonFinite())
     }
 
+    /// The JSON of all cases; a case that has none cannot be stored, so it is none that a schema could list.
     private var encodedCases: [JSONValue]? {
         CaseList.cases(of: Value.self)?.compactMap { try? encode($0) }
     }

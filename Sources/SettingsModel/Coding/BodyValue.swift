@@ -25,6 +25,18 @@ enum BodyValue {
         return value
     }
 
+    /// A name, or the error that says why a string is none.
+    static func name<Name>(
+        _ json: JSONValue, _ make: (String) throws(NameError) -> Name
+    ) throws(BodyError) -> Name {
+        let text = try string(json)
+        do {
+            return try make(text)
+        } catch {
+            throw BodyError(error)
+        }
+    }
+
     /// The elements of an array, each read by its type.
     static func list<Element: JSONReadable>(_ json: JSONValue) throws(BodyError) -> [Element] {
         try list(json, Element.init(json:))

@@ -4,7 +4,7 @@ public protocol AnyDefaultsKey: Sendable {
     var name: String { get }
     /// The type of the values.
     var valueType: any DefaultsSerializable.Type { get }
-    /// Names that the key had before.
+    /// What the key says beside type, default and limits.
     var traits: KeyTraits { get }
 
     /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed

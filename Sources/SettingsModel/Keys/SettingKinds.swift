@@ -64,7 +64,7 @@ extension Double: NumericSetting {
 }
 
 extension Float: NumericSetting {
-    /// The number in its own shortest digits.
+    /// The number in its own shortest digits, which only one that is not finite has not.
     public var limit: JSONValue? {
         (try? Float.defaultsBridge.encode(self)) ?? .double(Double(self))
     }

@@ -49,12 +49,7 @@ extension KeyName: Comparable, CustomStringConvertible {
 extension KeyName: JSONReadable, JSONWritable {
     /// Reads a string that is such a name.
     public init(json: JSONValue) throws(BodyError) {
-        let text = try BodyValue.string(json)
-        do {
-            try self.init(text)
-        } catch {
-            throw BodyError(error)
-        }
+        self = try BodyValue.name(json) { text throws(NameError) in try KeyName(text) }
     }
 
     /// Writes the name as a string.

@@ -6,6 +6,7 @@ public struct JSONSchema: Sendable, Hashable {
     /// The document it was compiled from.
     public let document: JSONValue
     let nodes: [SchemaNode]
+    private let isSecret: Bool
 
     /// Compiles a document. Throws everything that is wrong with it: a keyword that is not known, a value that a
     /// keyword cannot have, a pattern that cannot be matched in linear time, a default that is not valid, a reference
@@ -13,12 +14,15 @@ public struct JSONSchema: Sendable, Hashable {
     public init(_ document: JSONValue) throws(SchemaError) {
         self.document = document
         nodes = try SchemaCompiler.compile(document)
+        isSecret = SchemaConjunction.isSecret([0], in: nodes)
     }
 
     /// Everything in a value that is not allowed, as far as a thousand violations; empty if it is valid.
+    ///
+    /// Under a schema that says `writeOnly` the value is a secret, of which nothing is repeated.
     public func violations(of value: JSONValue) -> [Violation] {
         var validator = SchemaValidator(nodes: nodes)
-        validator.validate(value, against: [0])
+        validator.validate(value, against: [0], isSecret: isSecret)
         return validator.findings.map(\.violation)
     }
 

@@ -5,7 +5,7 @@
 /// for each part of the value, however the schemas refer to each other.
 struct SchemaNormalizer {
     private let nodes: [SchemaNode]
-    /// What may still be spent. When it is used up the rest stays as it is, and checking it, which costs more, refuses it.
+    /// What may still be spent. When it is used up the rest stays as it is, which is as valid.
     private var steps = SchemaValidator.mostSteps
 
     /// The normalised value; nothing is copied if nothing is to be changed.

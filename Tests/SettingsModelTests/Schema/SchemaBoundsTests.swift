@@ -59,4 +59,17 @@ struct SchemaBoundsTests {
         }
         #expect(error?.description.contains("hunter2") == false)
     }
+
+    @Test("A schema for one value that says writeOnly, itself or by reference, tells nothing of the value")
+    func secretValue() throws {
+        let own = try JSONSchema(["writeOnly": true, "const": "x"])
+        let referred = try JSONSchema([
+            "$ref": "#/$defs/secret", "$defs": ["secret": ["writeOnly": true]], "maxLength": 3,
+        ])
+        for schema in [own, referred] {
+            let violations = schema.violations(of: "hunter2")
+            #expect(violations.count == 1)
+            #expect(!violations.contains { "\($0)".contains("hunter2") })
+        }
+    }
 }
