@@ -53,6 +53,7 @@ extension Problem {
         retryAfterMs = members["retryAfterMs"]?.integer
     }
 
+    /// The elements that can be read. Whoever was told of an error must get it, whatever else came with it.
     private static func list<Element>(
         _ json: JSONValue?, _ read: (JSONValue) throws(BodyError) -> Element
     ) -> [Element] {
