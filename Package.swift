@@ -12,10 +12,16 @@ let houseRules: [SwiftSetting] = [
 let package = Package(
     name: "settingsd",
     products: [
-        .library(name: "SettingsModel", targets: ["SettingsModel"])
+        .library(name: "SettingsModel", targets: ["SettingsModel"]),
+        .executable(name: "settingsd", targets: ["settingsd"]),
     ],
     targets: [
         .target(name: "SettingsModel", swiftSettings: houseRules),
+        .target(name: "CLinux"),
+        .target(name: "HTTPWire", swiftSettings: houseRules),
+        .target(
+            name: "SettingsServer", dependencies: ["CLinux", "HTTPWire", "SettingsModel"], swiftSettings: houseRules),
+        .executableTarget(name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules),
         .executableTarget(
             name: "json-benchmark", dependencies: ["SettingsModel"], path: "Tools/JSONBenchmark",
             swiftSettings: houseRules),
@@ -23,6 +29,10 @@ let package = Package(
             name: "schema-conformance", dependencies: ["SettingsModel"], path: "Tools/SchemaConformance",
             swiftSettings: houseRules),
         .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+        .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseRules),
+        .testTarget(
+            name: "SettingsServerTests", dependencies: ["CLinux", "HTTPWire", "SettingsModel", "SettingsServer"],
+            swiftSettings: houseRules),
         .testTarget(name: "SettingsModelTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
     ],
     swiftLanguageModes: [.v6]

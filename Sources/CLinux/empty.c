@@ -1,0 +1,2 @@
+// The package manager wants a source file in a C target.
+#include "CLinux.h"
