@@ -16,11 +16,33 @@ public struct SuiteChange: Hashable, Sendable {
     public var suite: SuiteName
     /// What happened to it.
     public var kind: Kind
+    /// The schema that was in force before, where there was one: what it takes to undo the change.
+    public var replaced: ReplacedSchema?
+    /// The revision that the suite had before; nil if it did not exist.
+    public var oldRevision: Revision?
+
+    /// A schema that is no longer in force.
+    public struct ReplacedSchema: Hashable, Sendable {
+        /// The document as it was sent.
+        public var document: JSONValue
+        /// The revision that it went by.
+        public var revision: Revision
+
+        /// A schema that is no longer in force.
+        public init(document: JSONValue, revision: Revision) {
+            self.document = document
+            self.revision = revision
+        }
+    }
 
     /// A change of a suite.
-    public init(suite: SuiteName, kind: Kind) {
+    public init(
+        suite: SuiteName, kind: Kind, replaced: ReplacedSchema? = nil, oldRevision: Revision? = nil
+    ) {
         self.suite = suite
         self.kind = kind
+        self.replaced = replaced
+        self.oldRevision = oldRevision
     }
 }
 
@@ -45,6 +67,8 @@ extension SuiteChange: JSONReadable, JSONWritable {
             case .removeSchema: .schemaRemoved
             case .drop: .dropped
             }
+        replaced = try reader.optional("replaced")
+        oldRevision = try reader.optional("oldRevision")
     }
 
     /// Writes what happened as an `op` with what belongs to it.
@@ -56,6 +80,8 @@ extension SuiteChange: JSONReadable, JSONWritable {
             writer.member("schemaRevision", revision)
             writer.member("schema", document)
         }
+        writer.member("replaced", replaced)
+        writer.member("oldRevision", oldRevision)
         writer.endObject()
     }
 
@@ -66,5 +92,21 @@ extension SuiteChange: JSONReadable, JSONWritable {
         case .schemaRemoved: .removeSchema
         case .dropped: .drop
         }
+    }
+}
+
+extension SuiteChange.ReplacedSchema: JSONReadable, JSONWritable {
+    /// Reads what the journal keeps of a schema that was replaced.
+    public init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        self.init(document: try reader.required("schema"), revision: try reader.required("schemaRevision"))
+    }
+
+    /// Writes what the journal keeps of a schema that was replaced.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("schemaRevision", revision)
+        writer.member("schema", document)
+        writer.endObject()
     }
 }

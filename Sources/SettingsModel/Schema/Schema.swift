@@ -64,6 +64,11 @@ public struct Schema: Sendable {
             name: name, document: unlistedDocument(for: name), defaultValue: nil, nodes: nodes, roots: roots)
     }
 
+    /// Whether a key is listed by its name.
+    public func lists(_ name: String) -> Bool {
+        positions[UTF8Text(name)] != nil
+    }
+
     /// The listed names nearest to one that is not admitted.
     public func suggestions(for name: String, limit: Int = 3) -> [String] {
         NameSuggestion.nearest(to: name, among: keys.lazy.map(\.name), limit: limit)

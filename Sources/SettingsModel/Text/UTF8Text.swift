@@ -5,13 +5,13 @@
 /// of a key, a member name or a value in any other way.
 extension String {
     /// Whether both strings consist of the same UTF-8 bytes.
-    func hasSameBytes(as other: String) -> Bool {
+    package func hasSameBytes(as other: String) -> Bool {
         // The lengths settle most comparisons without touching the text.
         utf8.count == other.utf8.count && utf8Span.span.hasSameBytes(as: other.utf8Span.span)
     }
 
     /// Whether the bytes of this string come before those of `other`, shorter first where one begins the other.
-    func precedesInBytes(_ other: String) -> Bool {
+    package func precedesInBytes(_ other: String) -> Bool {
         let mine = utf8Span.span
         let theirs = other.utf8Span.span
         let shared = min(mine.count, theirs.count)
@@ -31,7 +31,7 @@ extension String {
     }
 
     /// Whether the bytes of this string begin with those of `prefix`.
-    func hasBytePrefix(_ prefix: String) -> Bool {
+    package func hasBytePrefix(_ prefix: String) -> Bool {
         let span = utf8Span.span
         let wanted = prefix.utf8Span.span
         return wanted.count <= span.count && span.extracting(0..<wanted.count).hasSameBytes(as: wanted)
@@ -40,7 +40,7 @@ extension String {
 
 extension Span<UInt8> {
     /// Whether both spans hold the same bytes.
-    func hasSameBytes(as other: Span<UInt8>) -> Bool {
+    package func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         var index = 0
         while index < count {

@@ -1,0 +1,50 @@
+package import SettingsModel
+
+/// Where commits become durable. The writer orders them and applies them; this makes them last.
+///
+/// All calls come from the writer's queue, in the order: any number of ``stage(_:after:)``, then one ``flush()``, then, if
+/// that went well, ``published(_:)``. A cluster in front of a replicated store would stand behind the same calls.
+package protocol CommitLog: AnyObject, Sendable {
+    /// Takes a commit into the batch that ``flush()`` makes durable.
+    ///
+    /// - Parameter predecessor: the commit before it, staged or flushed, whose loss would make this one worthless.
+    /// - Returns: how many bytes it takes.
+    func stage(_ commit: Commit, after predecessor: Revision) -> Int
+
+    /// Makes the staged commits as durable as was promised: all of them or, if it throws, as the error says. In either
+    /// case nothing is staged afterwards. A log that failed tries to begin anew with each call.
+    func flush() throws(CommitLogError)
+
+    /// Says what is public now, so that the log may write snapshots of it.
+    func published(_ state: State)
+}
+
+/// Commits that could not be made durable.
+package struct CommitLogError: Error, Hashable, CustomStringConvertible {
+    /// What became of the commits.
+    package enum Outcome: Sendable {
+        /// They are not there and will not come back.
+        case notDone
+        /// They may be on disk or not. They are never served; after a crash they are ignored.
+        case unknown
+    }
+
+    /// What kept them from being written.
+    package enum Cause: Sendable {
+        /// There is no room.
+        case full
+        /// Anything else.
+        case failed
+    }
+
+    package let outcome: Outcome
+    package let cause: Cause
+    /// What failed, and what to do, for people.
+    package let description: String
+
+    package init(_ outcome: Outcome, _ cause: Cause, _ description: String) {
+        self.outcome = outcome
+        self.cause = cause
+        self.description = description
+    }
+}

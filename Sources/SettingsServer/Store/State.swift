@@ -1,0 +1,156 @@
+package import SettingsModel
+
+/// Everything that the daemon knows, at one moment of its history.
+///
+/// A value: a copy costs nothing and stays as it is, whatever is committed meanwhile.
+package struct State: Sendable {
+    /// The name of this history.
+    package private(set) var epoch: Epoch
+    /// The last commit.
+    package private(set) var revision: Revision
+    /// When the last commit was made. Times never go backwards, whatever the clock does.
+    package private(set) var time: Timestamp
+    /// The suites.
+    package private(set) var suites = OrderedTree<Suite>()
+    /// The last commit that dropped a suite: what keys of new suites begin with, so that no guard from before holds.
+    package private(set) var lastDrop = Revision.zero
+    /// The recent commits.
+    package private(set) var history: History
+    /// How much of the history is kept.
+    package let limits: History.Limits
+
+    /// A history in which nothing has happened yet.
+    package init(epoch: Epoch, revision: Revision = .zero, limits: History.Limits = History.Limits()) {
+        self.epoch = epoch
+        self.revision = revision
+        self.limits = limits
+        time = Timestamp(milliseconds: 0)
+        history = History(floor: revision)
+    }
+
+    /// The place in history.
+    package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
+
+    /// The suite of this name.
+    package func suite(_ name: SuiteName) -> Suite? {
+        suites.find(name.text)
+    }
+}
+
+/// Why a commit does not follow from the state that it is to be applied to: the journal is damaged.
+package struct CommitMismatch: Error, Hashable, CustomStringConvertible {
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}
+
+extension State {
+    /// Makes a commit part of the state. The only thing that ever changes what is stored: while serving, when the
+    /// journal is replayed, and in tests.
+    ///
+    /// - Parameters:
+    ///   - size: how many bytes the commit takes in the journal.
+    ///   - schema: the schema that the commit sets, if somebody has compiled it already.
+    /// - Returns: the commits that fell out of the history.
+    @discardableResult
+    package mutating func apply(
+        _ commit: Commit, size: Int, schema: Schema? = nil
+    ) throws(CommitMismatch) -> [KeptCommit] {
+        guard commit.revision > revision else {
+            throw CommitMismatch("commit \(commit.revision) comes after \(revision), which is not before it")
+        }
+        for change in commit.suiteChanges { try apply(change, of: commit, schema: schema) }
+        for change in commit.changes { try apply(change, of: commit) }
+        revision = commit.revision
+        time = max(time, commit.time)
+        return history.append(KeptCommit(commit, size: size), limits: limits)
+    }
+
+    /// Goes on in a new epoch: no cursor from before means anything any more.
+    package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
+        self.epoch = epoch
+        self.revision = revision
+        history = History(floor: revision)
+    }
+
+    private mutating func apply(
+        _ change: SuiteChange, of commit: Commit, schema compiled: Schema?
+    ) throws(CommitMismatch) {
+        switch change.kind {
+        case .created:
+            guard suite(change.suite) == nil else { throw CommitMismatch("suite \(change.suite) is created twice") }
+            suites.set(Suite(change.suite, revision: commit.revision, floor: lastDrop))
+        case .schemaSet(let revision, let document):
+            let schema: Schema
+            if let compiled { schema = compiled } else { schema = try compile(document, of: change.suite) }
+            let version = SchemaVersion(schema, revision: revision)
+            try update(change.suite) { suite in
+                suite.setSchema(version, revision: revision)
+                suite.revision = commit.revision
+            }
+        case .schemaRemoved:
+            try update(change.suite) { suite in
+                suite.setSchema(nil, revision: commit.revision)
+                suite.revision = commit.revision
+            }
+        case .dropped:
+            guard suites.remove(change.suite.text) != nil else { throw missing(change.suite) }
+            lastDrop = commit.revision
+        }
+    }
+
+    private mutating func apply(_ change: Change, of commit: Commit) throws(CommitMismatch) {
+        guard let standing = KeyRecord.Standing(change.source) else {
+            throw CommitMismatch("\(change.suite)/\(change.key) has the unknown source \(change.source)")
+        }
+        // A drop tells of every key that had a value; they are gone with the suite.
+        if lastDrop == commit.revision && suite(change.suite) == nil { return }
+        let record = KeyRecord(
+            key: change.key, stored: change.stored, standing: standing, revision: commit.revision,
+            modified: commit.time)
+        try update(change.suite) { suite in
+            suite.put(record)
+            suite.revision = commit.revision
+        }
+    }
+
+    private func compile(_ document: JSONValue, of suite: SuiteName) throws(CommitMismatch) -> Schema {
+        do {
+            return try Schema(document)
+        } catch {
+            throw CommitMismatch("the schema of suite \(suite) is not valid: \(error)")
+        }
+    }
+
+    private mutating func update(_ name: SuiteName, _ body: (inout Suite) -> Void) throws(CommitMismatch) {
+        if suites.update(name.text, body) == nil { throw missing(name) }
+    }
+
+    private func missing(_ suite: SuiteName) -> CommitMismatch {
+        CommitMismatch("suite \(suite) does not exist")
+    }
+}
+
+/// Reading a snapshot.
+extension State {
+    /// A state as a snapshot tells of it, its suites and recent commits still to be put in.
+    package init(
+        epoch: Epoch, revision: Revision, time: Timestamp, lastDrop: Revision, historyFloor: Revision,
+        limits: History.Limits
+    ) {
+        self.init(epoch: epoch, revision: revision, limits: limits)
+        self.time = time
+        self.lastDrop = lastDrop
+        history = History(floor: historyFloor)
+    }
+
+    package mutating func restore(_ suite: Suite) {
+        suites.set(suite)
+    }
+
+    package mutating func restore(_ commit: KeptCommit) {
+        _ = history.append(commit, limits: limits)
+    }
+}

@@ -1,0 +1,101 @@
+package import SettingsModel
+
+/// One suite as it stands: its schema and its keys.
+package struct Suite: Named {
+    /// The suite's name.
+    package let id: SuiteName
+    /// The schema in force; nil for an open suite.
+    package private(set) var schema: SchemaVersion?
+    /// When the schema was last set or removed; zero if there never was one.
+    package private(set) var schemaRevision: Revision
+    /// The last commit that touched the suite, its schema included.
+    package var revision: Revision
+    /// Everything that has a value, and everything that the schema lists and that ever changed.
+    package private(set) var records = OrderedTree<KeyRecord>()
+    /// The revisions of keys that are gone.
+    package private(set) var removed: RemovedKeys
+    /// How many keys have a value, valid or not, or are listed by the schema.
+    package private(set) var keyCount = 0
+
+    package var name: String { id.text }
+
+    /// A new open suite. `floor` is the revision that its keys have before they are ever written.
+    package init(_ id: SuiteName, revision: Revision, schemaRevision: Revision = .zero, floor: Revision) {
+        self.id = id
+        self.revision = revision
+        self.schemaRevision = schemaRevision
+        removed = RemovedKeys(floor: floor)
+    }
+}
+
+/// Reading.
+extension Suite {
+    /// What is held of a key: its record, that of its removal, or what a key has that was never written.
+    package func record(_ key: KeyName) -> KeyRecord {
+        if let record = records.find(key.text) ?? removed.find(key.text.utf8Span.span) { return record }
+        return KeyRecord(
+            key: key, stored: nil, standing: .unset, revision: removed.floor, modified: Timestamp(milliseconds: 0))
+    }
+
+    /// The value that readers get, if there is one.
+    package func effectiveValue(of record: KeyRecord) -> JSONValue? {
+        switch record.standing {
+        case .stored: record.stored
+        case .default: schema?.schema.key(record.name)?.defaultValue
+        case .unset, .invalid: nil
+        }
+    }
+
+    /// Whether the schema lists the key by name, so that it is remembered for as long as it does.
+    func lists(_ key: KeyName) -> Bool {
+        schema?.schema.lists(key.text) ?? false
+    }
+}
+
+/// Changing: only ever called by the one function that applies commits, and by what reads snapshots.
+extension Suite {
+    /// Puts a record in place of the one that the key has.
+    mutating func put(_ record: KeyRecord) {
+        if lists(record.key) {
+            records.set(record)
+            return
+        }
+        if record.standing == .unset {
+            if records.remove(record.name).map({ $0.standing != .unset }) ?? false { keyCount -= 1 }
+            removed.add(record)
+        } else {
+            removed.remove(record.key)
+            if records.set(record) == nil { keyCount += 1 }
+        }
+    }
+
+    /// Puts another schema in force, or none. What was listed only by the one before is forgotten as removed keys are.
+    mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
+        self.schema = schema
+        schemaRevision = revision
+        for record in records.elements where record.standing == .unset && !lists(record.key) {
+            records.remove(record.name)
+            removed.add(record)
+        }
+        recount()
+    }
+
+    /// A suite as a snapshot tells of it, its keys still to be put in.
+    init(
+        _ id: SuiteName, revision: Revision, schema: SchemaVersion?, schemaRevision: Revision, floor: Revision
+    ) {
+        self.init(id, revision: revision, floor: floor)
+        self.schema = schema
+        self.schemaRevision = schemaRevision
+        recount()
+    }
+
+    private mutating func recount() {
+        var count = schema?.schema.keys.count ?? 0
+        records.forEach { record in
+            if !lists(record.key) { count += 1 }
+            return true
+        }
+        keyCount = count
+    }
+}
