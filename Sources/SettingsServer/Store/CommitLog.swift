@@ -11,6 +11,9 @@ package protocol CommitLog: AnyObject, Sendable {
     /// - Returns: how many bytes it takes.
     func stage(_ commit: Commit, after predecessor: Revision) -> Int
 
+    /// Forgets what is staged.
+    func discard()
+
     /// Makes the staged commits as durable as was promised: all of them or, if it throws, as the error says. In either
     /// case nothing is staged afterwards. A log that failed tries to begin anew with each call.
     func flush() throws(CommitLogError)

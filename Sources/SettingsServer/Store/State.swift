@@ -51,12 +51,12 @@ extension State {
     /// journal is replayed, and in tests.
     ///
     /// - Parameters:
-    ///   - size: how many bytes the commit takes in the journal.
+    ///   - size: how many bytes the commit takes in the journal; asked for once the commit is known to fit.
     ///   - schema: the schema that the commit sets, if somebody has compiled it already.
     /// - Returns: the commits that fell out of the history.
     @discardableResult
     package mutating func apply(
-        _ commit: Commit, size: Int, schema: Schema? = nil
+        _ commit: Commit, size: @autoclosure () -> Int, schema: Schema? = nil
     ) throws(CommitMismatch) -> [KeptCommit] {
         guard commit.revision > revision else {
             throw CommitMismatch("commit \(commit.revision) comes after \(revision), which is not before it")
@@ -65,7 +65,7 @@ extension State {
         for change in commit.changes { try apply(change, of: commit) }
         revision = commit.revision
         time = max(time, commit.time)
-        return history.append(KeptCommit(commit, size: size), limits: limits)
+        return history.append(KeptCommit(commit, size: size()), limits: limits)
     }
 
     /// Goes on in a new epoch: no cursor from before means anything any more.

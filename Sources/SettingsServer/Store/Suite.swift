@@ -57,6 +57,7 @@ extension Suite {
     /// Puts a record in place of the one that the key has.
     mutating func put(_ record: KeyRecord) {
         if lists(record.key) {
+            removed.remove(record.key)
             records.set(record)
             return
         }

@@ -1,0 +1,144 @@
+internal import SettingsModel
+
+/// A write in the making: what it would store, over the state that it would change.
+///
+/// Operations see what those before them did. Nothing is checked against schemas until ``finish`` looks at the values
+/// that are left in the end.
+struct Draft {
+    /// A key that the write touches.
+    struct Touched {
+        let suite: SuiteName
+        let before: KeyRecord
+        let valueBefore: JSONValue?
+        /// What the schema says of the key; nil in an open suite and for a leftover.
+        let schema: KeySchema?
+        /// What will be stored; nil for nothing.
+        var stored: JSONValue?
+        /// Whether something was done to it yet.
+        var isChanged = false
+        /// Where in the request's body the value stands, for the pointers of violations.
+        var place = JSONPointer.root
+        /// Whether the value was checked already.
+        var isChecked = false
+
+        var key: KeyName { before.key }
+        var isSecret: Bool { schema?.isSecret ?? false }
+
+        /// The value that the next operation sees.
+        var value: JSONValue? {
+            guard isChanged else { return valueBefore }
+            return stored ?? schema?.defaultValue
+        }
+
+        var standing: KeyRecord.Standing {
+            guard isChanged else { return before.standing }
+            return stored != nil ? .stored : schema?.defaultValue != nil ? .default : .unset
+        }
+
+        var isDifferent: Bool {
+            guard isChanged else { return false }
+            return standing != before.standing || stored != before.stored
+        }
+    }
+
+    /// Where a key was named: what decides the status of its not being known.
+    enum Naming {
+        case path
+        case body(JSONPointer)
+    }
+
+    let state: State
+    private(set) var touched: [Touched] = []
+    /// Keys named in the body that their suites do not admit.
+    private(set) var unknown: [Problem] = []
+    private var positions: [Address: Int] = [:]
+
+    private struct Address: Hashable {
+        let suite: SuiteName
+        let key: KeyName
+    }
+
+    init(_ state: State) {
+        self.state = state
+    }
+
+    subscript(_ position: Int) -> Touched {
+        get { touched[position] }
+        _modify { yield &touched[position] }
+    }
+
+    /// Makes room for a key and says where it is.
+    ///
+    /// - Parameter isRemoval: whether the key is only to be removed, which a leftover of another schema may be.
+    mutating func touch(
+        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool = false
+    ) throws(Problem) -> Int {
+        if let position = position(of: name, key) { return position }
+        let before =
+            suite?.record(key)
+            ?? KeyRecord(
+                key: key, stored: nil, standing: .unset, revision: state.lastDrop,
+                modified: Timestamp(milliseconds: 0))
+        let schema = suite?.schema?.schema.key(key.text)
+        if let suite, suite.schema != nil, schema == nil, !(isRemoval && before.stored != nil) {
+            switch naming {
+            case .path: throw suite.unknownKey(key)
+            case .body(let pointer):
+                var problem = suite.unknownKey(key, status: 422)
+                problem.pointer = pointer
+                unknown.append(problem)
+            }
+        }
+        touched.append(
+            Touched(
+                suite: name, before: before, valueBefore: suite?.effectiveValue(of: before), schema: schema,
+                stored: before.stored))
+        // One key is found without an index, which most writes then never need.
+        if touched.count == 2 {
+            positions[Address(suite: touched[0].suite, key: touched[0].key)] = 0
+        }
+        if touched.count >= 2 { positions[Address(suite: name, key: key)] = touched.count - 1 }
+        return touched.count - 1
+    }
+
+    private func position(of suite: SuiteName, _ key: KeyName) -> Int? {
+        switch touched.count {
+        case 0: nil
+        case 1: touched[0].suite == suite && touched[0].key == key ? 0 : nil
+        default: positions[Address(suite: suite, key: key)]
+        }
+    }
+}
+
+/// What operations do to a key.
+extension Draft {
+    /// Stores a value, with integral numbers made integers where the schema asks for those.
+    mutating func set(_ position: Int, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false) {
+        touched[position].stored =
+            isChecked ? value : touched[position].schema.map { $0.normalized(value) } ?? value
+        touched[position].isChanged = true
+        touched[position].place = place
+        touched[position].isChecked = isChecked
+    }
+
+    /// Removes what is stored.
+    mutating func remove(_ position: Int) {
+        touched[position].stored = nil
+        touched[position].isChanged = true
+    }
+
+    /// Changes the value in place.
+    mutating func change(_ position: Int, by operation: InPlaceOperation, in suite: Suite?) throws(Problem) {
+        let key = touched[position]
+        if !key.isChanged && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
+        guard let value = key.value else {
+            throw suite?.notSet(key.key)
+                ?? Problem(.notSet, "\(key.key) of suite \(key.suite) is not set and has no default")
+        }
+        do {
+            set(position, to: try operation.applied(to: value))
+        } catch {
+            throw Problem(error, ofSecret: key.isSecret)
+        }
+    }
+}

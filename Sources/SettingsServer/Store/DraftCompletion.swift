@@ -1,0 +1,97 @@
+internal import SettingsModel
+
+/// From a draft to the changes that it amounts to.
+extension Draft {
+    /// Everything that the schemas say against the draft, all of it: single values first, then suites as a whole.
+    func check() throws(Problem) {
+        var violations: [Violation] = []
+        for key in touched where key.isDifferent && !key.isChecked {
+            guard let stored = key.stored, let schema = key.schema else { continue }
+            for violation in schema.violations(of: stored) {
+                violations.append(violation.inSuite(key.suite, under: key.place))
+            }
+        }
+        if violations.isEmpty {
+            violations = suiteViolations()
+        }
+        guard violations.isEmpty else { throw Problem(violations: violations) }
+    }
+
+    /// What the write breaks of rules about suites as a whole that was not broken before.
+    private func suiteViolations() -> [Violation] {
+        var seen: [SuiteName] = []
+        var violations: [Violation] = []
+        for key in touched where key.isDifferent && !seen.contains(key.suite) {
+            seen.append(key.suite)
+            guard let suite = state.suite(key.suite), let schema = suite.schema?.schema, schema.hasSuiteRules else {
+                continue
+            }
+            let before = suite.storedValues()
+            var after = before
+            for key in touched where key.suite == suite.id && key.isChanged { after[key.key.text] = key.stored }
+            let new = schema.newSuiteViolations(
+                before: schema.effectiveValues(stored: before), after: schema.effectiveValues(stored: after))
+            violations += new.map { $0.inSuite(suite.id, under: .root) }
+        }
+        return violations
+    }
+
+    /// Keys that the body names and that do not exist, all of them in one answer.
+    func checkNames() throws(Problem) {
+        guard var problem = unknown.first else { return }
+        problem.errors = unknown.map { unknown in
+            Violation(
+                pointer: unknown.pointer ?? .root, keyword: "additionalProperties", detail: unknown.detail)
+        }
+        throw problem
+    }
+
+    /// The changes, in the order in which keys were first touched.
+    func changes(revision: Revision, time: Timestamp) -> [Change] {
+        touched.filter(\.isDifferent).map { $0.change(revision: revision, time: time) }
+    }
+
+    /// The suites that come into being because something is stored in them.
+    func created() -> [SuiteChange] {
+        var created: [SuiteChange] = []
+        for key in touched where key.isDifferent && key.stored != nil && state.suite(key.suite) == nil {
+            if created.contains(where: { $0.suite == key.suite }) { continue }
+            created.append(SuiteChange(suite: key.suite, kind: .created))
+        }
+        return created
+    }
+}
+
+extension Draft.Touched {
+    /// The change that this amounts to.
+    func change(revision: Revision, time: Timestamp) -> Change {
+        Change(
+            suite: suite, key: key, old: valueBefore, new: value, oldSource: before.standing.source,
+            source: standing.source, revision: revision, modified: time, isSecret: isSecret,
+            record: Change.Record(
+                oldRejected: before.standing == .invalid ? before.stored : nil,
+                oldRevision: before.revision == .zero ? nil : before.revision,
+                oldModified: before.modified.milliseconds == 0 ? nil : before.modified))
+    }
+
+    /// The setting as it is after the write, or as it stands if the write changes nothing.
+    func setting(revision: Revision, time: Timestamp?) -> Setting {
+        var setting = Setting(
+            suite: suite, key: key, value: value, source: standing.source, revision: revision, modified: time)
+        setting.isSecret = isSecret
+        setting.changed = isDifferent
+        setting.previous = Setting.Previous(
+            value: valueBefore, source: before.standing.source, revision: before.revision)
+        return setting
+    }
+}
+
+extension Violation {
+    /// The violation of a value that stands somewhere in a request about a suite.
+    func inSuite(_ suite: SuiteName, under place: JSONPointer) -> Violation {
+        var violation = self
+        violation.suite = suite.text
+        if place != .root { violation.pointer = JSONPointer(place.tokens + violation.pointer.tokens) }
+        return violation
+    }
+}

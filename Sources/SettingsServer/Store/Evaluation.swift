@@ -1,0 +1,119 @@
+package import SettingsModel
+
+/// What a write amounts to, decided on one state and without changing it.
+package enum Evaluation: Sendable {
+    /// A commit, with the answer for when it is durable, and the schema that it sets.
+    case commit(Commit, WriteAnswer, schema: Schema?)
+    /// Nothing would change, or nothing was to be changed; the answer as things are.
+    case unchanged(WriteAnswer)
+
+    /// Decides a write on a state.
+    ///
+    /// - Parameters:
+    ///   - revision: what the commit will be called, if there is one.
+    ///   - time: when it is made.
+    package init(
+        _ request: WriteRequest, on state: State, revision: Revision, time: Timestamp
+    ) throws(Problem) {
+        let evaluator = Evaluator(request: request, state: state, revision: revision, time: time)
+        switch request.command {
+        case .setting(let operation): self = try evaluator.setting(operation)
+        case .mergeSuite(let suite, let values): self = try evaluator.merge(suite, values)
+        case .replaceSuite(let suite, let values): self = try evaluator.replace(suite, values)
+        case .resetSuite(let suite, let prefix): self = try evaluator.reset(suite, prefix: prefix)
+        case .dropSuite(let suite): self = try evaluator.drop(suite)
+        case .setSchema(let suite, let schema, let policy):
+            self = try evaluator.setSchema(suite, schema, onConflict: policy)
+        case .removeSchema(let suite): self = try evaluator.removeSchema(suite)
+        case .transaction(let transaction): self = try evaluator.transaction(transaction)
+        }
+    }
+}
+
+/// Deciding one write. Each command has its part in a file of its group.
+struct Evaluator {
+    let request: WriteRequest
+    let state: State
+    let revision: Revision
+    let time: Timestamp
+
+    /// The place in history that an answer is true at if nothing is committed.
+    var present: Cursor { state.cursor }
+
+    /// A commit of these changes.
+    func commit(suites: [SuiteChange] = [], _ changes: [Change]) -> Commit {
+        Commit(
+            revision: revision, time: time, suiteChanges: suites, changes: changes, requestKey: request.requestKey,
+            requestDigest: request.requestKey == nil ? nil : request.digest)
+    }
+
+    /// The end of a write to several keys.
+    func finish(_ draft: Draft) throws(Problem) -> Evaluation {
+        try draft.check()
+        return finish(suites: draft.created(), draft.changes(revision: revision, time: time))
+    }
+
+    /// The end of a write that was checked, with what changes.
+    func finish(
+        suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil,
+        schemaRevision: Revision? = nil
+    ) -> Evaluation {
+        let isChanged = !suites.isEmpty || !changes.isEmpty
+        let isDone = isChanged && !request.isDryRun
+        let summary = WriteSummary(
+            revision: isDone ? revision : state.revision, changed: isChanged, changes: changes,
+            schemaRevision: schemaRevision, isDryRun: request.isDryRun)
+        let cursor = isDone ? Cursor(epoch: state.epoch, revision: revision) : present
+        let answer = WriteAnswer(.summary(summary), created: created, cursor: cursor)
+        return isDone ? .commit(commit(suites: suites, changes), answer, schema: schema) : .unchanged(answer)
+    }
+
+    /// Refuses a write to a locked key.
+    func checkLock(_ key: KeyName, in suite: Suite?) throws(Problem) {
+        guard !request.overridesLocks, let suite, suite.isLocked(key) else { return }
+        throw Self.locked(key, in: suite.id)
+    }
+
+    static func locked(_ key: KeyName, in suite: SuiteName) -> Problem {
+        Problem(
+            .locked, "\(key) of suite \(suite) is read-only; an administrator writes it with ?override=locked")
+    }
+
+    /// The suite, which must exist.
+    func existing(_ name: SuiteName) throws(Problem) -> Suite {
+        guard let suite = state.suite(name) else { throw state.unknownSuite(name) }
+        return suite
+    }
+
+    /// Refuses a write about a suite whose guards do not hold.
+    func checkGuards(of name: SuiteName) throws(Problem) {
+        let suite = state.suite(name)
+        let current = suite?.revision ?? .zero
+        for condition in request.guards where !condition.holds(revision: current, exists: suite != nil) {
+            var problem = Problem(
+                .preconditionFailed, condition.detail("suite \(name)", revision: current, exists: suite != nil))
+            problem.current = .suite(SuiteRevision(suite: name, revision: current))
+            throw problem
+        }
+    }
+}
+
+extension WriteRequest.Guard {
+    /// Whether the guard lets a write to such a thing pass.
+    package func holds(revision current: Revision, exists: Bool) -> Bool {
+        switch self {
+        case .revision(let revision): revision == current
+        case .exists: exists
+        case .isAbsent: !exists
+        }
+    }
+
+    /// Why it does not.
+    func detail(_ what: String, revision current: Revision, exists: Bool) -> String {
+        switch self {
+        case .revision(let revision): "\(what) is at revision \(current), not at \(revision)"
+        case .exists: "nothing is stored for \(what)"
+        case .isAbsent: "\(what) is there already, at revision \(current)"
+        }
+    }
+}

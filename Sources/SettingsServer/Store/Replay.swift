@@ -1,0 +1,46 @@
+internal import SettingsModel
+
+/// Answering a request that was done already.
+extension WriteRequest {
+    /// The first answer to this request, made again from the commit that it led to; an error if that was another request.
+    func replay(_ commit: Commit, in epoch: Epoch) throws(Problem) -> WriteAnswer {
+        guard commit.requestDigest == digest else {
+            throw Problem(
+                .idempotencyMismatch,
+                "the idempotency key was used at revision \(commit.revision) for another request; use a new one")
+        }
+        let cursor = Cursor(epoch: epoch, revision: commit.revision)
+        if case .setting = command, let change = commit.changes.first {
+            return WriteAnswer(
+                .setting(Setting(replaying: change)), created: change.oldStored == nil && change.stored != nil,
+                cursor: cursor)
+        }
+        var summary = WriteSummary(revision: commit.revision, changed: true, changes: commit.changes)
+        summary.isReplayed = true
+        var created = false
+        for change in commit.suiteChanges {
+            switch change.kind {
+            case .schemaSet(let revision, _):
+                summary.schemaRevision = revision
+                created = change.replaced == nil
+            case .schemaRemoved: summary.schemaRevision = commit.revision
+            case .created, .dropped: break
+            }
+        }
+        return WriteAnswer(.summary(summary), created: created, cursor: cursor)
+    }
+}
+
+extension Setting {
+    /// The setting as it was after a change, as the write that made it was answered.
+    fileprivate init(replaying change: Change) {
+        self.init(
+            suite: change.suite, key: change.key, value: change.new, source: change.source,
+            revision: change.revision, modified: change.modified)
+        isSecret = change.isSecret
+        changed = true
+        previous = Previous(
+            value: change.old, source: change.oldSource, revision: change.record.oldRevision ?? .zero)
+        isReplayed = true
+    }
+}

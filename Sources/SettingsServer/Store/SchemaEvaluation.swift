@@ -1,0 +1,127 @@
+internal import SettingsModel
+
+/// Schemas coming and going.
+extension Evaluator {
+    func setSchema(
+        _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
+    ) throws(Problem) -> Evaluation {
+        let suite = state.suite(name)
+        try checkSchemaGuards(of: name, suite)
+        if let current = suite?.schema, current.schema.document == schema.document {
+            return finish(suites: [], [], schemaRevision: suite?.schemaRevision)
+        }
+        let stored = suite?.records.elements.filter { $0.stored != nil } ?? []
+        var reset: Set<KeyName> = []
+        if policy != .keep, !stored.isEmpty {
+            let conflicts = schema.conflicts(
+                storing: stored.map { ($0.key, $0.stored ?? .null) }, replacing: suite?.schema?.schema)
+            if policy == .refuse, !conflicts.isEmpty { throw Self.conflict(conflicts, in: name) }
+            reset = Set(conflicts.keys.map(\.key))
+        }
+        var suites = suite == nil ? [SuiteChange(suite: name, kind: .created)] : []
+        suites.append(
+            SuiteChange(
+                suite: name, kind: .schemaSet(revision: revision, document: schema.document),
+                replaced: suite?.replacedSchema, oldRevision: suite?.revision))
+        let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
+        let schemaRevision = request.isDryRun ? suite?.schemaRevision ?? .zero : revision
+        return finish(
+            suites: suites, changes, created: suite?.schema == nil, schema: schema, schemaRevision: schemaRevision)
+    }
+
+    func removeSchema(_ name: SuiteName) throws(Problem) -> Evaluation {
+        let suite = try existing(name)
+        try checkSchemaGuards(of: name, suite)
+        guard suite.schema != nil else { return finish(suites: [], [], schemaRevision: suite.schemaRevision) }
+        let removed = SuiteChange(
+            suite: name, kind: .schemaRemoved, replaced: suite.replacedSchema, oldRevision: suite.revision)
+        let schemaRevision = request.isDryRun ? suite.schemaRevision : revision
+        return finish(
+            suites: [removed], changes(of: suite, name, to: nil) { _ in false }, schemaRevision: schemaRevision)
+    }
+
+    /// What happens to keys when another schema, or none, comes into force: to those that are stored, and to those that
+    /// either of the schemas lists.
+    private func changes(
+        of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
+    ) -> [Change] {
+        let suite = suite ?? Suite(name, revision: .zero, floor: state.lastDrop)
+        var changes: [Change] = []
+        var recorded: Set<KeyName> = []
+        suite.records.forEach { record in
+            recorded.insert(record.key)
+            let stored = isReset(record.key) ? nil : record.stored
+            let change = Change(
+                from: record, of: suite, to: stored, schema: schema, revision: revision, time: time)
+            if let change { changes.append(change) }
+            return true
+        }
+        for listed in schema?.keys ?? [] where listed.defaultValue != nil {
+            // The schema was compiled: its keys are names.
+            guard let key = try? KeyName(listed.name), !recorded.contains(key) else { continue }
+            let change = Change(
+                from: suite.record(key), of: suite, to: nil, schema: schema, revision: revision, time: time)
+            if let change { changes.append(change) }
+        }
+        return changes.sorted { $0.key < $1.key }
+    }
+
+    private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {
+        let current = suite?.schemaRevision ?? .zero
+        let exists = suite?.schema != nil
+        for condition in request.guards where !condition.holds(revision: current, exists: exists) {
+            var problem = Problem(
+                .preconditionFailed, condition.detail("the schema of suite \(name)", revision: current, exists: exists))
+            problem.current = .suite(SuiteRevision(suite: name, revision: current))
+            throw problem
+        }
+    }
+
+    private static func conflict(_ conflicts: StoredConflicts, in suite: SuiteName) -> Problem {
+        let count = conflicts.keys.count
+        let reason = conflicts.keys.first?.errors.first?.sentence ?? conflicts.suite.first?.sentence ?? ""
+        let more = count > 1 ? " (and \(count - 1) more)" : ""
+        var problem = Problem(
+            .schemaConflict,
+            "what suite \(suite) stores does not fit the schema: \(reason)\(more); "
+                + "?onConflict=keep leaves such values as they are, ?onConflict=reset removes them")
+        problem.conflicts = conflicts.keys.map { conflict in
+            var conflict = conflict
+            conflict.errors = conflict.errors.map { $0.inSuite(suite, under: .root) }
+            return conflict
+        }
+        problem.errors = conflicts.suite.map { $0.inSuite(suite, under: .root) }
+        return problem
+    }
+}
+
+extension Change {
+    /// What becomes of a key as it stands under a schema, or none, with something stored or nothing; nil if it stays.
+    init?(
+        from record: KeyRecord, of suite: Suite, to stored: JSONValue?, schema: Schema?, revision: Revision,
+        time: Timestamp
+    ) {
+        let key = schema?.key(record.name)
+        let isValid = schema == nil || stored.flatMap { value in key?.allows(value) } ?? false
+        let standing: KeyRecord.Standing
+        let value: JSONValue?
+        if let stored {
+            standing = isValid ? .stored : .invalid
+            value = isValid ? stored : nil
+        } else {
+            value = key?.defaultValue
+            standing = value == nil ? .unset : .default
+        }
+        let old = suite.effectiveValue(of: record)
+        guard standing != record.standing || stored != record.stored || old != value else { return nil }
+        self.init(
+            suite: suite.id, key: record.key, old: old, new: value, oldSource: record.standing.source,
+            source: standing.source, revision: revision, modified: time,
+            isSecret: suite.isSecret(record.key) || key?.isSecret ?? false,
+            record: Record(
+                oldRejected: record.standing == .invalid ? record.stored : nil,
+                rejected: standing == .invalid ? stored : nil,
+                oldRevision: record.revision == .zero ? nil : record.revision,
+                oldModified: record.modified.milliseconds == 0 ? nil : record.modified))
+    }
+}

@@ -1,0 +1,105 @@
+package import SettingsModel
+
+/// Settings as they are shown.
+extension Suite {
+    /// A key as it stands.
+    package func setting(_ key: KeyName) -> Setting {
+        setting(record(key))
+    }
+
+    /// A key as a record has it.
+    package func setting(_ record: KeyRecord) -> Setting {
+        var setting = Setting(
+            suite: id, key: record.key, value: effectiveValue(of: record), source: record.standing.source,
+            revision: record.revision, modified: record.modified.milliseconds == 0 ? nil : record.modified)
+        setting.isSecret = isSecret(record.key)
+        if record.standing == .invalid {
+            setting.stored = record.stored
+            setting.errors = invalidity(of: record)
+        }
+        return setting
+    }
+
+    /// Why the stored value of a record is not valid.
+    package func invalidity(of record: KeyRecord) -> [Violation] {
+        guard let schema, let stored = record.stored else { return [] }
+        let errors = schema.schema.conflict(of: record.key, storing: stored)?.errors ?? []
+        return errors.map { error in
+            var error = error
+            error.suite = id.text
+            return error
+        }
+    }
+
+    /// Whether the schema calls the key a secret.
+    package func isSecret(_ key: KeyName) -> Bool {
+        schema?.schema.key(key.text)?.isSecret ?? false
+    }
+
+    /// Whether the schema lets anybody write the key.
+    package func isLocked(_ key: KeyName) -> Bool {
+        schema?.schema.key(key.text)?.isLocked ?? false
+    }
+
+    /// Whether the suite may hold the key: any if it is open, else those that the schema admits.
+    package func admits(_ key: KeyName) -> Bool {
+        schema.map { $0.schema.key(key.text) != nil } ?? true
+    }
+
+    /// Everything that is stored, valid or not.
+    func storedValues() -> JSONObject {
+        var values = JSONObject()
+        records.forEach { record in
+            if let stored = record.stored { values[record.name] = stored }
+            return true
+        }
+        return values
+    }
+}
+
+extension State {
+    /// A key as it stands, also of a suite that does not exist.
+    package func setting(_ suite: SuiteName, _ key: KeyName) -> Setting {
+        if let found = self.suite(suite) { return found.setting(key) }
+        return Setting(suite: suite, key: key, value: nil, source: .unset, revision: lastDrop, modified: nil)
+    }
+
+    /// That there is no such suite, and which may have been meant.
+    package func unknownSuite(_ suite: SuiteName) -> Problem {
+        let nearest = NameSuggestion.nearest(to: suite.text, among: suites.elements.lazy.map(\.name))
+        var problem = Problem(.unknownSuite, "there is no suite \(suite)" + Self.hint(nearest))
+        problem.didYouMean = nearest
+        return problem
+    }
+
+    static func hint(_ names: [String]) -> String {
+        names.first.map { "; did you mean \($0)?" } ?? ""
+    }
+}
+
+extension Suite {
+    /// That the schema does not admit a key, and which may have been meant.
+    package func unknownKey(_ key: KeyName, status: Int = 404) -> Problem {
+        let nearest = schema?.schema.suggestions(for: key.text) ?? []
+        var problem = Problem(
+            .unknownKey, status: status, "the schema of suite \(id) has no key \(key)" + State.hint(nearest))
+        problem.didYouMean = nearest
+        return problem
+    }
+
+    /// That nothing is stored under a key and it has no default.
+    package func notSet(_ key: KeyName) -> Problem {
+        Problem(.notSet, "\(key) of suite \(id) is not set and has no default")
+    }
+
+    /// That what is stored is not allowed by the schema.
+    package func invalidStored(_ record: KeyRecord) -> Problem {
+        let errors = invalidity(of: record)
+        let reason = errors.first.map { ": \($0.sentence)" } ?? ""
+        var problem = Problem(
+            .invalidStored, "what is stored under \(record.key) of suite \(id) does not fit the schema\(reason)")
+        problem.errors = errors
+        problem.stored = isSecret(record.key) ? nil : record.stored
+        return problem
+    }
+}

@@ -1,0 +1,105 @@
+internal import SettingsModel
+
+/// Writes to a suite as a whole.
+extension Evaluator {
+    /// Merges a map into what is stored: null removes, an object merges into one, anything else sets.
+    func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
+        let suite = state.suite(name)
+        var draft = Draft(state)
+        for (position, key) in try touch(values, in: suite, name, &draft, removesNull: true).enumerated() {
+            let value = values.members[position].value
+            let place = JSONPointer([values.members[position].name])
+            switch (value, draft[key].value) {
+            case (.null, _): draft.remove(key)
+            case (.object, .object(let old)?):
+                do {
+                    draft.set(key, to: try JSONValue.object(old).merging(value), at: place)
+                } catch {
+                    throw Problem(error, ofSecret: draft[key].isSecret)
+                }
+            default: draft.set(key, to: value, at: place)
+            }
+        }
+        return try finish(draft)
+    }
+
+    /// Makes a map what is stored.
+    func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
+        let suite = state.suite(name)
+        var draft = Draft(state)
+        for (position, key) in try touch(values, in: suite, name, &draft, removesNull: false).enumerated() {
+            let member = values.members[position]
+            draft.set(key, to: member.value, at: [member.name])
+        }
+        if let suite {
+            try remove(from: suite, &draft) { values[$0.name] == nil }
+        }
+        return try finish(draft)
+    }
+
+    /// Removes what is stored under keys that begin so.
+    func reset(_ name: SuiteName, prefix: String) throws(Problem) -> Evaluation {
+        let suite = try existing(name)
+        var draft = Draft(state)
+        try checkGuards(of: name)
+        try remove(from: suite, &draft) { $0.name.hasBytePrefix(prefix) }
+        return try finish(draft)
+    }
+
+    /// Removes the suite with its schema.
+    func drop(_ name: SuiteName) throws(Problem) -> Evaluation {
+        let suite = try existing(name)
+        for record in suite.records.elements where record.stored != nil { try checkLock(record.key, in: suite) }
+        try checkGuards(of: name)
+        let changes = suite.records.elements.compactMap { record -> Change? in
+            guard record.standing != .unset else { return nil }
+            return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time)
+        }
+        let dropped = SuiteChange(
+            suite: name, kind: .dropped, replaced: suite.replacedSchema, oldRevision: suite.revision)
+        return finish(suites: [dropped], changes)
+    }
+
+    /// The keys of a map, in its order: all names are looked at before anything else is decided.
+    private func touch(
+        _ values: JSONObject, in suite: Suite?, _ name: SuiteName, _ draft: inout Draft, removesNull: Bool
+    ) throws(Problem) -> [Int] {
+        var positions: [Int] = []
+        positions.reserveCapacity(values.count)
+        for member in values {
+            let place: JSONPointer = [member.name]
+            let key: KeyName
+            do {
+                key = try KeyName(member.name)
+            } catch {
+                var problem = Problem(error)
+                problem.pointer = place
+                throw problem
+            }
+            try checkLock(key, in: suite)
+            positions.append(
+                try draft.touch(
+                    suite, name, key, named: .body(place), isRemoval: removesNull && member.value.isNull))
+        }
+        try draft.checkNames()
+        try checkGuards(of: name)
+        return positions
+    }
+
+    /// Removes what is stored under the keys of a kind.
+    private func remove(
+        from suite: Suite, _ draft: inout Draft, where isMeant: (KeyRecord) -> Bool
+    ) throws(Problem) {
+        for record in suite.records.elements where record.stored != nil && isMeant(record) {
+            try checkLock(record.key, in: suite)
+            draft.remove(try draft.touch(suite, suite.id, record.key, named: .path, isRemoval: true))
+        }
+    }
+}
+
+extension Suite {
+    /// The schema in force as the journal keeps it of a commit that ends it.
+    var replacedSchema: SuiteChange.ReplacedSchema? {
+        schema.map { SuiteChange.ReplacedSchema(document: $0.schema.document, revision: $0.revision) }
+    }
+}

@@ -1,0 +1,108 @@
+internal import SettingsModel
+
+/// Several operations, all or none.
+extension Evaluator {
+    func transaction(_ transaction: Transaction) throws(Problem) -> Evaluation {
+        var draft = Draft(state)
+        var positions: [Int] = []
+        positions.reserveCapacity(transaction.operations.count)
+        for operation in transaction.operations {
+            try checkLock(operation.key, in: state.suite(operation.suite))
+        }
+        for (index, operation) in transaction.operations.enumerated() {
+            let suite = state.suite(operation.suite)
+            if suite == nil, operation.action == .delete, !brings(operation.suite, transaction) {
+                throw state.unknownSuite(operation.suite)
+            }
+            positions.append(
+                try draft.touch(
+                    suite, operation.suite, operation.key, named: .body(["do", String(index), "key"]),
+                    isRemoval: operation.action == .delete))
+        }
+        try draft.checkNames()
+        try check(transaction.conditions)
+        for (index, operation) in transaction.operations.enumerated() {
+            do {
+                try apply(operation.action, index, to: positions[index], in: operation.suite, &draft)
+            } catch {
+                throw error.inOperation(index)
+            }
+        }
+        return try finish(draft)
+    }
+
+    /// Whether an operation stores something in a suite, so that others may speak of it.
+    private func brings(_ suite: SuiteName, _ transaction: Transaction) -> Bool {
+        transaction.operations.contains { operation in
+            if case .set = operation.action { return operation.suite == suite }
+            return false
+        }
+    }
+
+    private func apply(
+        _ action: Transaction.Operation.Action, _ index: Int, to position: Int, in suite: SuiteName,
+        _ draft: inout Draft
+    ) throws(Problem) {
+        switch action {
+        case .set(let value): draft.set(position, to: value, at: ["do", String(index), "value"])
+        case .delete: draft.remove(position)
+        case .change(let change):
+            let found = state.suite(suite)
+            if found == nil, draft[position].value == nil { throw state.unknownSuite(suite) }
+            try draft.change(position, by: change, in: found)
+        }
+    }
+
+    /// Refuses the transaction if a condition does not hold, and tells of all that do not.
+    private func check(_ conditions: [Transaction.Condition]) throws(Problem) {
+        var failed: [Problem.FailedCondition] = []
+        var unknown: Problem?
+        for (index, condition) in conditions.enumerated() {
+            switch condition {
+            case .suite(let name, let revision):
+                let current = state.suite(name)?.revision ?? .zero
+                guard current != revision else { continue }
+                failed.append(
+                    Problem.FailedCondition(
+                        index: Int64(index), current: .suite(SuiteRevision(suite: name, revision: current))))
+            case .setting(let name, let key, let test):
+                if let suite = state.suite(name), !suite.admits(key), suite.record(key).stored == nil {
+                    unknown = unknown ?? suite.unknownKey(key, status: 422).at(["if", String(index), "key"])
+                }
+                let setting = state.setting(name, key)
+                guard !holds(test, of: setting) else { continue }
+                failed.append(Problem.FailedCondition(index: Int64(index), current: .setting(setting)))
+            }
+        }
+        if let unknown { throw unknown }
+        guard let first = failed.first else { return }
+        let more = failed.count > 1 ? " (and \(failed.count - 1) more)" : ""
+        var problem = Problem(.preconditionFailed, "condition \(first.index) does not hold\(more)")
+        problem.failed = failed
+        throw problem
+    }
+
+    private func holds(_ test: Transaction.Condition.Test, of setting: Setting) -> Bool {
+        switch test {
+        case .revision(let revision): setting.revision == revision
+        case .stored(let isStored): setting.source.isStored == isStored
+        case .value(let value): setting.value.map { value.isMathematicallyEqual(to: $0) } ?? false
+        }
+    }
+}
+
+extension Problem {
+    fileprivate func at(_ pointer: JSONPointer) -> Problem {
+        var problem = self
+        problem.pointer = pointer
+        return problem
+    }
+
+    /// The problem of one operation of a transaction, which its detail names. Its pointer leads into the operation's
+    /// result and stays.
+    fileprivate func inOperation(_ index: Int) -> Problem {
+        var problem = self
+        problem.detail = "operation \(index): \(detail)"
+        return problem
+    }
+}

@@ -1,0 +1,100 @@
+package import SettingsModel
+
+/// What somebody wants to have written, with the conditions under which.
+package struct WriteRequest: Sendable {
+    /// What is to be done.
+    package enum Command: Sendable {
+        /// One operation on one key.
+        case setting(Transaction.Operation)
+        /// A map merged into what is stored.
+        case mergeSuite(SuiteName, JSONObject)
+        /// A map that becomes what is stored.
+        case replaceSuite(SuiteName, JSONObject)
+        /// Stored values removed: those of keys that begin so.
+        case resetSuite(SuiteName, prefix: String)
+        /// The suite removed, with its schema.
+        case dropSuite(SuiteName)
+        /// A schema put in force.
+        case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
+        /// The schema removed.
+        case removeSchema(SuiteName)
+        /// Several operations, all or none.
+        case transaction(Transaction)
+    }
+
+    /// What becomes of stored values that a new schema does not allow.
+    package enum ConflictPolicy: String, CaseIterable, Sendable {
+        /// The schema is refused.
+        case refuse
+        /// They stay, without being anybody's value.
+        case keep
+        /// They are removed.
+        case reset
+    }
+
+    /// What must hold of the setting, suite or schema that the request is about.
+    package enum Guard: Hashable, Sendable {
+        /// It has this revision.
+        case revision(Revision)
+        /// It is there.
+        case exists
+        /// It is not there.
+        case isAbsent
+    }
+
+    /// What is to be done.
+    package var command: Command
+    /// What must hold before.
+    package var guards: [Guard] = []
+    /// Whether to answer only what would happen.
+    package var isDryRun = false
+    /// Whether locked keys may be written.
+    package var overridesLocks = false
+    /// What the caller names the request by, to be able to ask again.
+    package var requestKey: RequestKey?
+    /// Tells a repeat of the request from another one under the same key.
+    package var digest: String?
+    /// The schema that the value of a `set` was normalised and checked against, which need not be done again while that
+    /// is in force.
+    package var checkedAgainst: SchemaVersion?
+    /// How many bytes the request keeps in memory.
+    package var size = 0
+
+    package init(_ command: Command) {
+        self.command = command
+    }
+}
+
+/// What a write was answered.
+package struct WriteAnswer: Sendable {
+    /// What the answer tells.
+    package enum Body: Sendable {
+        /// One setting as it is now.
+        case setting(Setting)
+        /// What changed.
+        case summary(WriteSummary)
+    }
+
+    /// What the answer tells.
+    package var body: Body
+    /// Whether something is stored, or a schema in force, where nothing was before.
+    package var created: Bool
+    /// The place in history that the answer is true at.
+    package var cursor: Cursor
+
+    package init(_ body: Body, created: Bool, cursor: Cursor) {
+        self.body = body
+        self.created = created
+        self.cursor = cursor
+    }
+}
+
+/// The end of a write: an answer or the reason why there is none.
+package struct WriteOutcome: Sendable {
+    /// What the caller told the write by.
+    package var id: UInt64
+    /// The answer, or why not.
+    package var result: Result<WriteAnswer, Problem>
+    /// The place in history that a refusal was decided at.
+    package var cursor: Cursor
+}

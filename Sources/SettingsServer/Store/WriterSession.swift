@@ -1,0 +1,169 @@
+internal import SettingsModel
+
+/// What the writer's queue works on: the staged state, the log, and the requests that may be repeated.
+///
+/// Every member is used on the writer's queue alone, which is what makes it safe to be sent there: `Writer` owns the only
+/// reference and touches it in blocks of that queue.
+final class WriterSession: @unchecked Sendable {
+    private let published: Published
+    private let log: any CommitLog
+    private let clock: @Sendable () -> Timestamp
+    /// What was published last. Kept here so that failing costs no lock.
+    private(set) var publishedState: State
+    /// What will be published if the sync succeeds.
+    private var staged: State
+    /// The last revision that was given out, used or burned.
+    private var issued: Revision
+    /// That a commit of the batch does not fit the state that it was made for: a defect, after which nothing of the batch
+    /// may stay.
+    private var mismatch: CommitMismatch?
+    /// Commits that can be asked for again by their request keys.
+    private var repeatable: [RequestKey: Commit] = [:]
+
+    init(_ state: State, published: Published, log: any CommitLog, clock: @escaping @Sendable () -> Timestamp) {
+        self.published = published
+        self.log = log
+        self.clock = clock
+        publishedState = state
+        staged = state
+        issued = state.revision
+        rememberRequests()
+    }
+
+    /// Decides the writes of a batch, makes what they commit durable with one sync, and answers all of them.
+    func decide(_ batch: [Writer.Parcel]) {
+        var answers = batch.map { parcel in
+            var outcomes: [WriteOutcome] = []
+            outcomes.reserveCapacity(parcel.writes.count)
+            return outcomes
+        }
+        // From here on answers rest on what is not durable yet.
+        var firstStaged: (parcel: Int, write: Int)?
+        for (index, parcel) in batch.enumerated() {
+            for (position, write) in parcel.writes.enumerated() {
+                let (result, isStaged) = decide(write.request)
+                if isStaged && firstStaged == nil { firstStaged = (index, position) }
+                answers[index].append(WriteOutcome(id: write.id, result: result, cursor: staged.cursor))
+            }
+        }
+        if let firstStaged {
+            do {
+                try flush()
+                publishedState = staged
+                published.publish(staged)
+                log.published(staged)
+            } catch {
+                recall()
+                refuse(&answers, from: firstStaged, because: error)
+            }
+        }
+        for (index, parcel) in batch.enumerated() { parcel.replies.deliver(answers[index]) }
+    }
+
+    /// Lets a log that failed try again though there is nothing to write.
+    func tend() {
+        do {
+            try log.flush()
+        } catch {
+            // It has said so itself, and it will be asked again.
+        }
+    }
+
+    private func decide(_ request: WriteRequest) -> (result: Result<WriteAnswer, Problem>, isStaged: Bool) {
+        do throws(Problem) {
+            if let key = request.requestKey, !request.isDryRun, let commit = repeatable[key] {
+                return (.success(try request.replay(commit, in: staged.epoch)), false)
+            }
+            guard let revision = issued.advanced(by: 1) else {
+                throw Problem(.storageFailed, "there are no revisions left")
+            }
+            let evaluation = try Evaluation(
+                request, on: staged, revision: revision, time: max(clock(), staged.time))
+            guard case .commit(let commit, let answer, let schema) = evaluation else {
+                if case .unchanged(let answer) = evaluation { return (.success(answer), false) }
+                return (.failure(Problem(.storageFailed, "the write was neither made nor refused")), false)
+            }
+            issued = revision
+            stage(commit, schema: schema)
+            return (.success(answer), true)
+        } catch {
+            return (.failure(error), false)
+        }
+    }
+
+    private func stage(_ commit: Commit, schema: Schema?) {
+        let predecessor = staged.revision
+        do {
+            let forgotten = try staged.apply(commit, size: log.stage(commit, after: predecessor), schema: schema)
+            for forgotten in forgotten {
+                guard let key = forgotten.commit.requestKey,
+                    repeatable[key]?.revision == forgotten.commit.revision
+                else { continue }
+                repeatable[key] = nil
+            }
+        } catch {
+            mismatch = error
+        }
+        if let key = commit.requestKey { repeatable[key] = commit }
+    }
+
+    /// Makes the staged commits durable, unless one of them should not have been made.
+    private func flush() throws(CommitLogError) {
+        if let mismatch {
+            self.mismatch = nil
+            log.discard()
+            throw CommitLogError(.notDone, .failed, "a commit did not follow from the state: \(mismatch)")
+        }
+        try log.flush()
+    }
+
+    /// Drops what was staged. Its revisions are never used again.
+    private func recall() {
+        staged = publishedState
+        repeatable = [:]
+        rememberRequests()
+    }
+
+    private func rememberRequests() {
+        for kept in staged.history.all {
+            if let key = kept.commit.requestKey { repeatable[key] = kept.commit }
+        }
+    }
+
+    /// Tells the writers of a batch that failed: those that committed what the log says, those behind them that theirs
+    /// was not done, since it was decided on what is gone.
+    private func refuse(
+        _ answers: inout [[WriteOutcome]], from first: (parcel: Int, write: Int), because error: CommitLogError
+    ) {
+        for parcel in first.parcel..<answers.count {
+            let start = parcel == first.parcel ? first.write : 0
+            for position in start..<answers[parcel].count {
+                let wasCommitted = answers[parcel][position].isCommit
+                answers[parcel][position].result = .failure(Problem(error, wasCommitted: wasCommitted))
+                answers[parcel][position].cursor = publishedState.cursor
+            }
+        }
+    }
+}
+
+extension WriteOutcome {
+    /// Whether the answer tells of a commit that was staged for it.
+    fileprivate var isCommit: Bool {
+        guard case .success(let answer) = result else { return false }
+        switch answer.body {
+        case .setting(let setting): return setting.changed == true && !setting.isDryRun && !setting.isReplayed
+        case .summary(let summary): return summary.changed && !summary.isDryRun && !summary.isReplayed
+        }
+    }
+}
+
+extension Problem {
+    /// That a write could not be made durable.
+    init(_ error: CommitLogError, wasCommitted: Bool) {
+        let isUnknown = wasCommitted && error.outcome == .unknown
+        let isFull = error.cause == .full && !isUnknown
+        self.init(isFull ? .insufficientStorage : .storageFailed, error.description)
+        outcome = isUnknown ? .unknown : .notDone
+        if !isUnknown { retryAfterMs = 1000 }
+    }
+}
