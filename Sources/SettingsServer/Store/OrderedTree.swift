@@ -31,6 +31,11 @@ package struct OrderedTree<Element: Named>: Sendable {
         return isFound ? node.elements[index] : nil
     }
 
+    /// What a closure makes of the element of this name, which is not copied for it; nil if there is none.
+    package func with<Result>(_ name: Span<UInt8>, _ body: (borrowing Element) -> Result) -> Result? {
+        root.with(name, body)
+    }
+
     /// The element of this name.
     package func find(_ name: String) -> Element? {
         find(name.utf8Span.span)
@@ -168,6 +173,14 @@ extension OrderedTree {
                 joinChild(index - 1)
             }
             return removed
+        }
+
+        func with<Result>(_ name: Span<UInt8>, _ body: (borrowing Element) -> Result) -> Result? {
+            if children.isEmpty {
+                let (index, isFound) = leafIndex(of: name)
+                return isFound ? body(elements[index]) : nil
+            }
+            return children[childIndex(of: name)].with(name, body)
         }
 
         mutating func update<Result>(_ name: String, _ body: (inout Element) throws -> Result) rethrows -> Result? {

@@ -1,0 +1,67 @@
+package import SettingsModel
+
+extension State {
+    /// A suite as it stood after a commit: the present one with everything undone that was committed since.
+    ///
+    /// - Returns: nil if there was no such suite then.
+    package func suite(_ name: SuiteName, at moment: Revision) throws(Problem) -> Suite? {
+        guard moment <= revision else {
+            throw Problem(.badRequest, "revision \(moment) is still to come; the newest is \(revision)")
+        }
+        guard moment >= history.floor else {
+            var problem = Problem(
+                .historyGone, "revision \(moment) is no longer kept; the oldest that is kept is \(history.floor)")
+            problem.oldest = history.floor
+            throw problem
+        }
+        var suite = self.suite(name)
+        let since = Array(history.commits(after: moment))
+        guard !since.isEmpty else { return suite }
+        for kept in since.reversed() { Self.undo(kept.commit, of: name, on: &suite) }
+        guard var past = suite else { return nil }
+        past.revision = past.newestRevision
+        return past
+    }
+
+    private static func undo(_ commit: Commit, of name: SuiteName, on suite: inout Suite?) {
+        for change in commit.suiteChanges.reversed() where change.suite == name {
+            switch change.kind {
+            case .created: suite = nil
+            case .dropped:
+                suite = Suite(name, revision: change.oldRevision ?? .zero, floor: .zero)
+                suite?.restore(change.replaced)
+            case .schemaSet, .schemaRemoved: suite?.restore(change.replaced)
+            }
+        }
+        for change in commit.changes where change.suite == name {
+            guard let standing = KeyRecord.Standing(change.oldSource) else { continue }
+            suite?.put(
+                KeyRecord(
+                    key: change.key, stored: change.oldStored, standing: standing,
+                    revision: change.record.oldRevision ?? .zero,
+                    modified: change.record.oldModified ?? Timestamp(milliseconds: 0)))
+        }
+    }
+}
+
+extension Suite {
+    /// The last commit that anything in the suite tells of.
+    fileprivate var newestRevision: Revision {
+        var newest = schemaRevision
+        records.forEach { record in
+            newest = max(newest, record.revision)
+            return true
+        }
+        for record in removed.records { newest = max(newest, record.revision) }
+        return newest
+    }
+
+    /// Puts a schema back in force that was before. It was compiled once, so it compiles again.
+    fileprivate mutating func restore(_ replaced: SuiteChange.ReplacedSchema?) {
+        guard let replaced, let schema = try? Schema(replaced.document) else {
+            setSchema(nil, revision: .zero)
+            return
+        }
+        setSchema(SchemaVersion(schema, revision: replaced.revision), revision: replaced.revision)
+    }
+}

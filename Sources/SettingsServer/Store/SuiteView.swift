@@ -1,0 +1,87 @@
+package import SettingsModel
+
+/// Which values of a suite somebody wants to see.
+package enum SuiteView: String, CaseIterable, Sendable {
+    /// What readers get: stored values, and defaults where nothing is stored.
+    case effective
+    /// What somebody stored.
+    case stored
+    /// What the schema gives, whatever is stored.
+    case `default`
+}
+
+extension Suite {
+    /// The suite as it is shown: the values of a view, in order, of keys that begin with a prefix.
+    package func contents(view: SuiteView = .effective, prefix: String = "") -> SuiteContents {
+        var contents = SuiteContents(suite: id, schemaRevision: schemaRevision, values: [])
+        if view == .default {
+            contents.values = defaults(prefix: prefix)
+            return contents
+        }
+        contents.values.reserveCapacity(prefix.isEmpty ? records.count : 0)
+        records.forEach(startingAt: prefix) { record in
+            guard record.name.hasBytePrefix(prefix) else { return false }
+            switch record.standing {
+            case .stored:
+                if let value = record.stored {
+                    contents.values.append(SuiteContents.Entry(key: record.key, value: value))
+                }
+            case .default:
+                if view == .effective, let value = effectiveValue(of: record) {
+                    contents.values.append(SuiteContents.Entry(key: record.key, value: value))
+                }
+            case .invalid:
+                contents.invalid.append(
+                    SchemaConflict(
+                        key: record.key, stored: isSecret(record.key) ? nil : record.stored,
+                        errors: invalidity(of: record)))
+            case .unset: break
+            }
+            return true
+        }
+        return contents
+    }
+
+    private func defaults(prefix: String) -> [SuiteContents.Entry] {
+        (schema?.schema.keys ?? []).compactMap { listed in
+            // The schema was compiled: its keys are names.
+            guard listed.name.hasBytePrefix(prefix), let value = listed.defaultValue,
+                let key = try? KeyName(listed.name)
+            else { return nil }
+            return SuiteContents.Entry(key: key, value: value)
+        }
+    }
+
+    /// Every key with a value, valid or not, and every key that the schema lists, in order: a page of those.
+    ///
+    /// - Returns: the keys, and whether there are more.
+    package func keys(
+        prefix: String, after: KeyName?, limit: Int
+    ) -> (records: [KeyRecord], hasMore: Bool) {
+        var found: [KeyRecord] = []
+        var listed = unrecorded(prefix: prefix, after: after)[...]
+        let start = after.map { prefix.precedesInBytes($0.text) ? $0.text : prefix } ?? prefix
+        records.forEach(startingAt: start) { record in
+            guard record.name.hasBytePrefix(prefix) else { return false }
+            if let after, record.key <= after { return true }
+            while found.count <= limit, let next = listed.first, next < record.key {
+                found.append(self.record(next))
+                listed.removeFirst()
+            }
+            if record.standing != .unset || lists(record.key) { found.append(record) }
+            return found.count <= limit
+        }
+        while found.count <= limit, let next = listed.popFirst() { found.append(record(next)) }
+        let hasMore = found.count > limit
+        return (hasMore ? Array(found.prefix(limit)) : found, hasMore)
+    }
+
+    /// Keys that the schema lists and of which nothing is held, in order.
+    private func unrecorded(prefix: String, after: KeyName?) -> [KeyName] {
+        (schema?.schema.keys ?? []).compactMap { listed in
+            guard listed.name.hasBytePrefix(prefix), let key = try? KeyName(listed.name) else { return nil }
+            if let after, key <= after { return nil }
+            return records.find(listed.name) == nil ? key : nil
+        }
+    }
+}
