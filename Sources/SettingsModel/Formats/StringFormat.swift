@@ -2,7 +2,7 @@
 ///
 /// A format is asserted, not merely noted: a text either obeys the standard its format names or it is refused.
 /// Deciding costs time proportional to the text, whatever the text holds.
-enum StringFormat: String, CaseIterable, Sendable {
+package enum StringFormat: String, CaseIterable, Sendable {
     case dateTime = "date-time"
     case date
     case time
@@ -17,7 +17,7 @@ enum StringFormat: String, CaseIterable, Sendable {
     case jsonPointer = "json-pointer"
     case regex
 
-    func accepts(_ text: String) -> Bool {
+    package func accepts(_ text: String) -> Bool {
         let bytes = text[...].utf8
         return switch self {
         case .dateTime: DateTimeSyntax(bytes) != nil

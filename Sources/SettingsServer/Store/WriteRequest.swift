@@ -34,8 +34,10 @@ package struct WriteRequest: Sendable {
 
     /// What must hold of the setting, suite or schema that the request is about.
     package enum Guard: Hashable, Sendable {
-        /// It has this revision.
-        case revision(Revision)
+        /// It has one of these revisions.
+        case revision(oneOf: [Revision])
+        /// It has none of these revisions.
+        case revision(noneOf: [Revision])
         /// It is there.
         case exists
         /// It is not there.

@@ -1,0 +1,166 @@
+internal import HTTPWire
+package import SettingsModel
+
+/// The interface as one loop serves it: from requests to the store and back.
+///
+/// Reads are answered at once from the published state. Writes are collected while a batch of events lasts and handed over
+/// together; their answers come back together, too.
+package final class APIHandler: RequestHandler {
+    private let service: Service
+    private unowned let loop: EventLoop
+    private let replies: LoopReplies
+    private var hosts: AcceptedHosts
+    /// Writes that were taken in since the batch began.
+    private var collected: [PendingWrite] = []
+    /// Where the answers to writes go that the writer has.
+    private var owed: [UInt64: OwedWrite] = [:]
+    private var lastID: UInt64 = 0
+    /// Answers by the class of their status, not yet told to the metrics.
+    private var counts = [0, 0, 0, 0, 0]
+
+    /// A request whose write is with the writer.
+    private struct OwedWrite {
+        let ticket: Ticket
+        let createdStatus: Int
+    }
+
+    package init(_ service: Service, on loop: EventLoop) {
+        self.service = service
+        self.loop = loop
+        hosts = AcceptedHosts(service.hosts)
+        replies = LoopReplies(loop)
+        replies.handler = self
+    }
+
+    package func handle(
+        _ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange
+    ) -> Handling {
+        do throws(Problem) {
+            try hosts.check(head, bytes)
+            if let setting = quickly(head, bytes) {
+                return exchange.isBehind ? .notYet : .answer(counted(setting))
+            }
+            return try serve(head, bytes, body, exchange)
+        } catch {
+            return .answer(counted(Response(error, cursor: service.store.state.cursor)))
+        }
+    }
+
+    package func rejected(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>) -> Response {
+        counted(Response(Problem(rejection), cursor: service.store.state.cursor))
+    }
+
+    package func batchEnded() {
+        handOver()
+        if counts.contains(where: { $0 != 0 }) {
+            service.metrics.add(counts)
+            for index in counts.indices { counts[index] = 0 }
+        }
+    }
+
+    package func closed(_ ticket: Ticket) {
+        // A write that was handed over is done all the same; its answer goes nowhere.
+    }
+
+    private func serve(
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
+    ) throws(Problem) -> Handling {
+        if head.isServerWide { return .answer(counted(Response(allowing: ["GET", "HEAD", "OPTIONS"], service.cursor))) }
+        guard let route = Route(head.path, in: bytes) else {
+            throw Problem(.unknownPath, "there is nothing at this path; \(Resource.service.rawValue) tells what there is")
+        }
+        guard route.resource.allows(head.method) else { throw Problem(methodOf: head, bytes, at: route.resource) }
+        if head.method == .options {
+            return .answer(counted(Response(allowing: route.resource.allowed, service.cursor)))
+        }
+        let incoming = try Incoming(head, route, in: bytes)
+        guard head.method == .get || head.method == .head else {
+            collect(
+                try incoming.write(bytes, body: body, on: service.store), exchange.ticket,
+                createdStatus: head.method == .put ? 201 : 200)
+            return .later
+        }
+        // What this connection wrote before must be there to be read.
+        guard !exchange.isBehind else { return .notYet }
+        return .answer(counted(try read(incoming, bytes)))
+    }
+
+    private func read(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Response {
+        let store = service.store
+        switch incoming.route.resource {
+        case .setting: return try SettingEndpoint(store: store).get(incoming, bytes)
+        case .suite: return try SuiteEndpoint(store: store).get(incoming, bytes)
+        case .keys: return try SuiteEndpoint(store: store).keys(incoming, bytes)
+        case .suites: return try SuiteEndpoint(store: store).list(incoming)
+        case .schema: return try SchemaEndpoint(store: store).get(incoming, bytes)
+        case .service: return ServiceEndpoint(service: service).get()
+        case .health: return ServiceEndpoint(service: service).health()
+        case .ready: return ServiceEndpoint(service: service).ready()
+        case .metrics: return ServiceEndpoint(service: service).metrics()
+        case .description: return ServiceEndpoint(service: service).description()
+        case .transaction: throw Problem(.methodNotAllowed, "a transaction is sent with POST")
+        }
+    }
+
+    private func counted(_ response: Response) -> Response {
+        counts[min(max(response.status / 100, 1), 5) - 1] += 1
+        return response
+    }
+}
+
+/// Writes, there and back.
+extension APIHandler {
+    private func collect(_ request: WriteRequest, _ ticket: Ticket, createdStatus: Int) {
+        lastID += 1
+        owed[lastID] = OwedWrite(ticket: ticket, createdStatus: createdStatus)
+        collected.append(PendingWrite(id: lastID, request: request))
+    }
+
+    private func handOver() {
+        guard !collected.isEmpty else { return }
+        let writes = collected
+        collected.removeAll(keepingCapacity: true)
+        let taken = service.store.submit(writes, replies: replies)
+        guard taken < writes.count else { return }
+        var problem = Problem(.overloaded, "too many writes are waiting; try again in a moment")
+        problem.outcome = .notDone
+        problem.retryAfterMs = 1000
+        let cursor = service.store.state.cursor
+        for write in writes[taken...] { answer(write.id, Response(problem, cursor: cursor)) }
+    }
+
+    /// Sends the answers to writes. On the loop.
+    fileprivate func finish(_ outcomes: [WriteOutcome]) {
+        for outcome in outcomes {
+            guard let write = owed[outcome.id] else { continue }
+            let response =
+                switch outcome.result {
+                case .success(let answer): Response(answer, createdStatus: write.createdStatus)
+                case .failure(let problem): Response(problem, cursor: outcome.cursor)
+                }
+            answer(outcome.id, response)
+        }
+    }
+
+    private func answer(_ id: UInt64, _ response: Response) {
+        guard let write = owed.removeValue(forKey: id) else { return }
+        loop.respond(write.ticket, counted(response))
+    }
+}
+
+/// Brings the ends of writes from the writer's queue to the loop that they came from.
+///
+/// The handler is set once, before anything is submitted, and read on its loop only: that is why the reference may go
+/// along to the writer's queue.
+private final class LoopReplies: WriteReplies, @unchecked Sendable {
+    private let loop: EventLoop
+    weak var handler: APIHandler?
+
+    init(_ loop: EventLoop) {
+        self.loop = loop
+    }
+
+    func deliver(_ outcomes: [WriteOutcome]) {
+        loop.run { self.handler?.finish(outcomes) }
+    }
+}

@@ -1,0 +1,24 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// The check of `Host` and `Origin`, which remembers the last host that it let pass: most requests name the same one.
+struct AcceptedHosts {
+    private let policy: HostPolicy
+    private var last: [UInt8] = []
+
+    init(_ policy: HostPolicy) {
+        self.policy = policy
+    }
+
+    /// Refuses a request that names a host which is not this one, or that comes from a page which may not send it.
+    mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Problem) {
+        // Only HTTP/1.0 lets it be left out.
+        guard let host = head.host else { return }
+        let origin = head.field(.origin)
+        if origin == nil, bytes.extracting(host).isSame(as: last.span) { return }
+        try policy.check(
+            host: String(bytes.extracting(host)), port: head.port.map { String(bytes.extracting($0)) },
+            origin: origin.map { String(bytes.extracting($0)) })
+        last = Array(host.map { bytes[$0] })
+    }
+}

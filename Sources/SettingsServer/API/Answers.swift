@@ -1,0 +1,57 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// The forms that answers have.
+extension Response {
+    /// An answer with a body of JSON.
+    init(json body: [UInt8], status: Int = 200, cursor: Cursor, tag: Revision? = nil) {
+        self.init(status: status, contentType: .json, fields: FieldBlock(cursor: cursor, tag: tag), body: body)
+    }
+
+    /// An error.
+    init(_ problem: Problem, cursor: Cursor, tag: Revision? = nil) {
+        var fields = FieldBlock(cursor: cursor, tag: tag)
+        if !problem.allow.isEmpty { fields.append("Allow", problem.allow.joined(separator: ", ")) }
+        if let seconds = problem.retryAfterSeconds { fields.append("Retry-After", integer: seconds) }
+        self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes())
+    }
+
+    /// That the caller has what there is.
+    init(notModified tag: Revision, cursor: Cursor) {
+        self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])
+    }
+
+    /// The answer to a write.
+    init(_ answer: WriteAnswer, createdStatus: Int) {
+        let status = answer.created ? createdStatus : 200
+        switch answer.body {
+        case .setting(let setting):
+            self.init(json: setting.jsonBytes(), status: status, cursor: answer.cursor, tag: setting.revision)
+            fields.append(source: setting.source)
+        case .summary(let summary):
+            self.init(json: summary.jsonBytes(), status: status, cursor: answer.cursor, tag: summary.schemaRevision)
+        }
+    }
+}
+
+extension FieldBlock {
+    /// The fields that every answer has: the place in history, and that nobody may keep the answer or guess at its type.
+    init(cursor: Cursor, tag: Revision?) {
+        self.init(reservingCapacity: 160)
+        append(rendered: "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\nSettings-Cursor: ")
+        appendValue(cursor.epoch.text)
+        appendValue(".")
+        appendValue(integer: cursor.revision.number)
+        endField()
+        if let tag {
+            append(rendered: "ETag: \"")
+            appendValue(integer: tag.number)
+            append(rendered: "\"\r\n")
+        }
+    }
+
+    /// Where the value comes from.
+    mutating func append(source: Source) {
+        append("Settings-Source", source.name)
+    }
+}

@@ -1,0 +1,110 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// A request as far as its head goes: where it leads and with which names, and the fields that somebody asks for.
+///
+/// The ranges of the head lead into the bytes that come along as a span wherever one is needed: a span cannot be kept.
+struct Incoming {
+    let head: RequestHead
+    let route: Route
+    let query: Query
+
+    init(_ head: RequestHead, _ route: Route, in bytes: Span<UInt8>) throws(Problem) {
+        self.head = head
+        self.route = route
+        guard let range = head.query else {
+            query = Query()
+            return
+        }
+        let parameters: [QueryParameter]
+        do {
+            parameters = try QueryParameters.parse(range, in: bytes)
+        } catch {
+            throw Problem(.badRequest, error.description)
+        }
+        query = try Query(parameters, for: route.resource, head.method)
+    }
+
+    var method: Method { head.method }
+
+    /// The suite that the path names.
+    func suite(in bytes: Span<UInt8>) throws(Problem) -> SuiteName {
+        let text = try Self.decoded(route.suite ?? 0..<0, in: bytes)
+        do {
+            return try SuiteName(text)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    /// The key that the path names.
+    func key(in bytes: Span<UInt8>) throws(Problem) -> KeyName {
+        let text = try Self.decoded(route.key ?? 0..<0, in: bytes)
+        do {
+            return try KeyName(text)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private static func decoded(_ range: Range<Int>, in bytes: Span<UInt8>) throws(Problem) -> String {
+        do {
+            return try PercentDecoding.decode(range, in: bytes)
+        } catch {
+            throw Problem(.badRequest, error.description)
+        }
+    }
+
+    /// The value of a field as text; nil if it was not sent.
+    func text(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
+        head.field(name).map { String(copying: $0, of: bytes) }
+    }
+
+    /// What the request demands of what it writes to.
+    func guards(in bytes: Span<UInt8>) throws(Problem) -> [WriteRequest.Guard] {
+        var guards: [WriteRequest.Guard] = []
+        if let text = text(.ifMatch, in: bytes) {
+            guards.append(WriteRequest.Guard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false)))
+        }
+        if let text = text(.ifNoneMatch, in: bytes) {
+            guards.append(
+                WriteRequest.Guard(ifNoneMatch: try TagList(text, in: "If-None-Match", comparesWeakly: true)))
+        }
+        return guards
+    }
+
+    /// Whether the caller has what a thing of this revision gives already.
+    func isNotModified(_ revision: Revision, in bytes: Span<UInt8>) throws(Problem) -> Bool {
+        guard let text = text(.ifNoneMatch, in: bytes) else { return false }
+        return try TagList(text, in: "If-None-Match", comparesWeakly: true).matches(revision)
+    }
+}
+
+/// What the body of a request is, where that is not said by the resource alone.
+enum BodyFormat {
+    case json, mergePatch, jsonPatch
+
+    /// The format that a request names. Whatever nobody has a special meaning for is read as JSON, so that what a
+    /// command-line tool says by default does not matter.
+    init(contentType: String?) {
+        let type = contentType?.prefix { $0 != ";" }.lowercased() ?? ""
+        switch type.trimmed {
+        case "application/merge-patch+json": self = .mergePatch
+        case "application/json-patch+json": self = .jsonPatch
+        default: self = .json
+        }
+    }
+}
+
+extension String {
+    /// Without spaces around it.
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+
+    /// Bytes of a message as text. A byte that is no UTF-8 becomes a replacement character: text that a decision rests
+    /// on is compared, and then differs.
+    fileprivate init(copying range: Range<Int>, of bytes: Span<UInt8>) {
+        self = bytes.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+}

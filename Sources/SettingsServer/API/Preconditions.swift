@@ -1,0 +1,75 @@
+internal import SettingsModel
+
+/// The tags of an `If-Match` or `If-None-Match`.
+enum TagList: Hashable {
+    /// `*`.
+    case any
+    /// These; tags that nobody here made are left out, since they match nothing.
+    case tags([Revision])
+
+    /// Reads the value of a field, a list of quoted tags or `*`.
+    ///
+    /// - Parameter comparesWeakly: whether a weak tag is as good as a strong one, as in `If-None-Match`. Where it is not,
+    ///   it matches nothing.
+    init(_ text: String, in field: String, comparesWeakly: Bool) throws(Problem) {
+        let bytes = Array(text.utf8)
+        var tags: [Revision] = []
+        var position = 0
+        func skipSpace() { while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 } }
+        if text == "*" {
+            self = .any
+            return
+        }
+        while true {
+            skipSpace()
+            let start = position
+            let isWeak = position + 1 < bytes.count && bytes[position] == UInt8(ascii: "W")
+                && bytes[position + 1] == UInt8(ascii: "/")
+            if isWeak { position += 2 }
+            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { throw Self.malformed(text, field) }
+            position += 1
+            while position < bytes.count, bytes[position] != UInt8(ascii: "\"") { position += 1 }
+            guard position < bytes.count else { throw Self.malformed(text, field) }
+            position += 1
+            let tag = String(decoding: bytes[start..<position], as: UTF8.self)
+            let read = comparesWeakly ? EntityTag(weakOrStrong: tag) : EntityTag(tag)
+            if let read { tags.append(read.revision) }
+            skipSpace()
+            if position == bytes.count { break }
+            guard bytes[position] == UInt8(ascii: ",") else { throw Self.malformed(text, field) }
+            position += 1
+        }
+        self = .tags(tags)
+    }
+
+    private static func malformed(_ text: String, _ field: String) -> Problem {
+        let hint = Revision(text) != nil ? "; write \(field): \"\(text)\", with the quotation marks" : ""
+        return Problem(.badRequest, "\(field) must be * or a tag such as \"17\", but is \(text)\(hint)")
+    }
+
+    /// Whether a thing of this revision is meant.
+    func matches(_ revision: Revision) -> Bool {
+        switch self {
+        case .any: true
+        case .tags(let tags): tags.contains(revision)
+        }
+    }
+}
+
+extension WriteRequest.Guard {
+    /// What `If-Match` demands of a write.
+    init(ifMatch tags: TagList) {
+        switch tags {
+        case .any: self = .exists
+        case .tags(let tags): self = .revision(oneOf: tags)
+        }
+    }
+
+    /// What `If-None-Match` demands of a write.
+    init(ifNoneMatch tags: TagList) {
+        switch tags {
+        case .any: self = .isAbsent
+        case .tags(let tags): self = .revision(noneOf: tags)
+        }
+    }
+}

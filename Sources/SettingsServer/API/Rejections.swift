@@ -1,0 +1,51 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// Errors of the protocol in the words of the interface.
+extension Problem {
+    /// Why a peer got no further.
+    init(_ rejection: Rejection) {
+        switch rejection {
+        case .request(let error): self.init(error)
+        case .tooSlow: self.init(.timeout, "the request did not come in time; send it again in one go")
+        case .tooManyConnections(let limit):
+            self.init(.tooManyConnections, "there are \(limit) connections already; try again in a moment")
+            retryAfterMs = 1000
+        }
+    }
+
+    private init(_ error: RequestError) {
+        switch error {
+        case .badRequest: self.init(.badRequest, error.reason)
+        case .bodyTooLarge, .targetTooLong, .headTooLarge, .tooManyFields:
+            self.init(.tooLarge, status: error.status, error.reason)
+            limit = error.limit.map { Int64($0) }
+        case .expectationFailed:
+            self.init(.badRequest, error.reason)
+        case .codingNotImplemented: self.init(.notImplemented, error.reason)
+        case .versionNotSupported: self.init(.httpVersion, error.reason)
+        }
+    }
+
+    /// A method that a resource does not know.
+    init(methodOf head: RequestHead, _ bytes: Span<UInt8>, at resource: Resource) {
+        let allowed = resource.allowed
+        self.init(
+            .methodNotAllowed,
+            "\(String(bytes.extracting(head.methodName))) does nothing here; there is \(allowed.joined(separator: ", "))")
+        allow = allowed
+    }
+}
+
+extension Response {
+    /// What may be done with a resource.
+    init(allowing methods: [String], _ cursor: Cursor) {
+        var fields = FieldBlock(cursor: cursor, tag: nil)
+        fields.append("Allow", methods.joined(separator: ", "))
+        self.init(status: 204, contentType: .none, fields: fields, body: [])
+    }
+}
+
+extension Service {
+    var cursor: Cursor { store.state.cursor }
+}

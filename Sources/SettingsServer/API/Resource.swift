@@ -1,0 +1,120 @@
+internal import HTTPWire
+
+/// What can be asked for, each with its path, its methods and the parameters of those.
+///
+/// The one table that the router, the errors for wrong methods and parameters, and the API description are made of.
+enum Resource: String, CaseIterable, Sendable {
+    case service = "/v1"
+    case suites = "/v1/suites"
+    case suite = "/v1/suites/{suite}"
+    case keys = "/v1/suites/{suite}/keys"
+    case setting = "/v1/suites/{suite}/keys/{key}"
+    case schema = "/v1/suites/{suite}/schema"
+    case transaction = "/v1/transaction"
+    case health = "/healthz"
+    case ready = "/readyz"
+    case metrics = "/metrics"
+    case description = "/openapi.json"
+
+    /// The methods that do something, without HEAD and OPTIONS, which come by themselves.
+    var methods: [Method] {
+        switch self {
+        case .service, .suites, .keys, .health, .ready, .metrics, .description: [.get]
+        case .suite, .setting: [.get, .put, .patch, .delete]
+        case .schema: [.get, .put, .delete]
+        case .transaction: [.post]
+        }
+    }
+
+    /// What `Allow` says.
+    var allowed: [String] {
+        let names = methods.flatMap { $0 == .get ? ["GET", "HEAD"] : [$0.name] }
+        return names + ["OPTIONS"]
+    }
+
+    /// Whether a request with this method is answered by this resource.
+    func allows(_ method: Method) -> Bool {
+        methods.contains(method == .head ? .get : method) || method == .options
+    }
+}
+
+/// A parameter of a query.
+struct Parameter: Sendable {
+    /// What its value is.
+    enum Kind: Sendable {
+        /// Bare, or `true` or `false`.
+        case flag
+        /// Any text.
+        case text
+        /// A revision.
+        case revision
+        /// A number of things, within bounds.
+        case count(ClosedRange<Int>)
+        /// One of these words.
+        case choice([String])
+    }
+
+    let name: String
+    let kind: Kind
+    let summary: String
+
+    init(_ name: String, _ kind: Kind, _ summary: String) {
+        self.name = name
+        self.kind = kind
+        self.summary = summary
+    }
+}
+
+extension Resource {
+    /// The parameters that a method knows here. Any other is refused.
+    func parameters(of method: Method) -> [Parameter] {
+        switch (self, method) {
+        case (.suites, .get), (.suites, .head): [.prefix, .limit, .afterSuite]
+        case (.suite, .get), (.suite, .head): [.prefix, .view, .at, .raw]
+        case (.suite, .delete): [.prefixToRemove, .drop, .dryRun, .override]
+        case (.suite, .put), (.suite, .patch): [.dryRun, .override]
+        case (.keys, .get), (.keys, .head): [.prefix, .limit, .afterKey, .at]
+        case (.setting, .get), (.setting, .head): [.raw]
+        case (.setting, .put), (.setting, .patch), (.setting, .delete): [.dryRun, .override]
+        case (.schema, .put): [.onConflict, .dryRun]
+        case (.schema, .delete): [.dryRun]
+        case (.transaction, .post): [.dryRun, .override]
+        default: []
+        }
+    }
+}
+
+extension Parameter {
+    static let mostListed = 100_000
+
+    static let prefix = Parameter("prefix", .text, "Only what begins with this text, taken literally.")
+    static let prefixToRemove = Parameter("prefix", .text, "Remove only keys that begin with this text.")
+    static let limit = Parameter("limit", .count(1...mostListed), "How many to list at most.")
+    static let afterSuite = Parameter("after", .text, "List what comes after this suite: `next` of the page before.")
+    static let afterKey = Parameter("after", .text, "List what comes after this key: `next` of the page before.")
+    static let view = Parameter(
+        "view", .choice(SuiteView.allCases.map(\.rawValue)), "Stored values, defaults, or what readers get of both.")
+    static let at = Parameter("at", .revision, "As it was after the commit of this revision.")
+    static let raw = Parameter("raw", .flag, "The bare value, without what is known about it.")
+    static let dryRun = Parameter("dryRun", .flag, "Answer what would be answered, and change nothing.")
+    static let override = Parameter("override", .choice(["locked"]), "Write read-only keys too.")
+    static let drop = Parameter("drop", .flag, "Remove the suite itself, with its schema.")
+    static let onConflict = Parameter(
+        "onConflict", .choice(["keep", "reset"]), "What becomes of stored values that do not fit: kept or removed.")
+}
+
+extension Method {
+    /// The method's token.
+    var name: String {
+        switch self {
+        case .get: "GET"
+        case .head: "HEAD"
+        case .put: "PUT"
+        case .post: "POST"
+        case .delete: "DELETE"
+        case .patch: "PATCH"
+        case .options: "OPTIONS"
+        case .other: ""
+        }
+    }
+}

@@ -1,0 +1,24 @@
+package import SettingsModel
+
+/// What the handlers of all loops share.
+package struct Service: Sendable {
+    /// The name of the program.
+    package static let name = "settingsd"
+    /// The version of the program.
+    package static let version = "0.3.0"
+
+    let store: Store
+    let hosts: HostPolicy
+    let metrics: ServiceMetrics
+    /// Why writes would not be taken now; nil if they would.
+    let obstacle: @Sendable () -> Problem?
+
+    package init(
+        store: Store, hosts: HostPolicy, metrics: ServiceMetrics, obstacle: @escaping @Sendable () -> Problem?
+    ) {
+        self.store = store
+        self.hosts = hosts
+        self.metrics = metrics
+        self.obstacle = obstacle
+    }
+}

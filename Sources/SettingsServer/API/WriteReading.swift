@@ -1,0 +1,140 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// From a request to the write that it asks for.
+extension Incoming {
+    /// The write that the request asks for.
+    ///
+    /// Locks are looked at before the body: whether a name may be written does not depend on what was to be stored.
+    func write(_ bytes: Span<UInt8>, body: Span<UInt8>, on store: Store) throws(Problem) -> WriteRequest {
+        let suite = route.suite == nil ? nil : try self.suite(in: bytes)
+        let key = route.key == nil ? nil : try self.key(in: bytes)
+        try checkLock(of: suite, key, on: store)
+        if head.field(.contentEncoding) != nil {
+            throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
+        }
+        var request = WriteRequest(try command(suite, key, bytes, body))
+        request.guards = try guards(in: bytes)
+        request.isDryRun = query.flag(.dryRun)
+        request.overridesLocks = query.text(.override) != nil
+        request.size = body.count + 512
+        if let text = text(.idempotencyKey, in: bytes) {
+            guard let key = RequestKey(text) else {
+                throw Problem(
+                    .badRequest, "Idempotency-Key must be 1 to \(RequestKey.maximumLength) printable bytes of ASCII")
+            }
+            request.requestKey = key
+            request.digest = digest(bytes, body)
+        }
+        return request
+    }
+
+    private func command(
+        _ suite: SuiteName?, _ key: KeyName?, _ bytes: Span<UInt8>, _ body: Span<UInt8>
+    ) throws(Problem) -> WriteRequest.Command {
+        switch (route.resource, method, suite, key) {
+        case (.setting, .put, let suite?, let key?):
+            return .setting(Transaction.Operation(suite: suite, key: key, .set(try Self.json(body))))
+        case (.setting, .patch, let suite?, let key?):
+            let operation = try operation(bytes, body)
+            return .setting(Transaction.Operation(suite: suite, key: key, .change(operation)))
+        case (.setting, .delete, let suite?, let key?):
+            return .setting(Transaction.Operation(suite: suite, key: key, .delete))
+        case (.suite, .patch, let suite?, _): return .mergeSuite(suite, try map(bytes, body))
+        case (.suite, .put, let suite?, _): return .replaceSuite(suite, try map(bytes, body))
+        case (.suite, .delete, let suite?, _): return try removal(of: suite)
+        case (.schema, .put, let suite?, _):
+            let policy = query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
+            return .setSchema(suite, try Self.schema(body), onConflict: policy)
+        case (.schema, .delete, let suite?, _): return .removeSchema(suite)
+        case (.transaction, .post, _, _): return .transaction(try Self.read(try Self.json(body)))
+        default: throw Problem(.methodNotAllowed, "\(method.name) writes nothing here")
+        }
+    }
+
+    private func removal(of suite: SuiteName) throws(Problem) -> WriteRequest.Command {
+        guard query.flag(.drop) else { return .resetSuite(suite, prefix: query.text(.prefixToRemove) ?? "") }
+        guard query.text(.prefixToRemove) == nil else {
+            throw Problem(.badRequest, "drop removes the whole suite and cannot be limited by prefix")
+        }
+        return .dropSuite(suite)
+    }
+
+    private func operation(_ bytes: Span<UInt8>, _ body: Span<UInt8>) throws(Problem) -> InPlaceOperation {
+        let json = try Self.json(body)
+        switch BodyFormat(contentType: text(.contentType, in: bytes)) {
+        case .json: return try Self.read(json)
+        case .mergePatch: return .merge(json)
+        case .jsonPatch: return .patch(try Self.read(json))
+        }
+    }
+
+    /// A map from keys to values.
+    private func map(_ bytes: Span<UInt8>, _ body: Span<UInt8>) throws(Problem) -> JSONObject {
+        if BodyFormat(contentType: text(.contentType, in: bytes)) == .jsonPatch {
+            throw Problem(
+                .unsupportedMediaType,
+                "a JSON Patch changes one setting; for a suite send a map, or a transaction of patches")
+        }
+        let json = try Self.json(body)
+        guard case .object(let values) = json else {
+            throw Problem(BodyError("expected an object of keys and values, found another JSON value"))
+        }
+        return values
+    }
+
+    private static func schema(_ body: Span<UInt8>) throws(Problem) -> Schema {
+        let document = try json(body)
+        do {
+            return try Schema(document)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private static func json(_ body: Span<UInt8>) throws(Problem) -> JSONValue {
+        do {
+            return try JSONValue(parsing: body)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private static func read<Body: JSONReadable>(_ json: JSONValue) throws(Problem) -> Body {
+        do {
+            return try Body(json: json)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private func checkLock(of suite: SuiteName?, _ key: KeyName?, on store: Store) throws(Problem) {
+        guard let suite, let key, query.text(.override) == nil else { return }
+        let schema = store.read { state in state.suites.with(suite.text.utf8Span.span) { $0.schema } ?? nil }
+        if let schema, schema.schema.key(key.text)?.isLocked ?? false { throw Evaluator.locked(key, in: suite) }
+    }
+
+    /// Tells this request from any other: method, target, guards, format and body.
+    private func digest(_ bytes: Span<UInt8>, _ body: Span<UInt8>) -> String {
+        var digest = RequestDigest()
+        digest.add(bytes.extracting(head.methodName))
+        digest.add(bytes.extracting(head.target))
+        for field in [FieldName.ifMatch, .ifNoneMatch, .contentType] {
+            digest.add(bytes.extracting(head.field(field) ?? 0..<0))
+        }
+        digest.add(body)
+        return digest.text
+    }
+}
+
+extension Problem {
+    /// A document that is no schema: everything that is wrong with it.
+    init(_ error: SchemaError) {
+        let violations = error.problems.map { problem in
+            Violation(pointer: problem.pointer, keyword: problem.keyword, detail: problem.detail)
+        }
+        let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
+        self.init(.invalidSchema, (error.problems.first?.description ?? "the schema is not valid") + more)
+        errors = violations
+    }
+}
