@@ -1,2 +1,35 @@
+internal import Dispatch
+internal import Glibc
+package import SettingsModel
+
 /// The daemon: the only place that constructs the parts and wires them.
-package enum Daemon {}
+package final class Daemon: Sendable {
+    /// Where it listens, with the ports that were chosen.
+    package let addresses: [ListenAddress]
+    private let server: HTTPServer
+    private let store: Store
+
+    package init(_ configuration: Configuration, log: Log) throws {
+        let clock: @Sendable () -> Timestamp = Self.now
+        let state = State(epoch: Epoch("test0000")!, limits: configuration.history)
+        store = Store(state, log: VolatileLog(), limits: configuration.writes, clock: clock)
+        let service = Service(
+            store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
+            metrics: ServiceMetrics(started: clock()), obstacle: { nil })
+        let listeners = try configuration.listen.map { try Listener($0) }
+        addresses = listeners.map(\.address)
+        server = try HTTPServer(
+            listeners: listeners, loopCount: configuration.loops, limits: configuration.transport
+        ) { loop in
+            APIHandler(service, on: loop)
+        }
+        for address in addresses { log.info("listening on http://\(address)") }
+    }
+
+    /// The time of day.
+    package static let now: @Sendable () -> Timestamp = {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}

@@ -1,6 +1,6 @@
 /// What the body of a response is. Closed, so that no text from outside ever becomes a content type.
 package enum ContentType: Hashable, Sendable {
-    case json, problem, schema, text, eventStream, openMetrics
+    case json, problem, schema, text, eventStream, prometheus
     /// There is nothing to say: the response has no body.
     case none
 
@@ -12,7 +12,7 @@ package enum ContentType: Hashable, Sendable {
         case .schema: "application/schema+json"
         case .text: "text/plain; charset=utf-8"
         case .eventStream: "text/event-stream"
-        case .openMetrics: "application/openmetrics-text; version=1.0.0; charset=utf-8"
+        case .prometheus: "text/plain; version=0.0.4; charset=utf-8"
         case .none: ""
         }
     }

@@ -1,11 +1,11 @@
 internal import HTTPWire
-package import SettingsModel
+internal import SettingsModel
 
 /// The interface as one loop serves it: from requests to the store and back.
 ///
 /// Reads are answered at once from the published state. Writes are collected while a batch of events lasts and handed over
 /// together; their answers come back together, too.
-package final class APIHandler: RequestHandler {
+final class APIHandler: RequestHandler {
     private let service: Service
     private unowned let loop: EventLoop
     private let replies: LoopReplies
@@ -24,7 +24,7 @@ package final class APIHandler: RequestHandler {
         let createdStatus: Int
     }
 
-    package init(_ service: Service, on loop: EventLoop) {
+    init(_ service: Service, on loop: EventLoop) {
         self.service = service
         self.loop = loop
         hosts = AcceptedHosts(service.hosts)
@@ -32,7 +32,7 @@ package final class APIHandler: RequestHandler {
         replies.handler = self
     }
 
-    package func handle(
+    func handle(
         _ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
         do throws(Problem) {
@@ -46,11 +46,11 @@ package final class APIHandler: RequestHandler {
         }
     }
 
-    package func rejected(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>) -> Response {
+    func rejected(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>) -> Response {
         counted(Response(Problem(rejection), cursor: service.store.state.cursor))
     }
 
-    package func batchEnded() {
+    func batchEnded() {
         handOver()
         if counts.contains(where: { $0 != 0 }) {
             service.metrics.add(counts)
@@ -58,16 +58,19 @@ package final class APIHandler: RequestHandler {
         }
     }
 
-    package func closed(_ ticket: Ticket) {
+    func closed(_ ticket: Ticket) {
         // A write that was handed over is done all the same; its answer goes nowhere.
     }
 
     private func serve(
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) throws(Problem) -> Handling {
-        if head.isServerWide { return .answer(counted(Response(allowing: ["GET", "HEAD", "OPTIONS"], service.cursor))) }
+        if head.isServerWide {
+            return .answer(counted(Response(allowing: ["GET", "HEAD", "OPTIONS"], service.cursor)))
+        }
         guard let route = Route(head.path, in: bytes) else {
-            throw Problem(.unknownPath, "there is nothing at this path; \(Resource.service.rawValue) tells what there is")
+            throw Problem(
+                .unknownPath, "there is nothing at this path; \(Resource.service.rawValue) tells what there is")
         }
         guard route.resource.allows(head.method) else { throw Problem(methodOf: head, bytes, at: route.resource) }
         if head.method == .options {

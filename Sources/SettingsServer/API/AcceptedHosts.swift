@@ -15,10 +15,16 @@ struct AcceptedHosts {
         // Only HTTP/1.0 lets it be left out.
         guard let host = head.host else { return }
         let origin = head.field(.origin)
-        if origin == nil, bytes.extracting(host).isSame(as: last.span) { return }
+        if origin == nil, isLast(host, bytes) { return }
         try policy.check(
-            host: String(bytes.extracting(host)), port: head.port.map { String(bytes.extracting($0)) },
-            origin: origin.map { String(bytes.extracting($0)) })
+            host: bytes.text(in: host), port: head.port.map { bytes.text(in: $0) },
+            origin: origin.map { bytes.text(in: $0) })
         last = Array(host.map { bytes[$0] })
+    }
+
+    private func isLast(_ host: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
+        guard host.count == last.count else { return false }
+        for index in last.indices where last[index] != bytes[host.lowerBound + index] { return false }
+        return true
     }
 }

@@ -11,8 +11,8 @@ extension Response {
     /// An error.
     init(_ problem: Problem, cursor: Cursor, tag: Revision? = nil) {
         var fields = FieldBlock(cursor: cursor, tag: tag)
-        if !problem.allow.isEmpty { fields.append("Allow", problem.allow.joined(separator: ", ")) }
-        if let seconds = problem.retryAfterSeconds { fields.append("Retry-After", integer: seconds) }
+        if !problem.allow.isEmpty { fields.append("Allow", text: problem.allow.joined(separator: ", ")) }
+        if let seconds = problem.retryAfterSeconds { fields.append("Retry-After", integer: Int(seconds)) }
         self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes())
     }
 
@@ -37,21 +37,20 @@ extension Response {
 extension FieldBlock {
     /// The fields that every answer has: the place in history, and that nobody may keep the answer or guess at its type.
     init(cursor: Cursor, tag: Revision?) {
-        self.init(reservingCapacity: 160)
-        append(rendered: "Cache-Control: no-cache\r\nX-Content-Type-Options: nosniff\r\nSettings-Cursor: ")
-        appendValue(cursor.epoch.text)
-        appendValue(".")
-        appendValue(integer: cursor.revision.number)
-        endField()
-        if let tag {
-            append(rendered: "ETag: \"")
-            appendValue(integer: tag.number)
-            append(rendered: "\"\r\n")
-        }
+        self.init(reservingCapacity: 192)
+        append("Cache-Control", "no-cache")
+        append("X-Content-Type-Options", "nosniff")
+        append("Settings-Cursor", text: cursor.description)
+        if let tag { append(tag: tag) }
+    }
+
+    /// The tag of what the answer shows.
+    mutating func append(tag: Revision) {
+        append("ETag", text: EntityTag(tag).description)
     }
 
     /// Where the value comes from.
     mutating func append(source: Source) {
-        append("Settings-Source", source.name)
+        append("Settings-Source", text: source.name)
     }
 }

@@ -27,7 +27,8 @@ package struct HostPolicy: Sendable {
         guard let origin, !admits(origin: origin, authority: port.map { "\(host):\($0)" } ?? host) else { return }
         throw Problem(
             .forbidden,
-            "pages of \(origin) may not use this daemon; add the origin to \"origins\" in its configuration if they may")
+            "pages of \(origin) may not use this daemon; add the origin to \"origins\" in its configuration if they may"
+        )
     }
 
     /// Whether the host is an address, `localhost` or a name that was configured.

@@ -12,17 +12,13 @@ struct Incoming {
     init(_ head: RequestHead, _ route: Route, in bytes: Span<UInt8>) throws(Problem) {
         self.head = head
         self.route = route
-        guard let range = head.query else {
-            query = Query()
-            return
-        }
-        let parameters: [QueryParameter]
+        let parameters: QueryParameters
         do {
-            parameters = try QueryParameters.parse(range, in: bytes)
+            parameters = try QueryParameters(bytes, head.query)
         } catch {
-            throw Problem(.badRequest, error.description)
+            throw Problem(.badRequest, error.reason)
         }
-        query = try Query(parameters, for: route.resource, head.method)
+        query = parameters.all.isEmpty ? Query() : try Query(parameters, for: route.resource, head.method)
     }
 
     var method: Method { head.method }
@@ -49,15 +45,15 @@ struct Incoming {
 
     private static func decoded(_ range: Range<Int>, in bytes: Span<UInt8>) throws(Problem) -> String {
         do {
-            return try PercentDecoding.decode(range, in: bytes)
+            return try PercentDecoding.text(bytes, range)
         } catch {
-            throw Problem(.badRequest, error.description)
+            throw Problem(.badRequest, error.reason)
         }
     }
 
     /// The value of a field as text; nil if it was not sent.
     func text(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
-        head.field(name).map { String(copying: $0, of: bytes) }
+        head.field(name).map { bytes.text(in: $0) }
     }
 
     /// What the request demands of what it writes to.
@@ -100,11 +96,5 @@ extension String {
     /// Without spaces around it.
     fileprivate var trimmed: String {
         String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
-    }
-
-    /// Bytes of a message as text. A byte that is no UTF-8 becomes a replacement character: text that a decision rests
-    /// on is compared, and then differs.
-    fileprivate init(copying range: Range<Int>, of bytes: Span<UInt8>) {
-        self = bytes.extracting(range).withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 }

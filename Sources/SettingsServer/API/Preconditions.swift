@@ -15,7 +15,9 @@ enum TagList: Hashable {
         let bytes = Array(text.utf8)
         var tags: [Revision] = []
         var position = 0
-        func skipSpace() { while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 } }
+        func skipSpace() {
+            while position < bytes.count, bytes[position] == 0x20 || bytes[position] == 0x09 { position += 1 }
+        }
         if text == "*" {
             self = .any
             return
@@ -23,10 +25,13 @@ enum TagList: Hashable {
         while true {
             skipSpace()
             let start = position
-            let isWeak = position + 1 < bytes.count && bytes[position] == UInt8(ascii: "W")
+            let isWeak =
+                position + 1 < bytes.count && bytes[position] == UInt8(ascii: "W")
                 && bytes[position + 1] == UInt8(ascii: "/")
             if isWeak { position += 2 }
-            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else { throw Self.malformed(text, field) }
+            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+                throw Self.malformed(text, field)
+            }
             position += 1
             while position < bytes.count, bytes[position] != UInt8(ascii: "\"") { position += 1 }
             guard position < bytes.count else { throw Self.malformed(text, field) }
@@ -61,7 +66,7 @@ extension WriteRequest.Guard {
     init(ifMatch tags: TagList) {
         switch tags {
         case .any: self = .exists
-        case .tags(let tags): self = .revision(oneOf: tags)
+        case .tags(let tags): self = .isAt(tags)
         }
     }
 
@@ -69,7 +74,7 @@ extension WriteRequest.Guard {
     init(ifNoneMatch tags: TagList) {
         switch tags {
         case .any: self = .isAbsent
-        case .tags(let tags): self = .revision(noneOf: tags)
+        case .tags(let tags): self = .isNotAt(tags)
         }
     }
 }

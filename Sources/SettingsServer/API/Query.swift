@@ -16,9 +16,9 @@ struct Query {
     init() {}
 
     /// Reads the parameters that a method of a resource knows.
-    init(_ parameters: [QueryParameter], for resource: Resource, _ method: Method) throws(Problem) {
+    init(_ parameters: QueryParameters, for resource: Resource, _ method: Method) throws(Problem) {
         let known = resource.parameters(of: method)
-        for given in parameters {
+        for given in parameters.all {
             guard let parameter = known.first(where: { $0.name.hasSameBytes(as: given.name) }) else {
                 throw Self.unknown(given.name, among: known.map(\.name))
             }

@@ -32,7 +32,7 @@ extension Problem {
         let allowed = resource.allowed
         self.init(
             .methodNotAllowed,
-            "\(String(bytes.extracting(head.methodName))) does nothing here; there is \(allowed.joined(separator: ", "))")
+            "\(bytes.text(in: head.methodName)) does nothing here; there is \(allowed.joined(separator: ", "))")
         allow = allowed
     }
 }
@@ -41,7 +41,7 @@ extension Response {
     /// What may be done with a resource.
     init(allowing methods: [String], _ cursor: Cursor) {
         var fields = FieldBlock(cursor: cursor, tag: nil)
-        fields.append("Allow", methods.joined(separator: ", "))
+        fields.append("Allow", text: methods.joined(separator: ", "))
         self.init(status: 204, contentType: .none, fields: fields, body: [])
     }
 }

@@ -1,96 +1,46 @@
 internal import HTTPWire
-internal import SettingsModel
 
 /// Where a path leads, with the names that stand in it still as they were sent.
 struct Route {
     let resource: Resource
     /// The suite's name in the path.
-    var suite: Range<Int>?
+    let suite: Range<Int>?
     /// The key's name in the path.
-    var key: Range<Int>?
+    let key: Range<Int>?
 
     /// The resource at a path; nil if there is none.
     init?(_ path: Range<Int>, in bytes: Span<UInt8>) {
-        var segments = PathSegments(path, in: bytes)
+        var segments = PathSegments(path)
         guard let first = segments.next(in: bytes) else { return nil }
-        if bytes.spells("v1", in: first) {
-            self.init(versioned: &segments, in: bytes)
-        } else {
-            let fixed: [(StaticString, Resource)] = [
-                ("healthz", .health), ("readyz", .ready), ("metrics", .metrics), ("openapi.json", .description),
-            ]
-            guard let match = fixed.first(where: { bytes.spells($0.0, in: first) }) else { return nil }
-            resource = match.1
-        }
-        guard segments.isAtEnd else { return nil }
+        let route = bytes.holds("v1", in: first) ? Self.versioned(&segments, in: bytes) : Self.fixed(first, in: bytes)
+        guard let route, segments.next(in: bytes) == nil else { return nil }
+        self = route
     }
 
-    private init?(versioned segments: inout PathSegments, in bytes: Span<UInt8>) {
-        guard let collection = segments.next(in: bytes) else {
-            resource = .service
-            return
-        }
-        if bytes.spells("transaction", in: collection) {
-            resource = .transaction
-            return
-        }
-        guard bytes.spells("suites", in: collection) else { return nil }
-        guard let suite = segments.next(in: bytes) else {
-            resource = .suites
-            return
-        }
-        guard !suite.isEmpty else { return nil }
+    private init(_ resource: Resource, suite: Range<Int>? = nil, key: Range<Int>? = nil) {
+        self.resource = resource
         self.suite = suite
-        guard let part = segments.next(in: bytes) else {
-            resource = .suite
-            return
-        }
-        if bytes.spells("schema", in: part) {
-            resource = .schema
-            return
-        }
-        guard bytes.spells("keys", in: part) else { return nil }
-        guard let key = segments.next(in: bytes) else {
-            resource = .keys
-            return
-        }
-        guard !key.isEmpty else { return nil }
         self.key = key
-        resource = .setting
-    }
-}
-
-/// The segments of a path, one after the other.
-struct PathSegments {
-    private var position: Int
-    private let end: Int
-
-    /// The segments of a path that begins with a slash.
-    init(_ path: Range<Int>, in bytes: Span<UInt8>) {
-        position = path.lowerBound
-        end = path.upperBound
     }
 
-    /// Whether there is nothing left, not even an empty segment behind a slash.
-    var isAtEnd: Bool { position == end }
-
-    /// The next segment; nil at the end.
-    mutating func next(in bytes: Span<UInt8>) -> Range<Int>? {
-        guard position < end, bytes[position] == UInt8(ascii: "/") else { return nil }
-        let start = position + 1
-        position = start
-        while position < end, bytes[position] != UInt8(ascii: "/") { position += 1 }
-        return start..<position
+    private static func fixed(_ name: Range<Int>, in bytes: Span<UInt8>) -> Route? {
+        if bytes.holds("healthz", in: name) { return Route(.health) }
+        if bytes.holds("readyz", in: name) { return Route(.ready) }
+        if bytes.holds("metrics", in: name) { return Route(.metrics) }
+        if bytes.holds("openapi.json", in: name) { return Route(.description) }
+        return nil
     }
-}
 
-extension Span<UInt8> {
-    /// Whether a range of the bytes spells a word.
-    func spells(_ word: StaticString, in range: Range<Int>) -> Bool {
-        guard range.count == word.utf8CodeUnitCount else { return false }
-        return word.withUTF8Buffer { letters in
-            for index in 0..<letters.count where letters[index] != self[range.lowerBound + index] { return false }
-            return true
-        }
+    private static func versioned(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
+        guard let collection = segments.next(in: bytes) else { return Route(.service) }
+        if bytes.holds("transaction", in: collection) { return Route(.transaction) }
+        guard bytes.holds("suites", in: collection) else { return nil }
+        guard let suite = segments.next(in: bytes) else { return Route(.suites) }
+        guard !suite.isEmpty else { return nil }
+        guard let part = segments.next(in: bytes) else { return Route(.suite, suite: suite) }
+        if bytes.holds("schema", in: part) { return Route(.schema, suite: suite) }
+        guard bytes.holds("keys", in: part) else { return nil }
+        guard let key = segments.next(in: bytes) else { return Route(.keys, suite: suite) }
+        return key.isEmpty ? nil : Route(.setting, suite: suite, key: key)
     }
 }

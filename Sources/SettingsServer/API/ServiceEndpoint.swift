@@ -36,6 +36,15 @@ struct ServiceEndpoint {
         return Response(obstacle, cursor: service.store.state.cursor)
     }
 
+    /// What is counted, in the text form of Prometheus.
+    func metrics() -> Response {
+        let state = service.store.state
+        let text = service.metrics.text(state, isReady: service.obstacle() == nil)
+        return Response(
+            status: 200, contentType: .prometheus, fields: FieldBlock(cursor: state.cursor, tag: nil),
+            body: Array(text.utf8))
+    }
+
     /// The description of the interface.
     func description() -> Response {
         Response(json: APIDescription.bytes, cursor: service.store.state.cursor)

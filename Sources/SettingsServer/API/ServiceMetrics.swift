@@ -1,4 +1,4 @@
-internal import SettingsModel
+package import SettingsModel
 internal import Synchronization
 
 /// What is counted while the daemon runs.

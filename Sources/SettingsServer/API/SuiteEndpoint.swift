@@ -61,7 +61,8 @@ struct SuiteEndpoint {
             }
         }
         let page = suite.keys(
-            prefix: incoming.query.text(.prefix) ?? "", after: after, limit: incoming.query.count(.limit) ?? Int.max - 1)
+            prefix: incoming.query.text(.prefix) ?? "", after: after, limit: incoming.query.count(.limit) ?? Int.max - 1
+        )
         let entries = page.records.map { record in
             let schema = suite.schema?.schema.key(record.name)
             return KeyListing.Entry(
@@ -77,7 +78,9 @@ struct SuiteEndpoint {
         let name = try incoming.suite(in: bytes)
         let state = store.state
         let suite =
-            if let moment = incoming.query.revision(.at) { try state.suite(name, at: moment) } else { state.suite(name) }
+            if let moment = incoming.query.revision(.at) { try state.suite(name, at: moment) } else {
+                state.suite(name)
+            }
         guard let suite else { throw state.unknownSuite(name) }
         return (suite, state)
     }

@@ -102,8 +102,8 @@ extension WriteRequest.Guard {
     /// Whether the guard lets a write to such a thing pass.
     package func holds(revision current: Revision, exists: Bool) -> Bool {
         switch self {
-        case .revision(oneOf: let revisions): revisions.contains(current)
-        case .revision(noneOf: let revisions): !revisions.contains(current)
+        case .isAt(let revisions): revisions.contains(current)
+        case .isNotAt(let revisions): !revisions.contains(current)
         case .exists: exists
         case .isAbsent: !exists
         }
@@ -112,11 +112,11 @@ extension WriteRequest.Guard {
     /// Why it does not.
     func detail(_ what: String, revision current: Revision, exists: Bool) -> String {
         switch self {
-        case .revision(oneOf: let revisions):
+        case .isAt(let revisions):
             revisions.isEmpty
                 ? "\(what) is at revision \(current), which is none of the tags that were given"
                 : "\(what) is at revision \(current), not at \(revisions.map(\.description).joined(separator: " or "))"
-        case .revision(noneOf: _): "\(what) is at revision \(current), one of those that it must not be at"
+        case .isNotAt: "\(what) is at revision \(current), one of those that it must not be at"
         case .exists: "nothing is stored for \(what)"
         case .isAbsent: "\(what) is there already, at revision \(current)"
         }

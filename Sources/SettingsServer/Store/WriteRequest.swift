@@ -35,9 +35,9 @@ package struct WriteRequest: Sendable {
     /// What must hold of the setting, suite or schema that the request is about.
     package enum Guard: Hashable, Sendable {
         /// It has one of these revisions.
-        case revision(oneOf: [Revision])
+        case isAt([Revision])
         /// It has none of these revisions.
-        case revision(noneOf: [Revision])
+        case isNotAt([Revision])
         /// It is there.
         case exists
         /// It is not there.
