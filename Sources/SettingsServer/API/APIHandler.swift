@@ -10,6 +10,7 @@ final class APIHandler: RequestHandler {
     private unowned let loop: EventLoop
     private let replies: LoopReplies
     private var hosts: AcceptedHosts
+    private var quick: QuickSetting
     /// Writes that were taken in since the batch began.
     private var collected: [PendingWrite] = []
     /// Where the answers to writes go that the writer has.
@@ -28,6 +29,7 @@ final class APIHandler: RequestHandler {
         self.service = service
         self.loop = loop
         hosts = AcceptedHosts(service.hosts)
+        quick = QuickSetting(service.store)
         replies = LoopReplies(loop)
         replies.handler = self
     }
@@ -37,9 +39,7 @@ final class APIHandler: RequestHandler {
     ) -> Handling {
         do throws(Problem) {
             try hosts.check(head, bytes)
-            if let setting = quickly(head, bytes) {
-                return exchange.isBehind ? .notYet : .answer(counted(setting))
-            }
+            if !exchange.isBehind, let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
             return try serve(head, bytes, body, exchange)
         } catch {
             return .answer(counted(Response(error, cursor: service.store.state.cursor)))

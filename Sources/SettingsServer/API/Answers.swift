@@ -37,7 +37,7 @@ extension Response {
 extension FieldBlock {
     /// The fields that every answer has: the place in history, and that nobody may keep the answer or guess at its type.
     init(cursor: Cursor, tag: Revision?) {
-        self.init(reservingCapacity: 192)
+        self.init(reservingCapacity: 224)
         append("Cache-Control", "no-cache")
         append("X-Content-Type-Options", "nosniff")
         append("Settings-Cursor", text: cursor.description)
