@@ -5,3 +5,6 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <fcntl.h>
+
+// The C library declares it for _GNU_SOURCE alone, which the module is built without.
+int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);

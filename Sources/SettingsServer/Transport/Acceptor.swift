@@ -1,0 +1,140 @@
+import CLinux
+import Dispatch
+import Glibc
+
+/// Takes connections from a listener and gives each to the loop that has the fewest.
+///
+/// When descriptors run out it pauses, says so once, and tries again until there is one: peers wait in the listener's
+/// backlog, and connections that exist go on.
+///
+/// Unchecked because its mutable state is touched on `queue` only, which every entry checks in debug builds.
+final class Acceptor: @unchecked Sendable {
+    enum Outcome: Sendable {
+        case accepted(Socket, PeerAddress)
+        case nothing
+        /// This peer is gone already, others may be there.
+        case lost
+        /// There is no descriptor, or no memory, for another.
+        case exhausted(SystemError)
+    }
+
+    /// How connections are taken from a listening descriptor; tests put failures here.
+    typealias Accept = @Sendable (Int32) -> Outcome
+
+    /// In one wake, so that stopping has its turn.
+    private static let acceptsPerWake = 256
+    private static let pause = DispatchTimeInterval.milliseconds(50)
+    /// So many peers beyond the limit are told so; more than that are closed without an answer.
+    private static let courtesy = 256
+
+    private let listener: Listener
+    private let loops: [EventLoop]
+    private let limit: Int
+    private let accept: Accept
+    private let log: @Sendable (TransportEvent) -> Void
+    private let queue: DispatchQueue
+    private let readiness: any DispatchSourceRead
+
+    private var isPaused = false
+    private var isStopped = false
+    /// Where to look first among loops with equally few connections.
+    private var next = 0
+
+    init(
+        _ listener: Listener, _ loops: [EventLoop], limit: Int, accept: @escaping Accept = Acceptor.acceptSocket,
+        log: @escaping @Sendable (TransportEvent) -> Void
+    ) {
+        self.listener = listener
+        self.loops = loops
+        self.limit = limit
+        self.accept = accept
+        self.log = log
+        queue = DispatchQueue(label: "acceptor", qos: .userInitiated, target: .global(qos: .userInitiated))
+        readiness = DispatchSource.makeReadSource(fileDescriptor: listener.descriptor, queue: queue)
+        readiness.setEventHandler { self.wake() }
+        readiness.setCancelHandler { listener.close() }
+        readiness.activate()
+    }
+
+    /// From any thread; nothing is accepted once it returns. Then the listener closes.
+    func stop() {
+        queue.sync {
+            guard !isStopped else { return }
+            isStopped = true
+            if isPaused { readiness.resume() }
+            readiness.cancel()
+        }
+    }
+
+    private func wake() {
+        dispatchPrecondition(condition: .onQueue(queue))
+        guard !isStopped else { return }
+        var batches = [[AcceptedSocket]](repeating: [], count: loops.count)
+        var loads = loops.map(\.connectionCount)
+        collecting: for _ in 0..<Self.acceptsPerWake {
+            switch accept(listener.descriptor) {
+            case .accepted(let socket, let peer):
+                resumed()
+                let total = loads.reduce(0, +)
+                guard total < limit + Self.courtesy else {
+                    socket.close()
+                    continue
+                }
+                let loop = leastLoaded(loads)
+                loads[loop] += 1
+                batches[loop].append(
+                    AcceptedSocket(socket: socket, peer: peer, exceededLimit: total < limit ? nil : limit))
+            case .nothing:
+                resumed()
+                break collecting
+            case .lost: continue
+            case .exhausted(let error):
+                pause(error)
+                break collecting
+            }
+        }
+        for (loop, batch) in zip(loops, batches) where !batch.isEmpty { loop.adopt(batch) }
+    }
+
+    private func leastLoaded(_ loads: [Int]) -> Int {
+        next = (next + 1) % loads.count
+        var best = next
+        for offset in 1..<max(2, loads.count) {
+            let candidate = (next + offset) % loads.count
+            if loads[candidate] < loads[best] { best = candidate }
+        }
+        return best
+    }
+
+    private func pause(_ error: SystemError) {
+        if !isPaused {
+            isPaused = true
+            readiness.suspend()
+            log(.acceptPaused(error))
+        }
+        queue.asyncAfter(deadline: .now() + Self.pause) { self.wake() }
+    }
+
+    private func resumed() {
+        guard isPaused else { return }
+        isPaused = false
+        readiness.resume()
+        log(.acceptResumed)
+    }
+
+    static func acceptSocket(_ listener: Int32) -> Outcome {
+        var address = sockaddr_storage()
+        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+        let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
+        let descriptor = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { accept4(listener, $0, &length, flags) }
+        }
+        guard descriptor < 0 else { return .accepted(Socket(descriptor: descriptor), PeerAddress(address)) }
+        switch errno {
+        case EAGAIN: return .nothing
+        case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(SystemError(call: "accept4", code: errno))
+        // Interrupted, aborted by the peer, or an error of the network that was pending on the new connection.
+        default: return .lost
+        }
+    }
+}

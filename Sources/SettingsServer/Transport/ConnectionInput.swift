@@ -1,0 +1,149 @@
+import HTTPWire
+
+/// How a connection takes requests: from the loop's read buffer as they lie there, and only if something is missing from
+/// a backlog of its own.
+extension Connection {
+    /// One read, so that a peer that never pauses does not keep the others waiting; what is left is reported again.
+    func receive(_ context: LoopContext) {
+        switch socket.receive(into: context.readBuffer) {
+        case .nothing: return
+        case .failed: close(context)
+        case .end:
+            inputEnded = true
+            notePeerEnded(context)
+        case .bytes(let count):
+            let read = UnsafeBufferPointer(
+                rebasing: context.readBuffer.assumingMemoryBound(to: UInt8.self)[..<count])
+            if let backlog {
+                backlog.bytes.append(contentsOf: read)
+                backlog.isFresh = true
+            } else {
+                takeInPlace(read.span, context)
+            }
+        }
+    }
+
+    /// Requests that came with the last read. What cannot be taken becomes the backlog.
+    private func takeInPlace(_ bytes: Span<UInt8>, _ context: LoopContext) {
+        let taken = take(bytes, &context.parser, context)
+        if taken.count < bytes.count {
+            backlog = Backlog(bytes.extracting(taken.count...), context.parser, taken.waiting)
+            context.parser.reset()
+        }
+    }
+
+    /// Offers what lies in the backlog, if what it waits for has come. True if something was taken.
+    func takeBacklog(_ context: LoopContext) -> Bool {
+        guard let backlog, hasRoom(context) else { return false }
+        switch backlog.waiting {
+        case .bytes:
+            guard backlog.isFresh else { return false }
+        case .answers:
+            guard owed.isEmpty else { return false }
+        case .room: break
+        }
+        backlog.isFresh = false
+        // Taken out, so that nothing but this turn holds the bytes.
+        let bytes = backlog.bytes
+        let taken = take(bytes.span, &backlog.parser, context)
+        guard phase == .open else { return false }
+        if taken.count == bytes.count {
+            self.backlog = nil
+        } else {
+            backlog.waiting = taken.waiting
+            if taken.count > 0 {
+                backlog.bytes = Array(bytes[taken.count...])
+                backlog.isContinued = false
+            }
+        }
+        return taken.count > 0
+    }
+
+    private struct Taken {
+        var count: Int
+        var waiting: Backlog.Waiting
+    }
+
+    /// Offers the requests at the start of the bytes to the handler, until one is incomplete, must wait or is the last.
+    private func take(_ bytes: Span<UInt8>, _ parser: inout RequestParser, _ context: LoopContext) -> Taken {
+        var start = 0
+        while start < bytes.count {
+            guard hasRoom(context) else { return Taken(count: start, waiting: .room) }
+            let message = bytes.extracting(start...)
+            do throws(RequestError) {
+                if !parser.isComplete, try !parser.parse(message) { return Taken(count: start, waiting: .bytes) }
+            } catch {
+                reject(.request(error), parser.head, message, context)
+                parser.reset()
+                return Taken(count: bytes.count, waiting: .bytes)
+            }
+            guard let head = parser.head else { break }
+            guard offer(head, message, parser.body, context) else { return Taken(count: start, waiting: .answers) }
+            start += parser.consumed
+            parser.reset()
+            deadlineKind = .idle
+            guard takesRequests else { return Taken(count: bytes.count, waiting: .bytes) }
+            if context.output.count >= context.limits.unsentBytes { flush(context) }
+        }
+        return Taken(count: start, waiting: .bytes)
+    }
+
+    /// False if the handler wants to be asked again.
+    private func offer(
+        _ head: RequestHead, _ message: Span<UInt8>, _ body: RequestBody, _ context: LoopContext
+    ) -> Bool {
+        let number = nextNumber
+        let isBehind = !owed.isEmpty
+        let exchange = Exchange(loop: context.loop, ticket: ticket(number), peer: peer, isBehind: isBehind)
+        let handling =
+            switch body {
+            case .none: context.handler.handle(head, message, body: Span(), exchange)
+            case .inPlace(let range):
+                context.handler.handle(head, message, body: message.extracting(range), exchange)
+            case .decoded(let bytes): context.handler.handle(head, message, body: bytes.span, exchange)
+            }
+        var answer = OwedAnswer(
+            isHead: head.method == .head, isHTTP11: head.isHTTP11, keepsAlive: head.keepsAlive, response: nil)
+        switch handling {
+        case .answer(let response):
+            nextNumber &+= 1
+            if isBehind {
+                answer.response = response
+                owed.append(answer)
+            } else {
+                render(response, answer, isLast: true, context)
+            }
+        case .later:
+            nextNumber &+= 1
+            owed.append(answer)
+            if peerEnded { context.handler.peerHalfClosed(ticket(number)) }
+        case .notYet:
+            assert(isBehind, "nothing is before this request that it could wait for")
+            if isBehind { return false }
+            close(context)
+        }
+        if !head.keepsAlive { takesRequests = false }
+        return true
+    }
+
+    /// The peer gets no further than this; answers that it is owed come first.
+    func reject(
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
+    ) {
+        let response = context.handler.rejected(rejection, head, bytes)
+        takesRequests = false
+        backlog = nil
+        nextNumber &+= 1
+        owed.append(OwedAnswer(isHead: head?.method == .head, isHTTP11: true, keepsAlive: false, response: response))
+    }
+
+    /// Tells a peer that waits for it to send its body. Not before it has all earlier answers: those would be mistaken.
+    func awaitBody(_ context: LoopContext) {
+        guard let backlog, backlog.waiting == .bytes, !backlog.isContinued, owed.isEmpty, unsent.isEmpty,
+            backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue, head.isHTTP11
+        else { return }
+        backlog.isContinued = true
+        ResponseWriter.continueLine.withUTF8Buffer { context.output.append(contentsOf: $0) }
+        flush(context)
+    }
+}

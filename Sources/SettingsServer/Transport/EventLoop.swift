@@ -1,0 +1,229 @@
+import Dispatch
+package import HTTPWire
+import Synchronization
+
+/// A serial queue that serves connections: they are given to it and never leave it.
+///
+/// Dispatch watches one descriptor for it, that of epoll, which watches all of its connections; one wake of the queue
+/// handles whatever is ready, in batches. From any thread: `run`, `adopt`, `stop`. On the loop: `respond`.
+///
+/// Unchecked because what it mutates (`context` and all that hangs on it, `armed`, the flags) is touched on `queue` only,
+/// which every entry checks in debug builds; the rest is constant, or guarded by `inbox` and `load` themselves.
+package final class EventLoop: @unchecked Sendable {
+    package typealias Work = @Sendable () -> Void
+
+    /// Batches in one wake of the queue: a bound, so that whatever else waits on the queue has its turn.
+    private static let batchesPerWake = 64
+
+    /// Its position among the loops of its server.
+    package let index: Int
+
+    /// Connections given to it and not closed yet.
+    private let load = Atomic<Int>(0)
+    private let queue: DispatchQueue
+    private let clock: MonotonicClock
+    private let epoll: Epoll
+    private let inbox = Mutex<[Work]>([])
+    private let readiness: any DispatchSourceRead
+    private let timer: any DispatchSourceTimer
+
+    /// Nil once the loop has stopped.
+    private var context: LoopContext?
+    /// What the timer is set to.
+    private var armed = DeadlineWheel.never
+    private var isInBatch = false
+    private var isBatchEndScheduled = false
+    private var stopped: [Work] = []
+
+    /// The loop serves until it is stopped, whoever holds it. The factory is called on the loop.
+    package init(
+        index: Int, limits: TransportLimits, clock: MonotonicClock,
+        makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
+    ) throws(SystemError) {
+        self.index = index
+        self.clock = clock
+        epoll = try Epoll()
+        queue = DispatchQueue(
+            label: "loop-\(index)", qos: .userInitiated, target: DispatchQueue.global(qos: .userInitiated))
+        readiness = DispatchSource.makeReadSource(fileDescriptor: epoll.descriptor, queue: queue)
+        timer = DispatchSource.makeTimerSource(queue: queue)
+        queue.sync {
+            context = LoopContext(self, makeHandler(self), limits, epoll, now: clock.now())
+        }
+        readiness.setEventHandler { self.wake() }
+        // Epoll's descriptor must outlive what watches it.
+        readiness.setCancelHandler { [epoll] in withExtendedLifetime(epoll) {} }
+        timer.setEventHandler { self.batch { _ in self.armed = DeadlineWheel.never } }
+        timer.activate()
+        readiness.activate()
+    }
+
+    /// From any thread: connections given to it and not closed yet.
+    var connectionCount: Int { load.load(ordering: .relaxed) }
+
+    /// From any thread; in order. What is run on a loop that has stopped still runs, but `respond` does nothing then.
+    package func run(_ work: @escaping Work) {
+        let isFirst = inbox.withLock { waiting in
+            waiting.append(work)
+            return waiting.count == 1
+        }
+        if isFirst { queue.async { self.batch { _ in } } }
+    }
+
+    /// On the loop: the answer to a request that was to be answered `.later`. It is sent when the batch ends and all
+    /// requests before it are answered. Ignored if it has been answered, or its connection is gone.
+    package func respond(_ ticket: Ticket, _ response: Response) {
+        dispatchPrecondition(condition: .onQueue(queue))
+        guard let context,
+            let connection = context.connections.find(slot: ticket.slot, generation: ticket.generation)
+        else { return }
+        connection.respond(ticket, response, context)
+        guard !isInBatch, !isBatchEndScheduled else { return }
+        isBatchEndScheduled = true
+        queue.async { self.batch { _ in } }
+    }
+
+    /// From any thread: looks at the deadlines now, for whoever moves the clock by hand.
+    package func checkDeadlines() {
+        run {}
+    }
+
+    /// From any thread: serves these from now on.
+    func adopt(_ sockets: [AcceptedSocket]) {
+        load.add(sockets.count, ordering: .relaxed)
+        run {
+            guard let context = self.context, !context.isStopping else {
+                for accepted in sockets { self.refuse(accepted) }
+                return
+            }
+            for accepted in sockets { self.open(accepted, context) }
+        }
+    }
+
+    /// From any thread: closes idle connections, the others after what they are owed, all of them after `bound`
+    /// nanoseconds. Then calls `completion`, on the loop.
+    package func stop(within bound: UInt64, completion: @escaping Work) {
+        run {
+            self.stopped.append(completion)
+            guard let context = self.context, !context.isStopping else { return }
+            context.isStopping = true
+            for connection in context.connections.all { connection.stop(context) }
+            let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: bound))
+            self.queue.asyncAfter(deadline: deadline) {
+                self.batch { context in context.connections.all.forEach { $0.close(context) } }
+            }
+        }
+    }
+
+    // MARK: On the loop
+
+    private func wake() {
+        batch { context in
+            for _ in 0..<Self.batchesPerWake {
+                let count = context.epoll.poll()
+                guard count > 0 else { return }
+                for position in 0..<count {
+                    let event = context.epoll[position]
+                    context.connections.find(event.name)?.ready(event.events, context)
+                }
+                self.endBatch(context)
+                self.runInbox()
+                self.startBatch(context)
+            }
+        }
+    }
+
+    /// Does what waits in the inbox, then `work`, then what ends every batch.
+    private func batch(_ work: (LoopContext) -> Void) {
+        dispatchPrecondition(condition: .onQueue(queue))
+        isInBatch = true
+        isBatchEndScheduled = false
+        if let context {
+            startBatch(context)
+            runInbox()
+            work(context)
+            endBatch(context)
+            arm(context)
+            if context.isStopping, context.connections.count == 0 { end() }
+        } else {
+            runInbox()
+        }
+        isInBatch = false
+        if context == nil {
+            let completions = stopped
+            stopped = []
+            for completion in completions { completion() }
+        }
+    }
+
+    private func startBatch(_ context: LoopContext) {
+        context.renewTime(clock.now())
+        while let (tick, names) = context.wheel.due(now: context.now) {
+            for name in names { context.connections.find(name)?.check(tick, context) }
+        }
+    }
+
+    /// What other threads have sent; at most what is there now.
+    private func runInbox() {
+        let work = inbox.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        for item in work { item() }
+    }
+
+    /// Sends what has been answered, and lets the handler hand over what it has collected, until there is neither.
+    private func endBatch(_ context: LoopContext) {
+        repeat {
+            settle(context)
+            context.handler.batchEnded()
+        } while !context.unsettled.isEmpty
+        guard !context.doomed.isEmpty else { return }
+        for socket in context.doomed { socket.close() }
+        load.subtract(context.doomed.count, ordering: .relaxed)
+        context.doomed.removeAll(keepingCapacity: true)
+    }
+
+    private func settle(_ context: LoopContext) {
+        guard !context.unsettled.isEmpty else { return }
+        let connections = context.unsettled
+        context.unsettled = []
+        for connection in connections {
+            connection.isUnsettled = false
+            connection.proceed(context)
+        }
+    }
+
+    /// Sets the timer if there is a deadline before what it is set to.
+    private func arm(_ context: LoopContext) {
+        let time = context.wheel.wakeTime
+        guard time < armed else { return }
+        armed = time
+        let wait = Int(clamping: time > context.now ? time - context.now : 0)
+        timer.schedule(deadline: .now() + .nanoseconds(wait), leeway: .milliseconds(50))
+    }
+
+    private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
+        accepted.socket.sendWithoutDelay()
+        let connection = context.connections.insert(accepted.socket, accepted.peer)
+        guard context.epoll.add(accepted.socket, connection.interest, name: connection.name) else {
+            return connection.close(context)
+        }
+        if let limit = accepted.exceededLimit {
+            connection.reject(.tooManyConnections(limit: limit), nil, Span(), context)
+        }
+        connection.proceed(context)
+    }
+
+    private func refuse(_ accepted: AcceptedSocket) {
+        accepted.socket.close()
+        load.subtract(1, ordering: .relaxed)
+    }
+
+    /// The loop is over: lets go of its sources, and of the handler, which may hold the loop.
+    private func end() {
+        readiness.cancel()
+        timer.cancel()
+        context = nil
+    }
+}

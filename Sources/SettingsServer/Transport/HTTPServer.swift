@@ -1,0 +1,75 @@
+import Dispatch
+import Glibc
+import Synchronization
+
+/// Listeners, the loops that serve what comes in, and their end.
+///
+/// It serves from the moment it is made until `stop`, whoever holds it.
+package final class HTTPServer: Sendable {
+    package let loops: [EventLoop]
+    private let acceptors: [Acceptor]
+
+    /// The factory is called once for each loop, on it. The listeners are the server's from now on.
+    package convenience init(
+        listeners: [Listener], loopCount: Int? = nil, limits: TransportLimits = TransportLimits(),
+        clock: MonotonicClock = .system, log: @escaping @Sendable (TransportEvent) -> Void = { _ in },
+        makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
+    ) throws(SystemError) {
+        try self.init(
+            listeners: listeners, loopCount: loopCount, limits: limits, clock: clock, log: log,
+            accept: Acceptor.acceptSocket, makeHandler: makeHandler)
+    }
+
+    init(
+        listeners: [Listener], loopCount: Int?, limits: TransportLimits, clock: MonotonicClock,
+        log: @escaping @Sendable (TransportEvent) -> Void, accept: @escaping Acceptor.Accept,
+        makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
+    ) throws(SystemError) {
+        var loops: [EventLoop] = []
+        for index in 0..<max(1, loopCount ?? Self.defaultLoopCount) {
+            do throws(SystemError) {
+                loops.append(try EventLoop(index: index, limits: limits, clock: clock, makeHandler: makeHandler))
+            } catch {
+                for loop in loops { loop.stop(within: 0) {} }
+                throw error
+            }
+        }
+        self.loops = loops
+        acceptors = listeners.map { listener in
+            Acceptor(listener, loops, limit: limits.connections, accept: accept, log: log)
+        }
+    }
+
+    /// One for each core.
+    package static var defaultLoopCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+
+    /// Connections that are open now, also those that are about to close.
+    package var connectionCount: Int {
+        loops.reduce(0) { $0 + $1.connectionCount }
+    }
+
+    /// Stops listening at once and closes idle connections; finishes what is owed, and closes everything `bound`
+    /// nanoseconds from now. Then calls `completion`, on some loop. To be called once.
+    package func stop(within bound: UInt64, completion: @escaping @Sendable () -> Void) {
+        for acceptor in acceptors { acceptor.stop() }
+        let running = LoopCountdown(loops.count)
+        for loop in loops {
+            loop.stop(within: bound) {
+                if running.countDown() { completion() }
+            }
+        }
+    }
+}
+
+/// Tells which of several loops is the last.
+private final class LoopCountdown: Sendable {
+    private let left: Atomic<Int>
+
+    init(_ count: Int) {
+        left = Atomic(count)
+    }
+
+    func countDown() -> Bool {
+        left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
+    }
+}

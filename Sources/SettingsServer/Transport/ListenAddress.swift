@@ -1,0 +1,31 @@
+/// Where to listen, as an operator writes it: `127.0.0.1:7070`, `[::1]:7070`, `localhost:7070`.
+package enum ListenAddress: Hashable, Sendable {
+    /// A host name or a numeric address (IPv6 without its brackets). Port 0 lets the kernel choose one.
+    case tcp(host: String, port: UInt16)
+
+    /// Throws a `ListenError` that says what is missing.
+    package init(_ text: String) throws(ListenError) {
+        func bad(_ reason: String) -> ListenError { ListenError(address: text, reason: .malformed(reason)) }
+        let bytes = Array(text.utf8)
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else { throw bad("a port is missing: write host:port") }
+        guard let port = UInt16(String(decoding: bytes[(colon + 1)...], as: UTF8.self)) else {
+            throw bad("a port is a number from 0 to 65535")
+        }
+        var host = bytes[..<colon]
+        if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(UInt8(ascii: ":")) {
+            throw bad("an IPv6 address stands in brackets: [::1]:7070")
+        }
+        guard !host.isEmpty else { throw bad("a host is missing: 127.0.0.1 for this machine, 0.0.0.0 for everyone") }
+        self = .tcp(host: String(decoding: host, as: UTF8.self), port: port)
+    }
+}
+
+extension ListenAddress: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .tcp(let host, let port): host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
+        }
+    }
+}

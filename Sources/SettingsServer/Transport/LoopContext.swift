@@ -1,0 +1,72 @@
+import Glibc
+import HTTPWire
+
+/// What the connections of a loop share while it is their turn: buffers, the parser for requests that lie whole in the read
+/// buffer, the clock's time. Confined to the loop's queue like they are.
+final class LoopContext {
+    static let readSize = 64 * 1024
+    /// An output buffer that one large answer has grown is not kept.
+    private static let keptOutput = 1024 * 1024
+
+    unowned let loop: EventLoop
+    let handler: any RequestHandler
+    let limits: TransportLimits
+    let epoll: Epoll
+    let readBuffer: UnsafeMutableRawBufferPointer
+    /// Answers of the connection whose turn it is; empty between turns.
+    var output: [UInt8] = []
+    /// Between requests, whenever it is not in use.
+    var parser: RequestParser
+    private(set) var date = HTTPDate(unixSeconds: 0)
+    private var dateSecond = 0
+    /// Monotonic, in nanoseconds; renewed with each batch.
+    private(set) var now: UInt64
+    var connections = ConnectionTable()
+    var wheel: DeadlineWheel
+    /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
+    var unsettled: [Connection] = []
+    /// Closed at the end of the batch, so that the number of none of them is used again within it.
+    var doomed: [Socket] = []
+    var isStopping = false
+
+    init(_ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ epoll: Epoll, now: UInt64) {
+        self.loop = loop
+        self.handler = handler
+        self.limits = limits
+        self.epoll = epoll
+        self.now = now
+        readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
+        parser = RequestParser(limits: limits.request)
+        wheel = DeadlineWheel(now: now)
+        output.reserveCapacity(Self.readSize)
+    }
+
+    deinit {
+        readBuffer.deallocate()
+    }
+
+    /// A batch begins.
+    func renewTime(_ now: UInt64) {
+        self.now = now
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME_COARSE, &time)
+        guard time.tv_sec != dateSecond else { return }
+        dateSecond = time.tv_sec
+        date = HTTPDate(unixSeconds: dateSecond)
+    }
+
+    func settleLater(_ connection: Connection) {
+        guard !connection.isUnsettled else { return }
+        connection.isUnsettled = true
+        unsettled.append(connection)
+    }
+
+    func emptyOutput() {
+        if output.capacity > Self.keptOutput {
+            output = []
+            output.reserveCapacity(Self.readSize)
+        } else {
+            output.removeAll(keepingCapacity: true)
+        }
+    }
+}
