@@ -1,0 +1,84 @@
+/// The fields of a request that somebody here reads. All others are checked for form and passed over.
+package enum FieldName: UInt8, CaseIterable, Sendable {
+    case host, contentLength, transferEncoding, connection, expect
+    case ifMatch, ifNoneMatch, idempotencyKey, lastEventID
+    case accept, contentType, contentEncoding
+    case origin, authorization, accessControlRequestMethod, accessControlRequestHeaders
+
+    /// The name as it is usually written.
+    package var text: StaticString {
+        switch self {
+        case .host: "Host"
+        case .contentLength: "Content-Length"
+        case .transferEncoding: "Transfer-Encoding"
+        case .connection: "Connection"
+        case .expect: "Expect"
+        case .ifMatch: "If-Match"
+        case .ifNoneMatch: "If-None-Match"
+        case .idempotencyKey: "Idempotency-Key"
+        case .lastEventID: "Last-Event-ID"
+        case .accept: "Accept"
+        case .contentType: "Content-Type"
+        case .contentEncoding: "Content-Encoding"
+        case .origin: "Origin"
+        case .authorization: "Authorization"
+        case .accessControlRequestMethod: "Access-Control-Request-Method"
+        case .accessControlRequestHeaders: "Access-Control-Request-Headers"
+        }
+    }
+
+    /// Whether a request may have the field on several lines.
+    ///
+    /// `Connection` and `Transfer-Encoding` are taken together; of `Accept` the first line counts. Any other field
+    /// given twice means that somebody on the way may have read the other one, so it is refused.
+    var mayRepeat: Bool {
+        self == .connection || self == .transferEncoding || self == .accept
+    }
+
+    /// The field that a token names, in whatever case; nil if nobody reads it.
+    init?(_ bytes: Span<UInt8>, _ name: Range<Int>) {
+        // The length leaves one to three candidates.
+        let candidate: FieldName
+        switch name.count {
+        case 4: candidate = .host
+        case 6:
+            switch bytes[name.lowerBound] | 0x20 {
+            case UInt8(ascii: "a"): candidate = .accept
+            case UInt8(ascii: "e"): candidate = .expect
+            default: candidate = .origin
+            }
+        case 8: candidate = .ifMatch
+        case 10: candidate = .connection
+        case 12: candidate = .contentType
+        case 13:
+            switch bytes[name.lowerBound] | 0x20 {
+            case UInt8(ascii: "a"): candidate = .authorization
+            case UInt8(ascii: "i"): candidate = .ifNoneMatch
+            default: candidate = .lastEventID
+            }
+        case 14: candidate = .contentLength
+        case 15: candidate = .idempotencyKey
+        case 16: candidate = .contentEncoding
+        case 17: candidate = .transferEncoding
+        case 29: candidate = .accessControlRequestMethod
+        case 30: candidate = .accessControlRequestHeaders
+        default: return nil
+        }
+        guard Self.isSame(bytes, name, candidate.text) else { return nil }
+        self = candidate
+    }
+
+    /// Whether a token is this name. Of the bytes that tokens consist of, only the two cases of a letter become the
+    /// same when bit 5 is set and are letters or hyphens then.
+    @inline(__always)
+    private static func isSame(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
+        name.withUTF8Buffer { wanted in
+            var index = 0
+            while index < wanted.count {
+                if bytes[range.lowerBound &+ index] | 0x20 != wanted[index] | 0x20 { return false }
+                index &+= 1
+            }
+            return true
+        }
+    }
+}

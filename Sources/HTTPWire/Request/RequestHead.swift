@@ -1,0 +1,57 @@
+/// The head of a request: what was found where in the bytes that were parsed.
+///
+/// Plain numbers, no references: copying it is copying memory, and it says something only together with its bytes.
+package struct RequestHead: Sendable, BitwiseCopyable {
+    /// How the length of the body is known.
+    package enum Framing: Hashable, Sendable, BitwiseCopyable {
+        /// There is no body.
+        case none
+        case length(Int)
+        case chunked
+    }
+
+    package internal(set) var method: Method = .other
+    /// Whether the request is HTTP/1.1 or a later 1.x, rather than HTTP/1.0.
+    package internal(set) var isHTTP11 = true
+    /// Whether the connection stays open for another request, as far as the peer is concerned.
+    package internal(set) var keepsAlive = true
+    /// Whether the peer waits for `100 Continue` before it sends the body.
+    package internal(set) var expectsContinue = false
+    package internal(set) var framing: Framing = .none
+    /// The bytes up to the body.
+    package internal(set) var length = 0
+
+    var methodRange = ByteRange.none
+    var targetRange = ByteRange.none
+    var pathRange = ByteRange.none
+    var queryRange = ByteRange.none
+    var hostRange = ByteRange.none
+    var portRange = ByteRange.none
+    private var values = InlineArray<16, ByteRange>(repeating: .none)
+
+    /// The method as it was sent: the only way to name one that is `.other`.
+    package var methodName: Range<Int> { methodRange.range ?? 0..<0 }
+    /// The target as it was sent, query included.
+    package var target: Range<Int> { targetRange.range ?? 0..<0 }
+    /// The path, percent-encoded, from its `/`; `*` for a request about the server as a whole.
+    package var path: Range<Int> { pathRange.range ?? 0..<0 }
+    /// What follows the first `?`; nil if there is none.
+    package var query: Range<Int>? { queryRange.range }
+    /// The host that is asked, without its port, with the brackets if it is an IPv6 address. From the target if that
+    /// names one, else from the field `Host`. Its form is checked. Empty if the field is; nil if there is none, which
+    /// only HTTP/1.0 may do.
+    package var host: Range<Int>? { hostRange.range }
+    /// The digits of the port that follows the host, 0 to 65535; nil or empty if there are none.
+    package var port: Range<Int>? { portRange.range }
+    /// Whether the request is `OPTIONS *`.
+    package internal(set) var isServerWide = false
+
+    /// The value of a field without the blanks around it; that of the first line if the field may repeat.
+    package func field(_ name: FieldName) -> Range<Int>? {
+        values[Int(name.rawValue)].range
+    }
+
+    mutating func setField(_ name: FieldName, _ value: Range<Int>) {
+        values[Int(name.rawValue)] = ByteRange(value)
+    }
+}

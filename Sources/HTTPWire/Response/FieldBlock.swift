@@ -1,0 +1,69 @@
+/// Fields of a response, rendered as they will be sent, so that what many responses share is rendered once.
+///
+/// Names stand in the program. Values may come from anywhere: whatever could end a line or be taken for something else
+/// becomes a space, so no value can bring in another field.
+package struct FieldBlock: Hashable, Sendable {
+    /// The lines, each with its CR LF.
+    package private(set) var bytes: [UInt8]
+
+    /// No fields, with room for some.
+    package init(reservingCapacity capacity: Int = 0) {
+        bytes = []
+        bytes.reserveCapacity(capacity)
+    }
+
+    package var isEmpty: Bool { bytes.isEmpty }
+
+    /// Adds a field.
+    package mutating func append(_ name: StaticString, _ value: StaticString) {
+        value.withUTF8Buffer { append(name, $0.span) }
+    }
+
+    /// Adds a field with text from anywhere.
+    package mutating func append(_ name: StaticString, text: String) {
+        append(name, text.utf8Span.span)
+    }
+
+    /// Adds a field with bytes from anywhere.
+    package mutating func append(_ name: StaticString, _ value: Span<UInt8>) {
+        begin(name)
+        let start = bytes.count
+        bytes.append(copying: value)
+        for index in start..<bytes.count where bytes[index] < 0x20 || bytes[index] == 0x7F {
+            bytes[index] = .space
+        }
+        bytes.append("\r\n")
+    }
+
+    /// Adds a field with a number.
+    package mutating func append(_ name: StaticString, integer: Int) {
+        begin(name)
+        bytes.append(decimal: integer)
+        bytes.append("\r\n")
+    }
+
+    /// Adds all fields of another block.
+    package mutating func append(_ other: FieldBlock) {
+        bytes.append(contentsOf: other.bytes)
+    }
+
+    private mutating func begin(_ name: StaticString) {
+        assert(Self.isOfferedHere(name), "\(name) is no name of a field, or the writer's to send")
+        bytes.append(name)
+        bytes.append(": ")
+    }
+
+    /// Whether this is the name of a field, and none of those that `ResponseWriter` sends by itself.
+    static func isOfferedHere(_ name: StaticString) -> Bool {
+        name.withUTF8Buffer { buffer in
+            let span = buffer.span
+            guard !span.isEmpty else { return false }
+            for index in span.indices where !ByteSet.token.contains(span[index]) { return false }
+            let all = 0..<span.count
+            return !span.holds(ignoringCase: "content-length", in: all)
+                && !span.holds(ignoringCase: "content-type", in: all)
+                && !span.holds(ignoringCase: "transfer-encoding", in: all)
+                && !span.holds(ignoringCase: "connection", in: all) && !span.holds(ignoringCase: "date", in: all)
+        }
+    }
+}

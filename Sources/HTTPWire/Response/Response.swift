@@ -1,0 +1,24 @@
+/// An answer, before it is known how the connection wants it written.
+package struct Response: Hashable, Sendable {
+    /// From 200 to 599.
+    package var status: Int
+    package var contentType: ContentType
+    /// All fields but those that `ResponseWriter` sends by itself: Content-Type, Content-Length, Transfer-Encoding,
+    /// Connection and Date.
+    package var fields: FieldBlock
+    /// What is sent, or for HEAD would be. Not sent with 204 and 304, which have none.
+    package var body: [UInt8]
+    /// Whether the connection is to be closed after it, whatever the peer wanted.
+    package var closes: Bool
+
+    package init(
+        status: Int, contentType: ContentType = .none, fields: FieldBlock = FieldBlock(), body: [UInt8] = [],
+        closes: Bool = false
+    ) {
+        self.status = status
+        self.contentType = contentType
+        self.fields = fields
+        self.body = body
+        self.closes = closes
+    }
+}
