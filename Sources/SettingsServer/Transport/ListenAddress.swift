@@ -7,7 +7,9 @@ package enum ListenAddress: Hashable, Sendable {
     package init(_ text: String) throws(ListenError) {
         func bad(_ reason: String) -> ListenError { ListenError(address: text, reason: .malformed(reason)) }
         let bytes = Array(text.utf8)
-        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else { throw bad("a port is missing: write host:port") }
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else {
+            throw bad("a port is missing: write host:port")
+        }
         guard let port = UInt16(String(decoding: bytes[(colon + 1)...], as: UTF8.self)) else {
             throw bad("a port is a number from 0 to 65535")
         }

@@ -24,7 +24,8 @@ package struct PeerAddress: Hashable, Sendable {
             case AF_INET:
                 let address = raw.load(as: sockaddr_in.self)
                 return PeerAddress(
-                    family: .v4, high: UInt64(address.sin_addr.s_addr), low: 0, port: UInt16(bigEndian: address.sin_port))
+                    family: .v4, high: UInt64(address.sin_addr.s_addr), low: 0,
+                    port: UInt16(bigEndian: address.sin_port))
             case AF_INET6:
                 let address = raw.load(as: sockaddr_in6.self)
                 let words = withUnsafeBytes(of: address.sin6_addr) {
