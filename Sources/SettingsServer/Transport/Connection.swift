@@ -31,6 +31,8 @@ final class Connection {
     /// False once the connection is to close: the last request has been taken.
     var takesRequests = true
     var isUnsettled = false
+    /// The peer is too far behind with a stream: to be closed.
+    var isOverrun = false
     var backlog: Backlog?
 
     /// Requests taken and not answered, or answered and waiting for those before: oldest first.
@@ -82,6 +84,7 @@ final class Connection {
     /// Goes on as far as possible: sends answers that are ready, takes requests that lie here; closes if all is done, or
     /// else settles what to wait for, and how long.
     func proceed(_ context: LoopContext) {
+        guard !isOverrun else { return close(context) }
         repeat {
             renderReady(context)
             flush(context)
@@ -138,17 +141,23 @@ final class Connection {
     func close(_ context: LoopContext) {
         guard phase != .closed else { return }
         phase = .closed
-        let firstNumber = nextNumber &- UInt32(owed.count)
-        let dropped = owed
-        owed = []
         backlog = nil
         unsent = []
         deadline = DeadlineWheel.never
         context.emptyOutput()
         context.connections.remove(self)
         context.doomed.append(socket)
-        for (offset, answer) in dropped.enumerated() where answer.response == nil {
-            context.handler.closed(ticket(firstNumber &+ UInt32(offset)))
+        callOff(from: 0, context)
+    }
+
+    /// The owed answers from that position on are wanted no more; no further requests will be taken.
+    func callOff(from position: Int, _ context: LoopContext) {
+        let firstNumber = nextNumber &- UInt32(owed.count)
+        let dropped = owed[position...]
+        owed.removeSubrange(position...)
+        nextNumber = firstNumber &+ UInt32(position)
+        for (offset, answer) in dropped.enumerated() where !answer.isComplete {
+            context.handler.closed(ticket(nextNumber &+ UInt32(offset)))
         }
     }
 
@@ -157,7 +166,7 @@ final class Connection {
         guard !peerEnded else { return }
         peerEnded = true
         let firstNumber = nextNumber &- UInt32(owed.count)
-        for (offset, answer) in owed.enumerated() where answer.response == nil {
+        for (offset, answer) in owed.enumerated() where !answer.isComplete {
             context.handler.peerHalfClosed(ticket(firstNumber &+ UInt32(offset)))
         }
     }

@@ -103,7 +103,7 @@ extension Connection {
             case .decoded(let bytes): context.handler.handle(head, message, body: bytes.span, exchange)
             }
         var answer = OwedAnswer(
-            isHead: head.method == .head, isHTTP11: head.isHTTP11, keepsAlive: head.keepsAlive, response: nil)
+            isHead: head.method == .head, isHTTP11: head.isHTTP11, keepsAlive: head.keepsAlive)
         switch handling {
         case .answer(let response):
             nextNumber &+= 1
