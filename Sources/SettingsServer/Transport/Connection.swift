@@ -65,7 +65,7 @@ final class Connection {
 
     /// True if a further request may be taken now.
     func hasRoom(_ context: LoopContext) -> Bool {
-        takesRequests && unsent.isEmpty && owed.count < context.limits.owedAnswers
+        phase == .open && takesRequests && unsent.isEmpty && owed.count < context.limits.owedAnswers
     }
 
     /// Epoll has reported something.
@@ -84,23 +84,27 @@ final class Connection {
     /// Goes on as far as possible: sends answers that are ready, takes requests that lie here; closes if all is done, or
     /// else settles what to wait for, and how long.
     func proceed(_ context: LoopContext) {
-        guard !isOverrun else { return close(context) }
+        guard !isOverrun else {
+            socket.resetOnClose()
+            return close(context)
+        }
         repeat {
             renderReady(context)
             flush(context)
             guard phase == .open else { return }
         } while takeBacklog(context)
-        guard !isDone else { return finish(context) }
+        guard !isDone(context) else { return finish(context) }
         awaitBody(context)
         guard phase == .open else { return }
         renewInterest(context)
         renewDeadline(context)
     }
 
-    private var isDone: Bool {
+    /// Whether all is answered and sent, and nothing further can or may come.
+    private func isDone(_ context: LoopContext) -> Bool {
         guard unsent.isEmpty, owed.isEmpty else { return false }
-        guard takesRequests, inputEnded else { return !takesRequests }
-        return backlog.map { $0.waiting == .bytes } ?? true
+        guard takesRequests, let backlog else { return !takesRequests || inputEnded || context.isStopping }
+        return backlog.waiting == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
     }
 
     private func finish(_ context: LoopContext) {
@@ -129,8 +133,7 @@ final class Connection {
     func stop(_ context: LoopContext) {
         guard isIdle else { return }
         receive(context)
-        proceed(context)
-        if isIdle { close(context) }
+        if isIdle, context.output.isEmpty { close(context) } else { proceed(context) }
     }
 
     private var isIdle: Bool {

@@ -26,6 +26,7 @@ extension Connection {
     /// Requests that came with the last read. What cannot be taken becomes the backlog.
     private func takeInPlace(_ bytes: Span<UInt8>, _ context: LoopContext) {
         let taken = take(bytes, &context.parser, context)
+        guard phase == .open else { return context.parser.reset() }
         if taken.count < bytes.count {
             backlog = Backlog(bytes.extracting(taken.count...), context.parser, taken.waiting)
             context.parser.reset()
