@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import HTTPWire
 internal import SettingsModel
 
@@ -18,6 +19,11 @@ final class APIHandler: RequestHandler {
     private var lastID: UInt64 = 0
     /// Answers by the class of their status, not yet told to the metrics.
     private var counts = [0, 0, 0, 0, 0]
+    /// Suites that were asked for whole.
+    private var suites = RenderedSuites()
+
+    /// How many settings are written on a loop at a time.
+    private static let mostRendered = 4096
 
     /// A request whose write is with the writer.
     private struct OwedWrite {
@@ -76,6 +82,7 @@ final class APIHandler: RequestHandler {
         if head.method == .options {
             return .answer(counted(Response(allowing: route.resource.allowed, service.cursor)))
         }
+        if let suite = shown(route, head, bytes), !exchange.isBehind { return .answer(counted(suite)) }
         let incoming = try Incoming(head, route, in: bytes)
         guard head.method == .get || head.method == .head else {
             collect(
@@ -85,29 +92,69 @@ final class APIHandler: RequestHandler {
         }
         // What this connection wrote before must be there to be read.
         guard !exchange.isBehind else { return .notYet }
-        return .answer(counted(try read(incoming, bytes)))
+        return try read(incoming, bytes, exchange.ticket)
     }
 
-    private func read(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Response {
+    private func read(
+        _ incoming: Incoming, _ bytes: Span<UInt8>, _ ticket: Ticket
+    ) throws(Problem) -> Handling {
         let store = service.store
+        let response: Response
         switch incoming.route.resource {
-        case .setting: return try SettingEndpoint(store: store).get(incoming, bytes)
-        case .suite: return try SuiteEndpoint(store: store).get(incoming, bytes)
-        case .keys: return try SuiteEndpoint(store: store).keys(incoming, bytes)
-        case .suites: return try SuiteEndpoint(store: store).list(incoming)
-        case .schema: return try SchemaEndpoint(store: store).get(incoming, bytes)
-        case .service: return ServiceEndpoint(service: service).get()
-        case .health: return ServiceEndpoint(service: service).health()
-        case .ready: return ServiceEndpoint(service: service).ready()
-        case .metrics: return ServiceEndpoint(service: service).metrics()
-        case .description: return ServiceEndpoint(service: service).description()
+        case .setting: response = try SettingEndpoint(store: store).get(incoming, bytes)
+        case .schema: response = try SchemaEndpoint(store: store).get(incoming, bytes)
+        case .suite: return render(try SuiteEndpoint(store: store).get(incoming, bytes), ticket)
+        case .keys: return render(try SuiteEndpoint(store: store).keys(incoming, bytes), ticket)
+        case .suites: return render(SuiteEndpoint(store: store).list(incoming), ticket)
+        case .service: response = ServiceEndpoint(service: service).get()
+        case .health: response = ServiceEndpoint(service: service).health()
+        case .ready: response = ServiceEndpoint(service: service).ready()
+        case .metrics: response = ServiceEndpoint(service: service).metrics()
+        case .description: response = ServiceEndpoint(service: service).description()
         case .transaction: throw Problem(.methodNotAllowed, "a transaction is sent with POST")
         }
+        return .answer(counted(response))
+    }
+
+    /// Makes an answer here if it is a small one, else beside the loop, which has others to serve.
+    private func render(_ rendering: Rendering, _ ticket: Ticket) -> Handling {
+        guard rendering.weight > Self.mostRendered else { return .answer(counted(rendering.make())) }
+        let (loop, replies) = (loop, replies)
+        service.renderer.async {
+            let response = rendering.make()
+            loop.run { replies.handler?.rendered(response, for: ticket) }
+        }
+        return .later
+    }
+
+    fileprivate func rendered(_ response: Response, for ticket: Ticket) {
+        loop.respond(ticket, counted(response))
     }
 
     private func counted(_ response: Response) -> Response {
         counts[min(max(response.status / 100, 1), 5) - 1] += 1
         return response
+    }
+}
+
+/// Whole suites, which are kept as they were shown last.
+extension APIHandler {
+    /// A suite as a plain request for it is answered; nil for any other request.
+    private func shown(_ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>) -> Response? {
+        guard route.resource == .suite, head.method == .get, head.query == nil, head.field(.ifNoneMatch) == nil,
+            let name = route.suite
+        else { return nil }
+        let state = service.store.state
+        guard let suite = state.suites.find(bytes.extracting(name)), suite.records.count <= Self.mostRendered else {
+            return nil
+        }
+        if let body = suites.body(of: suite, at: state.cursor) {
+            return Response(json: body, cursor: state.cursor, tag: suite.revision)
+        }
+        let contents = SuiteState(contents: suite.contents(), revision: suite.revision, cursor: state.cursor)
+        let body = contents.jsonBytes()
+        suites.keep(body, of: suite, at: state.cursor)
+        return Response(json: body, cursor: state.cursor, tag: suite.revision)
     }
 }
 

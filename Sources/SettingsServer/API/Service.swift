@@ -1,3 +1,4 @@
+internal import Dispatch
 package import SettingsModel
 
 /// What the handlers of all loops share.
@@ -12,6 +13,8 @@ package struct Service: Sendable {
     let metrics: ServiceMetrics
     /// Why writes would not be taken now; nil if they would.
     let obstacle: @Sendable () -> Problem?
+    /// Where long answers are made, one at a time, so that many of them do not take all the memory.
+    let renderer = DispatchQueue(label: "settingsd.renderer", qos: .utility)
 
     package init(
         store: Store, hosts: HostPolicy, metrics: ServiceMetrics, obstacle: @escaping @Sendable () -> Problem?

@@ -1,57 +1,53 @@
 internal import HTTPWire
 internal import SettingsModel
 
+/// An answer that has still to be made, from what it needs for that and nothing else.
+struct Rendering: Sendable {
+    /// How many settings have to be written: whether it is done on the loop or beside it.
+    let weight: Int
+    /// Makes the answer; on any thread.
+    let make: @Sendable () -> Response
+}
+
 /// Reading suites: all of them by name, one of them whole, its keys.
 struct SuiteEndpoint {
     let store: Store
 
     /// The names of the suites with what is known of each.
-    func list(_ incoming: Incoming) throws(Problem) -> Response {
+    func list(_ incoming: Incoming) -> Rendering {
         let state = store.state
         let prefix = incoming.query.text(.prefix) ?? ""
         let after = incoming.query.text(.afterSuite)
-        let limit = incoming.query.count(.limit) ?? Int.max
-        var listing = SuiteListing(suites: [], revision: state.revision)
-        let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
-        state.suites.forEach(startingAt: start) { suite in
-            guard suite.name.hasBytePrefix(prefix) else { return false }
-            if let after, !after.precedesInBytes(suite.name) { return true }
-            guard listing.suites.count < limit else {
-                listing.next = listing.suites.last?.suite
-                return false
-            }
-            listing.suites.append(
-                SuiteListing.Entry(
-                    suite: suite.id, keyCount: Int64(suite.keyCount), revision: suite.revision,
-                    hasSchema: suite.schema != nil))
-            return true
+        let limit = incoming.query.count(.limit)
+        return Rendering(weight: min(limit ?? Int.max, state.suites.count)) {
+            let listing = state.listing(prefix: prefix, after: after, limit: limit ?? Int.max)
+            return Response(json: listing.jsonBytes(), cursor: state.cursor)
         }
-        return Response(json: listing.jsonBytes(), cursor: state.cursor)
     }
 
     /// The values of a suite.
-    func get(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Response {
+    func get(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
         let (suite, state) = try suite(incoming, bytes)
-        if try incoming.isNotModified(suite.revision, in: bytes) {
-            return Response(notModified: suite.revision, cursor: state.cursor)
-        }
+        if let unchanged = try unchanged(suite, state, incoming, bytes) { return unchanged }
         let view = incoming.query.text(.view).flatMap { SuiteView(rawValue: $0) } ?? .effective
-        let contents = suite.contents(view: view, prefix: incoming.query.text(.prefix) ?? "")
-        if incoming.query.flag(.raw) {
-            return Response(json: contents.values.jsonBytes(), cursor: state.cursor, tag: suite.revision)
-        }
+        let prefix = incoming.query.text(.prefix) ?? ""
+        let isRaw = incoming.query.flag(.raw)
         let moment = incoming.query.revision(.at) ?? state.revision
-        let answer = SuiteState(
-            contents: contents, revision: suite.revision, cursor: Cursor(epoch: state.epoch, revision: moment))
-        return Response(json: answer.jsonBytes(), cursor: state.cursor, tag: suite.revision)
+        return Rendering(weight: suite.records.count) {
+            let contents = suite.contents(view: view, prefix: prefix)
+            let cursor = Cursor(epoch: state.epoch, revision: moment)
+            let body =
+                isRaw
+                ? contents.values.jsonBytes()
+                : SuiteState(contents: contents, revision: suite.revision, cursor: cursor).jsonBytes()
+            return Response(json: body, cursor: state.cursor, tag: suite.revision)
+        }
     }
 
     /// The keys of a suite with all that is known of each.
-    func keys(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Response {
+    func keys(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
         let (suite, state) = try suite(incoming, bytes)
-        if try incoming.isNotModified(suite.revision, in: bytes) {
-            return Response(notModified: suite.revision, cursor: state.cursor)
-        }
+        if let unchanged = try unchanged(suite, state, incoming, bytes) { return unchanged }
         var after: KeyName?
         if let text = incoming.query.text(.afterKey) {
             do {
@@ -60,17 +56,12 @@ struct SuiteEndpoint {
                 throw Problem(.badRequest, "after: \(error.description)")
             }
         }
-        let page = suite.keys(
-            prefix: incoming.query.text(.prefix) ?? "", after: after, limit: incoming.query.count(.limit) ?? Int.max - 1
-        )
-        let entries = page.records.map { record in
-            let schema = suite.schema?.schema.key(record.name)
-            return KeyListing.Entry(
-                setting: suite.setting(record), schema: schema?.document, isWritable: !(schema?.isLocked ?? false))
+        let prefix = incoming.query.text(.prefix) ?? ""
+        let limit = incoming.query.count(.limit) ?? Int.max - 1
+        return Rendering(weight: min(limit, suite.keyCount)) { [after] in
+            let listing = suite.listing(prefix: prefix, after: after, limit: limit)
+            return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
         }
-        let listing = KeyListing(
-            suite: suite.id, revision: suite.revision, keys: entries, next: page.hasMore ? page.records.last?.key : nil)
-        return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
     }
 
     /// The suite that the path names, as it is or as it was.
@@ -83,6 +74,14 @@ struct SuiteEndpoint {
             }
         guard let suite else { throw state.unknownSuite(name) }
         return (suite, state)
+    }
+
+    private func unchanged(
+        _ suite: Suite, _ state: State, _ incoming: Incoming, _ bytes: Span<UInt8>
+    ) throws(Problem) -> Rendering? {
+        guard try incoming.isNotModified(suite.revision, in: bytes) else { return nil }
+        let (tag, cursor) = (suite.revision, state.cursor)
+        return Rendering(weight: 0) { Response(notModified: tag, cursor: cursor) }
     }
 }
 

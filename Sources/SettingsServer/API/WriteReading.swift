@@ -9,11 +9,13 @@ extension Incoming {
     func write(_ bytes: Span<UInt8>, body: Span<UInt8>, on store: Store) throws(Problem) -> WriteRequest {
         let suite = route.suite == nil ? nil : try self.suite(in: bytes)
         let key = route.key == nil ? nil : try self.key(in: bytes)
-        try checkLock(of: suite, key, on: store)
+        let schema = suite.flatMap { store.schema(of: $0) }
+        try checkLock(of: suite, key, schema)
         if head.field(.contentEncoding) != nil {
             throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
         }
         var request = WriteRequest(try command(suite, key, bytes, body))
+        request.check(against: schema)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = query.text(.override) != nil
@@ -108,10 +110,9 @@ extension Incoming {
         }
     }
 
-    private func checkLock(of suite: SuiteName?, _ key: KeyName?, on store: Store) throws(Problem) {
-        guard let suite, let key, query.text(.override) == nil else { return }
-        let schema = store.read { state in state.suites.with(suite.text.utf8Span.span) { $0.schema } ?? nil }
-        if let schema, schema.schema.key(key.text)?.isLocked ?? false { throw Evaluator.locked(key, in: suite) }
+    private func checkLock(of suite: SuiteName?, _ key: KeyName?, _ schema: SchemaVersion?) throws(Problem) {
+        guard let suite, let key, let schema, query.text(.override) == nil else { return }
+        if schema.schema.key(key.text)?.isLocked ?? false { throw Evaluator.locked(key, in: suite) }
     }
 
     /// Tells this request from any other: method, target, guards, format and body.
@@ -124,6 +125,21 @@ extension Incoming {
         }
         digest.add(body)
         return digest.text
+    }
+}
+
+extension WriteRequest {
+    /// Checks the value of a `set` against the schema that is published, so that the writer, which is one for all, need
+    /// not. A value that does not pass is left for the writer to refuse, which may know a newer schema.
+    fileprivate mutating func check(against schema: SchemaVersion?) {
+        guard let schema, case .setting(var operation) = command, case .set(let value) = operation.action,
+            let key = schema.schema.key(operation.key.text)
+        else { return }
+        let normalized = key.normalized(value)
+        guard key.violations(of: normalized).isEmpty else { return }
+        operation.action = .set(normalized)
+        command = .setting(operation)
+        checkedAgainst = schema
     }
 }
 

@@ -48,6 +48,8 @@ struct Draft {
     }
 
     let state: State
+    /// Whether storing something may bring a suite into being.
+    private let opensSuites: Bool
     private(set) var touched: [Touched] = []
     /// Keys named in the body that their suites do not admit.
     private(set) var unknown: [Problem] = []
@@ -58,8 +60,9 @@ struct Draft {
         let key: KeyName
     }
 
-    init(_ state: State) {
+    init(_ state: State, opensSuites: Bool) {
         self.state = state
+        self.opensSuites = opensSuites
     }
 
     subscript(_ position: Int) -> Touched {
@@ -74,6 +77,7 @@ struct Draft {
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool = false
     ) throws(Problem) -> Int {
         if let position = position(of: name, key) { return position }
+        guard suite != nil || opensSuites else { throw state.unknownSuite(name, isClosed: true) }
         let before =
             suite?.record(key)
             ?? KeyRecord(

@@ -12,10 +12,12 @@ package enum Evaluation: Sendable {
     /// - Parameters:
     ///   - revision: what the commit will be called, if there is one.
     ///   - time: when it is made.
+    ///   - opensSuites: whether storing something may bring a suite into being.
     package init(
-        _ request: WriteRequest, on state: State, revision: Revision, time: Timestamp
+        _ request: WriteRequest, on state: State, revision: Revision, time: Timestamp, opensSuites: Bool = true
     ) throws(Problem) {
-        let evaluator = Evaluator(request: request, state: state, revision: revision, time: time)
+        let evaluator = Evaluator(
+            request: request, state: state, revision: revision, time: time, opensSuites: opensSuites)
         switch request.command {
         case .setting(let operation): self = try evaluator.setting(operation)
         case .mergeSuite(let suite, let values): self = try evaluator.merge(suite, values)
@@ -36,6 +38,7 @@ struct Evaluator {
     let state: State
     let revision: Revision
     let time: Timestamp
+    let opensSuites: Bool
 
     /// The place in history that an answer is true at if nothing is committed.
     var present: Cursor { state.cursor }

@@ -13,7 +13,7 @@ extension Evaluator {
             if suite == nil { throw state.unknownSuite(operation.suite) }
         case .change: if suite == nil { throw state.unknownSuite(operation.suite) }
         }
-        var draft = Draft(state)
+        var draft = Draft(state, opensSuites: opensSuites)
         let position = try draft.touch(suite, operation.suite, operation.key, named: .path, isRemoval: isRemoval)
         try checkGuards(of: draft[position], in: suite)
         switch operation.action {

@@ -65,9 +65,12 @@ extension State {
     }
 
     /// That there is no such suite, and which may have been meant.
-    package func unknownSuite(_ suite: SuiteName) -> Problem {
+    ///
+    /// - Parameter isClosed: whether it was to be brought into being by a write, which is turned off here.
+    package func unknownSuite(_ suite: SuiteName, isClosed: Bool = false) -> Problem {
         let nearest = NameSuggestion.nearest(to: suite.text, among: suites.elements.lazy.map(\.name))
-        var problem = Problem(.unknownSuite, "there is no suite \(suite)" + Self.hint(nearest))
+        let remedy = isClosed ? "; here a suite begins with its schema: PUT that first" : Self.hint(nearest)
+        var problem = Problem(.unknownSuite, "there is no suite \(suite)" + remedy)
         problem.didYouMean = nearest
         return problem
     }

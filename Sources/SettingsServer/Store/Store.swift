@@ -31,6 +31,11 @@ package final class Store: Sendable {
         published.read(body)
     }
 
+    /// The schema in force of a suite, if there is one.
+    package func schema(of suite: SuiteName) -> SchemaVersion? {
+        read { state in state.suites.with(suite.text.utf8Span.span) { $0.schema } ?? nil }
+    }
+
     /// Hands writes over. They are decided in this order; `replies` hears of each exactly once.
     ///
     /// - Returns: how many of them were taken, from the first; the others found the queue full and are not done.
@@ -89,7 +94,7 @@ package protocol WriteReplies: AnyObject, Sendable {
     func deliver(_ outcomes: [WriteOutcome])
 }
 
-/// How much may wait for the writer.
+/// What writes may do, and how much of them may wait for the writer.
 package struct WriteLimits: Sendable {
     /// The bytes of requests that may wait, before others are refused as too much.
     package var waitingBytes = 64 << 20
@@ -97,6 +102,8 @@ package struct WriteLimits: Sendable {
     package var batchCount = 4096
     /// The bytes of requests that one sync covers at most, save that there is always one.
     package var batchBytes = 8 << 20
+    /// Whether a write that stores something brings its suite into being; else only a schema does.
+    package var opensSuites = true
 
     package init() {}
 }

@@ -5,7 +5,7 @@ extension Evaluator {
     /// Merges a map into what is stored: null removes, an object merges into one, anything else sets.
     func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
         let suite = state.suite(name)
-        var draft = Draft(state)
+        var draft = Draft(state, opensSuites: opensSuites)
         for (position, key) in try touch(values, in: suite, name, &draft, removesNull: true).enumerated() {
             let value = values.members[position].value
             let place = JSONPointer([values.members[position].name])
@@ -26,7 +26,7 @@ extension Evaluator {
     /// Makes a map what is stored.
     func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
         let suite = state.suite(name)
-        var draft = Draft(state)
+        var draft = Draft(state, opensSuites: opensSuites)
         for (position, key) in try touch(values, in: suite, name, &draft, removesNull: false).enumerated() {
             let member = values.members[position]
             draft.set(key, to: member.value, at: [member.name])
@@ -40,7 +40,7 @@ extension Evaluator {
     /// Removes what is stored under keys that begin so.
     func reset(_ name: SuiteName, prefix: String) throws(Problem) -> Evaluation {
         let suite = try existing(name)
-        var draft = Draft(state)
+        var draft = Draft(state, opensSuites: opensSuites)
         try checkGuards(of: name)
         try remove(from: suite, &draft) { $0.name.hasBytePrefix(prefix) }
         return try finish(draft)

@@ -3,7 +3,7 @@ internal import SettingsModel
 /// Several operations, all or none.
 extension Evaluator {
     func transaction(_ transaction: Transaction) throws(Problem) -> Evaluation {
-        var draft = Draft(state)
+        var draft = Draft(state, opensSuites: opensSuites)
         var positions: [Int] = []
         positions.reserveCapacity(transaction.operations.count)
         for operation in transaction.operations {

@@ -30,7 +30,8 @@ final class Writer: Sendable {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.limits = limits
-        session = WriterSession(state, published: published, log: log, clock: clock)
+        session = WriterSession(
+            state, published: published, log: log, opensSuites: limits.opensSuites, clock: clock)
     }
 
     func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> Int {

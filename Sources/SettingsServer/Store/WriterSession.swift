@@ -8,6 +8,7 @@ final class WriterSession: @unchecked Sendable {
     private let published: Published
     private let log: any CommitLog
     private let clock: @Sendable () -> Timestamp
+    private let opensSuites: Bool
     /// What was published last. Kept here so that failing costs no lock.
     private(set) var publishedState: State
     /// What will be published if the sync succeeds.
@@ -20,9 +21,13 @@ final class WriterSession: @unchecked Sendable {
     /// Commits that can be asked for again by their request keys.
     private var repeatable: [RequestKey: Commit] = [:]
 
-    init(_ state: State, published: Published, log: any CommitLog, clock: @escaping @Sendable () -> Timestamp) {
+    init(
+        _ state: State, published: Published, log: any CommitLog, opensSuites: Bool,
+        clock: @escaping @Sendable () -> Timestamp
+    ) {
         self.published = published
         self.log = log
+        self.opensSuites = opensSuites
         self.clock = clock
         publishedState = state
         staged = state
@@ -78,7 +83,8 @@ final class WriterSession: @unchecked Sendable {
                 throw Problem(.storageFailed, "there are no revisions left")
             }
             let evaluation = try Evaluation(
-                request, on: staged, revision: revision, time: max(clock(), staged.time))
+                request, on: staged, revision: revision, time: max(clock(), staged.time),
+                opensSuites: opensSuites)
             guard case .commit(let commit, let answer, let schema) = evaluation else {
                 if case .unchanged(let answer) = evaluation { return (.success(answer), false) }
                 return (.failure(Problem(.storageFailed, "the write was neither made nor refused")), false)

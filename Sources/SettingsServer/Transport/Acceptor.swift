@@ -49,18 +49,19 @@ final class Acceptor: @unchecked Sendable {
         self.limit = limit
         self.accept = accept
         self.log = log
-        queue = DispatchQueue(label: "acceptor", qos: .userInitiated, target: .global(qos: .userInitiated))
+        queue = DispatchQueue(label: "acceptor", qos: .userInitiated)
         readiness = DispatchSource.makeReadSource(fileDescriptor: listener.descriptor, queue: queue)
         readiness.setEventHandler { self.wake() }
         readiness.setCancelHandler { listener.close() }
         readiness.activate()
     }
 
-    /// From any thread; nothing is accepted once it returns. Then the listener closes.
+    /// From any thread; peers are refused once it returns.
     func stop() {
         queue.sync {
             guard !isStopped else { return }
             isStopped = true
+            listener.endListening()
             if isPaused { readiness.resume() }
             readiness.cancel()
         }

@@ -1,3 +1,5 @@
+import HTTPWire
+
 /// One connection: what it has sent that could not be taken yet, what it is owed, what it has not read.
 ///
 /// Confined to its loop's queue; the loop's table owns it. Every method is handed the loop's `LoopContext` and ends a turn
@@ -122,10 +124,14 @@ final class Connection {
 
     /// The loop is stopping. A request that has come in meanwhile is still answered.
     func stop(_ context: LoopContext) {
-        guard phase == .open, backlog == nil, owed.isEmpty, unsent.isEmpty else { return }
+        guard isIdle else { return }
         receive(context)
         proceed(context)
-        if phase == .open, backlog == nil, owed.isEmpty, unsent.isEmpty { close(context) }
+        if isIdle { close(context) }
+    }
+
+    private var isIdle: Bool {
+        phase == .open && owed.isEmpty && unsent.isEmpty && !(backlog?.parser.hasBegun ?? false)
     }
 
     /// At once, whatever is owed: the handler hears of answers that are wanted no more.

@@ -44,7 +44,7 @@ package final class EventLoop: @unchecked Sendable {
         self.clock = clock
         epoll = try Epoll()
         queue = DispatchQueue(
-            label: "loop-\(index)", qos: .userInitiated, target: DispatchQueue.global(qos: .userInitiated))
+            label: "loop-\(index)", qos: .userInitiated)
         readiness = DispatchSource.makeReadSource(fileDescriptor: epoll.descriptor, queue: queue)
         timer = DispatchSource.makeTimerSource(queue: queue)
         queue.sync {

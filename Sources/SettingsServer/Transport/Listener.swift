@@ -37,7 +37,11 @@ package final class Listener: Sendable {
         }
     }
 
-    /// Peers that wait to be accepted are reset.
+    /// Peers that connect from now on are refused, those that wait are reset. The descriptor stays until `close`.
+    func endListening() {
+        _ = shutdown(descriptor, Int32(SHUT_RDWR))
+    }
+
     package func close() {
         owned.close()
     }

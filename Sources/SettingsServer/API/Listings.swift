@@ -1,0 +1,37 @@
+internal import SettingsModel
+
+extension State {
+    /// The suites whose names begin with a prefix, in order: a page of those.
+    func listing(prefix: String, after: String?, limit: Int) -> SuiteListing {
+        var listing = SuiteListing(suites: [], revision: revision)
+        let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
+        suites.forEach(startingAt: start) { suite in
+            guard suite.name.hasBytePrefix(prefix) else { return false }
+            if let after, !after.precedesInBytes(suite.name) { return true }
+            guard listing.suites.count < limit else {
+                listing.next = listing.suites.last?.suite
+                return false
+            }
+            listing.suites.append(
+                SuiteListing.Entry(
+                    suite: suite.id, keyCount: Int64(suite.keyCount), revision: suite.revision,
+                    hasSchema: suite.schema != nil))
+            return true
+        }
+        return listing
+    }
+}
+
+extension Suite {
+    /// The keys that begin with a prefix, in order, with all that is known of each: a page of those.
+    func listing(prefix: String, after: KeyName?, limit: Int) -> KeyListing {
+        let page = keys(prefix: prefix, after: after, limit: limit)
+        let entries = page.records.map { record in
+            let schema = schema?.schema.key(record.name)
+            return KeyListing.Entry(
+                setting: setting(record), schema: schema?.document, isWritable: !(schema?.isLocked ?? false))
+        }
+        return KeyListing(
+            suite: id, revision: revision, keys: entries, next: page.hasMore ? page.records.last?.key : nil)
+    }
+}

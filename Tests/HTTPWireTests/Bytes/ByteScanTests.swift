@@ -1,0 +1,45 @@
+import Testing
+
+@testable import HTTPWire
+
+@Suite("Looking for bytes, eight at a time")
+struct ByteScanTests {
+    @Test("Each byte is found or passed over at every place of a word, whatever stands around it")
+    func everyByte() {
+        for filler in [UInt8(ascii: "a"), 0xFF, 0x80, 0x7E, 0x21, 0xA0] {
+            for byte in UInt8.min...UInt8.max {
+                for place in 0..<20 {
+                    var bytes = [UInt8](repeating: filler, count: 20)
+                    bytes[place] = byte
+                    let isControl = byte < 0x20 || byte == 0x7F
+                    let isMark = isControl || [0x20, UInt8(ascii: "?"), UInt8(ascii: "#")].contains(byte)
+                    let control = bytes.span.firstControl(from: 0, to: 20)
+                    let mark = bytes.span.firstTargetMark(from: 0, to: 20)
+                    guard control == (isControl ? place : 20), mark == (isMark ? place : 20) else {
+                        Issue.record("byte \(byte) at \(place) among \(filler): \(control), \(mark)")
+                        return
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("In random bytes the first is found, from any place to any other")
+    func randomBytes() {
+        for var generator in FuzzBudget.generators(share: 0.5) {
+            let bytes = (0..<40).map { _ in
+                generator.chance(oneIn: 6) ? UInt8(generator.below(0x24)) : UInt8(truncatingIfNeeded: generator.next())
+            }
+            let start = generator.below(40)
+            let end = start + generator.below(41 - start)
+            let control = (start..<end).first { bytes[$0] < 0x20 || bytes[$0] == 0x7F } ?? end
+            let mark = (start..<end).first { bytes[$0] < 0x21 || [0x7F, 0x3F, 0x23].contains(bytes[$0]) } ?? end
+            guard bytes.span.firstControl(from: start, to: end) == control,
+                bytes.span.firstTargetMark(from: start, to: end) == mark
+            else {
+                Issue.record("seed \(generator.seed)")
+                return
+            }
+        }
+    }
+}

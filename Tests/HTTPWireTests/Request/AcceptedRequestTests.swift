@@ -1,0 +1,137 @@
+import HTTPWire
+import Testing
+
+@Suite("Requests that are taken")
+struct AcceptedRequestTests {
+    struct Accepted: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let text: String
+        let expected: @Sendable (ParsedRequest) -> Bool
+
+        init(_ name: String, _ text: String, _ expected: @escaping @Sendable (ParsedRequest) -> Bool) {
+            testDescription = name
+            self.text = text
+            self.expected = expected
+        }
+    }
+
+    private static func get(_ target: String, _ fields: String = "", version: String = "1.1") -> String {
+        "GET \(target) HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n"
+    }
+
+    static let lines: [Accepted] = [
+        Accepted("the shortest", get("/")) { $0.method == .get && $0.path == "/" && $0.query == nil },
+        Accepted("an empty line before it", "\r\n" + get("/a")) { $0.path == "/a" && $0.target == "/a" },
+        Accepted("a query", get("/a/b?c=d&e")) { $0.path == "/a/b" && $0.query == "c=d&e" },
+        Accepted("an empty query", get("/a?")) { $0.path == "/a" && $0.query == "" },
+        Accepted("question marks in the query", get("/a?b?c?")) { $0.path == "/a" && $0.query == "b?c?" },
+        Accepted("a colon in the path", get("/http://b")) { $0.path == "/http://b" && $0.host == "a" },
+        Accepted("two slashes", get("//b/")) { $0.path == "//b/" && $0.host == "a" },
+        Accepted("bytes that RFC 3986 wants encoded", get("/<\"{|}\\^`>")) { $0.path == "/<\"{|}\\^`>" },
+        Accepted("text beyond ASCII", get("/é€😀?ü")) { $0.path == "/é€😀" && $0.query == "ü" },
+        Accepted("a malformed escape, which is for decoding to refuse", get("/%zz")) { $0.path == "/%zz" },
+        Accepted("HTTP/1.0", get("/", version: "1.0")) { !$0.isHTTP11 && !$0.keepsAlive && $0.host == "a" },
+        Accepted("HTTP/1.0 without Host", "GET / HTTP/1.0\r\n\r\n") { !$0.isHTTP11 && $0.host == nil },
+        Accepted("HTTP/1.2, as 1.1", get("/", version: "1.2")) { $0.isHTTP11 && $0.keepsAlive },
+        Accepted("a method of 32 bytes", String(repeating: "A", count: 32) + " / HTTP/1.1\r\nHost: a\r\n\r\n") {
+            $0.method == .other && $0.methodName.utf8.count == 32
+        },
+        Accepted("a method with a hyphen", "M-SEARCH / HTTP/1.1\r\nHost: a\r\n\r\n") { $0.methodName == "M-SEARCH" },
+        Accepted("OPTIONS of the server", "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n") {
+            $0.method == .options && $0.isServerWide && $0.path == "*"
+        },
+        Accepted("OPTIONS of a path", "OPTIONS /* HTTP/1.1\r\nHost: a\r\n\r\n") { !$0.isServerWide },
+    ]
+
+    static let methods: [Accepted] = [
+        ("GET", HTTPWire.Method.get), ("HEAD", .head), ("PUT", .put), ("POST", .post), ("DELETE", .delete),
+        ("PATCH", .patch), ("OPTIONS", .options), ("TRACE", .other), ("PAT", .other), ("HEAP", .other),
+        ("PATCHES", .other), ("PUTS", .other), ("DELETF", .other), ("OPTION", .other), ("PITCH", .other),
+    ].map { name, method in
+        Accepted("the method \(name)", "\(name) / HTTP/1.1\r\nHost: a\r\n\r\n") {
+            $0.method == method && $0.methodName == name && $0.framing == .none && $0.body.isEmpty
+        }
+    }
+
+    static let hosts: [Accepted] = [
+        Accepted("a port", "GET / HTTP/1.1\r\nHost: localhost:7070\r\n\r\n") {
+            $0.host == "localhost" && $0.port == "7070"
+        },
+        Accepted("an empty port", "GET / HTTP/1.1\r\nHost: a:\r\n\r\n") { $0.host == "a" && ($0.port ?? "").isEmpty },
+        Accepted("the highest port", "GET / HTTP/1.1\r\nHost: a:65535\r\n\r\n") { $0.port == "65535" },
+        Accepted("an address", "GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n") {
+            $0.host == "127.0.0.1" && $0.port == nil
+        },
+        Accepted("an IPv6 address", "GET / HTTP/1.1\r\nHost: [::1]:80\r\n\r\n") {
+            $0.host == "[::1]" && $0.port == "80"
+        },
+        Accepted("an IPv6 address alone", "GET / HTTP/1.1\r\nHost: [::ffff:1.2.3.4]\r\n\r\n") {
+            $0.host == "[::ffff:1.2.3.4]" && $0.port == nil
+        },
+        Accepted("an empty Host", "GET / HTTP/1.1\r\nHost: \r\n\r\n") { $0.host == "" && $0.port == nil },
+        Accepted("a URI", get("http://b:81/c?d")) {
+            $0.host == "b" && $0.port == "81" && $0.path == "/c" && $0.query == "d" && $0.fields[.host] == "a"
+                && $0.target == "http://b:81/c?d"
+        },
+        Accepted("a URI with another scheme in capitals", get("HTTPS://b/")) { $0.host == "b" && $0.path == "/" },
+        Accepted("a URI without path", get("http://b")) { $0.host == "b" && $0.path == "/" && $0.query == nil },
+        Accepted("a URI without path, with query", get("https://b?c/d")) { $0.path == "/" && $0.query == "c/d" },
+        Accepted("a URI whose host replaces the port too", "GET http://b/ HTTP/1.1\r\nHost: a:80\r\n\r\n") {
+            $0.host == "b" && $0.port == nil
+        },
+        Accepted("a URI in HTTP/1.0", "GET http://b/c HTTP/1.0\r\n\r\n") { $0.host == "b" && $0.path == "/c" },
+    ]
+
+    static let fields: [Accepted] = [
+        Accepted("names in any case", get("/", "aCCEPT: b\r\nCONTENT-TYPE: c\r\nif-match: d\r\n")) {
+            $0.fields == [.host: "a", .accept: "b", .contentType: "c", .ifMatch: "d"]
+        },
+        Accepted("names that are nearly those", get("/", "Hosts: b\r\nAccepd: c\r\nExpecT-: d\r\nIf_Match: e\r\n")) {
+            $0.fields == [.host: "a"]
+        },
+        Accepted("blanks around values", get("/", "Accept: \t b c \t \r\nOrigin:d\r\nIf-Match:\r\n")) {
+            $0.fields[.accept] == "b c" && $0.fields[.origin] == "d" && $0.fields[.ifMatch] == ""
+        },
+        Accepted("a tab and text beyond ASCII in a value", get("/", "Origin: a\tbé€\r\n")) {
+            $0.fields[.origin] == "a\tbé€"
+        },
+        Accepted("the first Accept counts", get("/", "Accept: b\r\nAccept: c\r\n")) { $0.fields[.accept] == "b" },
+        Accepted("the same unread field twice", get("/", "X: b\r\nX: c\r\nCookie: d\r\nCookie: e\r\n")) {
+            $0.fields == [.host: "a"]
+        },
+        Accepted("an odd name", get("/", "!#$%&'*+-.^_`|~: b\r\n")) { $0.fields == [.host: "a"] },
+        Accepted("colons in a value", get("/", "Origin: http://b:80\r\n")) { $0.fields[.origin] == "http://b:80" },
+    ]
+
+    static let everyField: [Accepted] = FieldName.allCases
+        .filter { ![.host, .contentLength, .transferEncoding, .expect].contains($0) }
+        .map { name in
+            Accepted("the field \(name.text)", get("/", "\(name.text): v\r\n")) {
+                $0.fields == [.host: "a", name: "v"]
+            }
+        }
+
+    static let connections: [Accepted] = [
+        Accepted("close", get("/", "Connection: close\r\n")) { !$0.keepsAlive },
+        Accepted("CLOSE in a list", get("/", "Connection: a, CLOSE ,b\r\n")) { !$0.keepsAlive },
+        Accepted("close on a second line", get("/", "Connection: a\r\nConnection: close\r\n")) { !$0.keepsAlive },
+        Accepted("close before keep-alive", get("/", "Connection: close, keep-alive\r\n")) { !$0.keepsAlive },
+        Accepted("close after keep-alive", get("/", "Connection: keep-alive,close\r\n")) { !$0.keepsAlive },
+        Accepted("words that contain close", get("/", "Connection: closed, xclose, clos e\r\n")) { $0.keepsAlive },
+        Accepted("keep-alive", get("/", "Connection: keep-alive\r\n")) { $0.keepsAlive },
+        Accepted("keep-alive in HTTP/1.0", get("/", "Connection: Keep-Alive\r\n", version: "1.0")) { $0.keepsAlive },
+        Accepted("both in HTTP/1.0", get("/", "Connection: Keep-Alive, close\r\n", version: "1.0")) { !$0.keepsAlive },
+        Accepted("empty elements", get("/", "Connection: ,, ,close,\r\n")) { !$0.keepsAlive },
+        Accepted("nothing", get("/", "Connection:\r\n")) { $0.keepsAlive },
+    ]
+
+    @Test(
+        "A request in order is taken for what it says, however it is divided",
+        arguments: lines + methods + hosts + fields + everyField + connections)
+    func taken(_ accepted: Accepted) throws {
+        let bytes = Array(accepted.text.utf8)
+        let request = try #require(ParseOutcome.however(divided: bytes)?.request)
+        #expect(accepted.expected(request), "\(request)")
+        #expect(request.consumed == bytes.count)
+    }
+}

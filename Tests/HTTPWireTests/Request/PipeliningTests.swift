@@ -1,0 +1,91 @@
+import HTTPWire
+import Testing
+
+@Suite("Requests one behind the other")
+struct PipeliningTests {
+    private static let requests = [
+        "GET /1 HTTP/1.1\r\nHost: a\r\nIf-Match: \"1\"\r\n\r\n",
+        "PUT /2 HTTP/1.1\r\nHost: b:80\r\nContent-Length: 4\r\n\r\n\r\n\r\n",
+        "\r\nPOST /3?x HTTP/1.1\r\nHost: c\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n42\r\n0\r\nX: y\r\n\r\n",
+        "GET http://d HTTP/1.1\r\nHost: c\r\nConnection: keep-alive\r\n\r\n",
+        "OPTIONS * HTTP/1.1\r\nHost: e\r\n\r\n",
+        "GET /6 HTTP/1.0\r\n\r\n",
+    ]
+
+    /// Takes requests from bytes of which the peer has sent `step` more each time there are too few.
+    private static func requests(in bytes: [UInt8], step: Int) throws -> [ParsedRequest] {
+        var parser = RequestParser()
+        var requests: [ParsedRequest] = []
+        var (start, end) = (0, 0)
+        while start < bytes.count {
+            end = min(end + step, bytes.count)
+            while try parser.parse(bytes.span.extracting(start..<end)) {
+                if let request = ParsedRequest(parser, bytes.span.extracting(start..<end)) { requests.append(request) }
+                start += parser.consumed
+                parser.reset()
+            }
+        }
+        return requests
+    }
+
+    @Test("Each is read as if it were alone, wherever the bytes are divided")
+    func sequence() throws {
+        let alone = try Self.requests.map { try #require(ParseOutcome(of: $0).request) }
+        let bytes = Self.requests.flatMap { Array($0.utf8) }
+        for step in 1...bytes.count {
+            #expect(try Self.requests(in: bytes, step: step) == alone, "\(step) bytes at a time")
+        }
+    }
+
+    @Test("A parser that was reset remembers nothing")
+    func reset() throws {
+        var parser = RequestParser()
+        for text in Self.requests + Self.requests.reversed() {
+            let bytes = Array(text.utf8)
+            #expect(try parser.parse(bytes))
+            let request = ParsedRequest(parser, bytes.span)
+            #expect(request == ParseOutcome(of: bytes).request)
+            parser.reset()
+            #expect(!parser.headIsComplete && !parser.isComplete && !parser.hasBegun)
+            #expect(parser.consumed == 0)
+        }
+    }
+
+    @Test("Asked again, a complete request stays complete, and takes nothing of the next")
+    func again() throws {
+        let bytes = Array((Self.requests[1] + Self.requests[0]).utf8)
+        var parser = RequestParser()
+        #expect(try parser.parse(bytes))
+        let consumed = parser.consumed
+        #expect(try parser.parse(bytes))
+        #expect(parser.consumed == consumed)
+        #expect(consumed == Self.requests[1].utf8.count)
+    }
+
+    @Test("A request begins with the first byte that is not of an empty line")
+    func begun() throws {
+        let bytes = Array("\r\nGET".utf8)
+        var parser = RequestParser()
+        for (count, expected) in [(0, false), (1, false), (2, false), (3, true), (5, true)] {
+            #expect(try !parser.parse(bytes, to: count))
+            #expect(parser.hasBegun == expected)
+        }
+    }
+
+    @Test("The bytes of a smuggled request are never taken for a request of their own")
+    func noSecondRequest() {
+        let smuggled = "GET /admin HTTP/1.1\r\nHost: a\r\n\r\n"
+        let fronts = [
+            "Content-Length: \(smuggled.utf8.count)\r\nTransfer-Encoding: chunked",
+            "Transfer-Encoding: chunked\r\nContent-Length: 5", "Transfer-Encoding: chunked, identity",
+            "Transfer-Encoding: xchunked", "Transfer-Encoding: \u{B}chunked", "Transfer-Encoding\u{B}: chunked",
+            "X: a\nTransfer-Encoding: chunked", "X: a\rTransfer-Encoding: chunked", "X: a\r\n Content-Length: 5",
+            "Content-Length: 0\r\nContent-Length: 5", "Content-Length: 0, 5", "Content-Length: 0 5",
+            "Content-Length : 5", "Content-Length: +0", "Content-Length: 0\u{C}", "Transfer-Encoding: chunked\u{0}",
+        ]
+        for front in fronts {
+            let text = "POST / HTTP/1.1\r\nHost: a\r\n\(front)\r\n\r\n0\r\n\r\n\(smuggled)"
+            #expect(ParseOutcome(of: text).error != nil, "\(front)")
+        }
+    }
+}

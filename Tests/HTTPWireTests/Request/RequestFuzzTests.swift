@@ -1,0 +1,104 @@
+import HTTPWire
+import Testing
+
+/// Whatever the bytes, parsing ends in the same way wherever they are divided, and what is taken says the same when it
+/// is sent again.
+@Suite("Random bytes as requests")
+struct RequestFuzzTests {
+    private static let limits = RequestLimits(
+        maximumTargetLength: 40, maximumHeadLength: 300, maximumFieldCount: 8, maximumBodyLength: 200)
+
+    private static let seeds = [
+        "GET /v1/suites/app/keys/launchCount HTTP/1.1\r\nHost: 127.0.0.1:7070\r\nAccept: */*\r\n\r\n",
+        "PUT /a?b=c HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 11\r\nIf-Match: \"17\"\r\n\r\n{\"value\":1}",
+        "POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n"
+            + "5;a=b\r\nhello\r\n1\r\n!\r\n0\r\nX-T: y\r\n\r\n",
+        "GET http://host:80/p?q HTTP/1.1\r\nHost: other\r\nConnection: a, close\r\n\r\n",
+        "OPTIONS * HTTP/1.1\r\nhost: h\r\nOrigin: http://o\r\nAccess-Control-Request-Method: PUT\r\n\r\n",
+        "HEAD /%C3%A9 HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+    ]
+
+    private static let tokens = [
+        "\r\n", "\r", "\n", " ", "\t", ":", ",", ";", "?", "#", "*", "/", "0", "5", "ffff", "-1", "\0", "\u{7F}", "é",
+        "GET ", " HTTP/1.1\r\n", " HTTP/2.0\r\n", "Host: a\r\n", "Content-Length: 3\r\n",
+        "Transfer-Encoding: chunked\r\n",
+        "Connection: close\r\n", "Expect: 100-continue\r\n", "\r\n\r\n", "0\r\n\r\n", "1\r\nx\r\n", "http://", "%2F",
+    ]
+
+    @Test("Requests with bytes changed, inserted and removed")
+    func mutated() {
+        for var generator in FuzzBudget.generators() {
+            var bytes = Array(generator.pick(Self.seeds).utf8)
+            for _ in 0...generator.below(4) { Self.mutate(&bytes, &generator) }
+            guard Self.holds(bytes, &generator) else { return }
+        }
+    }
+
+    @Test("Pieces of requests in any order")
+    func pieces() {
+        for var generator in FuzzBudget.generators() {
+            let text = (0..<generator.below(14)).map { _ in generator.pick(Self.tokens) }.joined()
+            guard Self.holds(Array(text.utf8), &generator),
+                Self.holds(Array("GET / HTTP/1.1\r\n\(text)".utf8), &generator),
+                Self.holds(Array((Self.seeds[2].prefix(80) + text).utf8), &generator)
+            else { return }
+        }
+    }
+
+    @Test("Bytes of any sort")
+    func random() {
+        for var generator in FuzzBudget.generators(share: 0.5) {
+            let bytes = (0..<generator.below(64)).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+            guard Self.holds(bytes, &generator) else { return }
+        }
+    }
+
+    private static func mutate(_ bytes: inout [UInt8], _ generator: inout SeededGenerator) {
+        let position = generator.below(bytes.count + 1)
+        switch generator.below(6) {
+        case 0: bytes.insert(contentsOf: Array(generator.pick(tokens).utf8), at: position)
+        case 1: bytes.removeSubrange(position..<min(bytes.count, position + 1 + generator.below(3)))
+        case 2 where position < bytes.count: bytes[position] = UInt8(truncatingIfNeeded: generator.next())
+        case 3 where position < bytes.count: bytes[position] ^= 1 << UInt8(generator.below(8))
+        case 4:
+            let end = min(bytes.count, position + generator.below(40))
+            bytes.insert(contentsOf: bytes[position..<end], at: generator.below(bytes.count + 1))
+        default: bytes.append(contentsOf: Array(generator.pick(seeds).utf8))
+        }
+    }
+
+    /// Checks everything that is promised for all bytes; records the first promise that is broken.
+    private static func holds(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> Bool {
+        let seed = generator.seed
+        func broken(_ promise: String) -> Bool {
+            Issue.record("seed \(seed): \(promise): \(String(decoding: bytes, as: UTF8.self).debugDescription)")
+            return false
+        }
+        let outcome = ParseOutcome(of: bytes, limits: limits)
+        guard outcome == ParseOutcome(of: bytes, dividedAt: 0...bytes.count, limits: limits) else {
+            return broken("the outcome is the same byte by byte")
+        }
+        let cuts = (0..<3).map { _ in generator.below(bytes.count + 1) }.sorted()
+        guard outcome == ParseOutcome(of: bytes, dividedAt: cuts, limits: limits) else {
+            return broken("the outcome is the same when divided at \(cuts)")
+        }
+        switch outcome {
+        case .needsMore: return true
+        case .refused(let error): return !error.reason.isEmpty || broken("an error has a reason")
+        case .request(let request):
+            guard (1...bytes.count).contains(request.consumed) else { return broken("no more is taken than there is") }
+            guard outcome == ParseOutcome(of: Array(bytes[..<request.consumed]), limits: limits) else {
+                return broken("what follows a request does not change it")
+            }
+            guard var again = ParseOutcome(of: request.serialized).request else {
+                return broken("what was taken is taken again")
+            }
+            guard again.consumed == request.serialized.count else { return broken("all of it is taken again") }
+            again.consumed = request.consumed
+            if !request.isHTTP11 || request.fields[.connection] == nil || !request.keepsAlive {
+                again.fields[.connection] = request.fields[.connection]
+            }
+            return again == request || broken("it says the same when it is sent again")
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import HTTPWire
+import Testing
+
+@Suite("Limits of requests")
+struct RequestLimitTests {
+    private static let small = RequestLimits(
+        maximumTargetLength: 12, maximumHeadLength: 80, maximumFieldCount: 3, maximumBodyLength: 10)
+
+    static let excesses: [RefusedRequest] = [
+        RefusedRequest(
+            "a target of 13 bytes", "GET /123456789012 HTTP/1.1\r\n", status: 414, "at most 12 bytes", limits: small),
+        RefusedRequest("a target without end", "GET /123456789?12", status: 414, "at most 12 bytes", limits: small),
+        RefusedRequest(
+            "the limit before what is wrong behind it", "GET /123456789012# HTTP/1.1\r\n", status: 414, "at most 12",
+            limits: small),
+        RefusedRequest(
+            "a head of 81 bytes", head(padding: 81), status: 431, "at most 80 bytes", limits: small),
+        RefusedRequest(
+            "a value without end", String(head(padding: 200).prefix(80)), status: 431, "at most 80 bytes", limits: small
+        ),
+        RefusedRequest(
+            "a name without end", "GET / HTTP/1.1\r\n" + String(repeating: "a", count: 64), status: 431,
+            "at most 80 bytes",
+            limits: small),
+        RefusedRequest(
+            "four fields", "GET / HTTP/1.1\r\nHost: a\r\nA: 1\r\nB: 2\r\nC", status: 431, "at most 3 fields",
+            limits: small),
+        RefusedRequest(
+            "a length of 11", "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\n\r\n", status: 413,
+            "at most 10 bytes",
+            limits: small),
+        RefusedRequest("a chunk of 11", chunked("b"), status: 413, "at most 10 bytes", limits: small),
+        RefusedRequest("chunks of 11", chunked("5\r\n12345\r\n6"), status: 413, "at most 10 bytes", limits: small),
+        RefusedRequest(
+            "a digit too many", chunked("5\r\n12345\r\n1000"), status: 413, "at most 10 bytes", limits: small),
+        RefusedRequest(
+            "four trailers", chunked("0\r\nA: 1\r\nB: 2\r\nC: 3\r\nD"), status: 431, "at most 3 fields", limits: small),
+        RefusedRequest(
+            "trailers of 81 bytes", chunked("0\r\nA: " + String(repeating: "1", count: 77)), status: 431,
+            "at most 80 bytes",
+            limits: small),
+    ]
+
+    private static func head(padding length: Int) -> String {
+        let start = "GET / HTTP/1.1\r\nHost: a\r\nX: "
+        return start + String(repeating: "x", count: length - start.utf8.count - 4) + "\r\n\r\n"
+    }
+
+    private static func chunked(_ body: String) -> String {
+        "PUT / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n" + body
+    }
+
+    @Test("What is over a limit is refused as soon as that is sure", arguments: excesses)
+    func refused(_ refused: RefusedRequest) throws {
+        try refused.check()
+    }
+
+    @Test(
+        "What is just within the limits is taken",
+        arguments: [
+            "GET /12345678901 HTTP/1.1\r\nHost: a\r\nA: 1\r\nB: 2\r\n\r\n",
+            head(padding: 80),
+            "PUT / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n1234567890",
+            chunked("5\r\n12345\r\n5\r\n12345\r\n0\r\nA: 1\r\nB: 2\r\nC: 3\r\n\r\n"),
+            chunked("0\r\nA: " + String(repeating: "1", count: 73) + "\r\n\r\n"),
+        ])
+    func justWithin(_ text: String) throws {
+        let bytes = Array(text.utf8)
+        let request = try #require(ParseOutcome.however(divided: bytes, limits: Self.small)?.request)
+        #expect(request.consumed == bytes.count)
+    }
+
+    @Test("The head of a request with too large a body can be looked at")
+    func headOfLargeBody() {
+        let text = "PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n"
+        var parser = RequestParser(limits: Self.small)
+        #expect(parser.failure(of: Array(text.utf8)) == .bodyTooLarge(limit: 10))
+        #expect(parser.head?.method == .put)
+        #expect(parser.head?.framing == .length(11))
+    }
+
+    @Test("Framing that outgrows its body is refused")
+    func smallChunks() {
+        let limits = RequestLimits(maximumBodyLength: 1 << 20)
+        let head = Self.chunked("")
+        func body(_ chunks: Int) -> [UInt8] {
+            var bytes = Array(head.utf8)
+            for _ in 0..<chunks { bytes += [0x31, 0x0D, 0x0A, 0x61, 0x0D, 0x0A] }
+            return bytes + Array("0\r\n\r\n".utf8)
+        }
+        #expect(ParseOutcome(of: body(10_000), limits: limits).request?.body.count == 10_000)
+        let error = ParseOutcome(of: body(100_000), limits: limits).error
+        #expect(error?.reason.contains("chunks of the body are too small") == true)
+    }
+
+    @Test("Limits out of reach become the nearest ones within")
+    func clamped() {
+        let limits = RequestLimits(
+            maximumTargetLength: 0, maximumHeadLength: .max, maximumFieldCount: -1, maximumBodyLength: .max)
+        #expect(limits.maximumTargetLength == 1)
+        #expect(limits.maximumHeadLength == 1 << 30)
+        #expect(limits.maximumFieldCount == 1)
+        #expect(limits.maximumBodyLength == 1 << 30)
+        #expect(RequestLimits(maximumBodyLength: -1).maximumBodyLength == 0)
+    }
+}

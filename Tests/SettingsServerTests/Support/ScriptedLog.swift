@@ -1,0 +1,92 @@
+import Dispatch
+import SettingsModel
+import Synchronization
+
+@testable import SettingsServer
+
+/// A log that does what a test says: holds a flush until it is let go, or fails it.
+final class ScriptedLog: CommitLog {
+    private struct Contents {
+        var staged: [(commit: Commit, predecessor: Revision)] = []
+        var flushed: [[(commit: Commit, predecessor: Revision)]] = []
+        var failures: [CommitLogError] = []
+        var published: [Revision] = []
+    }
+
+    private let contents = Mutex(Contents())
+    private let gate: DispatchSemaphore?
+
+    /// - Parameter isGated: whether each flush waits for a ``letGo()``.
+    init(isGated: Bool = false) {
+        gate = isGated ? DispatchSemaphore(value: 0) : nil
+    }
+
+    func letGo() {
+        gate?.signal()
+    }
+
+    /// Makes the next flush fail.
+    func failNext(_ outcome: CommitLogError.Outcome, _ cause: CommitLogError.Cause) {
+        contents.withLock { $0.failures.append(CommitLogError(outcome, cause, "as the test wants")) }
+    }
+
+    /// The commits that each flush made durable.
+    var flushes: [[Commit]] { contents.withLock { $0.flushed.map { $0.map(\.commit) } } }
+    /// The predecessors that were named for them.
+    var predecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
+    var published: [Revision] { contents.withLock { $0.published } }
+
+    func stage(_ commit: Commit, after predecessor: Revision) -> Int {
+        contents.withLock { $0.staged.append((commit, predecessor)) }
+        return 100
+    }
+
+    func discard() {
+        contents.withLock { $0.staged = [] }
+    }
+
+    func flush() throws(CommitLogError) {
+        gate?.wait()
+        let failure = contents.withLock { contents -> CommitLogError? in
+            let staged = contents.staged
+            contents.staged = []
+            if !contents.failures.isEmpty { return contents.failures.removeFirst() }
+            contents.flushed.append(staged)
+            return nil
+        }
+        if let failure { throw failure }
+    }
+
+    func published(_ state: State) {
+        contents.withLock { $0.published.append(state.revision) }
+    }
+}
+
+/// Collects the ends of writes, and lets a test wait for them.
+final class CollectedReplies: WriteReplies {
+    private let outcomes = Mutex<[WriteOutcome]>([])
+    private let arrived = DispatchSemaphore(value: 0)
+
+    func deliver(_ outcomes: [WriteOutcome]) {
+        self.outcomes.withLock { $0 += outcomes }
+        for _ in outcomes { arrived.signal() }
+    }
+
+    /// The ends of so many writes, by what they were told by; fewer if they do not come in time.
+    func wait(for count: Int) -> [UInt64: WriteOutcome] {
+        for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(20)) == .timedOut { break }
+        return Dictionary(outcomes.withLock { $0 }.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+    }
+}
+
+extension WriteOutcome {
+    var setting: Setting? {
+        guard case .success(let answer) = result, case .setting(let setting) = answer.body else { return nil }
+        return setting
+    }
+
+    var problem: Problem? {
+        guard case .failure(let problem) = result else { return nil }
+        return problem
+    }
+}

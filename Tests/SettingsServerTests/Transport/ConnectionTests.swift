@@ -1,0 +1,155 @@
+import SettingsServer
+import Testing
+
+struct ConnectionTests {
+    @Test func `A request is answered and the connection stays open`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let first = try client.exchange(get("/a"))
+        #expect(first.status == 200)
+        #expect(first.text == "GET /a ")
+        #expect(first.field("Connection") == nil)
+        #expect(first.field("Date") != nil)
+        #expect(try client.exchange(post("/b", "body")).text == "POS /b body")
+    }
+
+    @Test func `HEAD has the length of GET and no body`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send("HEAD /a HTTP/1.1\r\nHost: localhost\r\n\r\n" + get("/b"))
+        #expect(try client.readResponse(toHead: true).field("Content-Length") == "7")
+        #expect(try client.readResponse().text == "GET /b ")
+    }
+
+    @Test(arguments: [
+        ("Connection: close", get("/a", "Connection: close")),
+        ("HTTP/1.0", "GET /a HTTP/1.0\r\n\r\n"),
+        ("the handler's wish", get("/last")),
+    ])
+    func `The connection closes after an answer`(reason: String, request: String) throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let response = try client.exchange(request)
+        #expect(response.status == 200)
+        #expect(response.field("Connection") == "close")
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test func `HTTP/1.0 stays open if it asks for that`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let request = "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+        #expect(try client.exchange(request).field("Connection") == "keep-alive")
+        #expect(try client.exchange(request).text == "GET /a ")
+    }
+
+    @Test func `A peer that waits with its body is told to go on, once`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let request = Array(post("/a", "body", "Expect: 100-continue").utf8)
+        try client.send(Array(request.dropLast(4)))
+        #expect(try client.readResponse().status == 100)
+        try client.send(Array(request.suffix(4).prefix(2)))
+        try client.send(Array(request.suffix(2)))
+        #expect(try client.readResponse().text == "POS /a body")
+        #expect(try client.exchange(get("/b")).text == "GET /b ")
+    }
+
+    @Test func `A peer is told to go on only after the answers before`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let request = post("/a", "body", "Expect: 100-continue")
+        try client.send(get("/later") + request.dropLast(4))
+        #expect(server.script.log.wait(for: "handled /later"))
+        server.script.answer("/later")
+        #expect(try client.readResponse().text == "/later")
+        #expect(try client.readResponse().status == 100)
+        try client.send("body")
+        #expect(try client.readResponse().text == "POS /a body")
+    }
+
+    @Test func `A peer that ends its side after complete requests gets its answers`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(get("/a") + get("/later") + get("/b"))
+        client.endSending()
+        #expect(try client.readResponse().text == "GET /a ")
+        #expect(server.script.log.wait(for: "half-closed"))
+        server.script.answer("/later")
+        #expect(try client.readResponse().text == "/later")
+        #expect(try client.readResponse().text == "GET /b ")
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test func `A peer that ends its side while it is not read is noticed`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(get("/later") + get("/after"))
+        #expect(server.script.log.wait(for: "not yet"))
+        client.endSending()
+        #expect(server.script.log.wait(for: "half-closed"))
+        server.script.answer("/later")
+        #expect(try client.readResponse().text == "/later")
+        #expect(try client.readResponse().text == "GET /after ")
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test(arguments: [get("/later"), get("/later") + get("/after")])
+    func `A reset is noticed at once, and what was owed is called off`(requests: String) throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(requests)
+        #expect(server.script.log.wait(for: "handled /later"))
+        client.reset()
+        #expect(server.script.log.wait(for: "closed"))
+        // The ticket is stale now, also once its place is taken by another connection.
+        let other = try server.connect()
+        try other.send(get("/later"))
+        #expect(server.script.log.wait(for: "handled /later", times: 2))
+        server.script.answer("/later")
+        server.settle()
+        server.script.answer("/later")
+        #expect(try other.readResponse().text == "/later")
+        #expect(try other.exchange(get("/b")).text == "GET /b ")
+        #expect(server.server.connectionCount == 1)
+    }
+
+    @Test func `A reset in the middle of a large answer frees the connection`() throws {
+        let server = try TestServer()
+        let client = try server.connect(receiveBuffer: 4096)
+        try client.send(get("/big"))
+        #expect(server.script.log.wait(for: "handled /big"))
+        client.reset()
+        let other = try server.connect()
+        // The loop has seen the reset once it has none but this connection; each exchange is a batch.
+        for _ in 0..<100_000 where server.server.connectionCount > 1 { _ = try other.exchange(get("/b")) }
+        #expect(server.server.connectionCount == 1)
+    }
+
+    @Test(arguments: [
+        ("bad request", "GET /a b HTTP/1.1\r\n\r\n", 400), ("version", "GET /a HTTP/3.0\r\n\r\n", 505),
+        ("body", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
+    ])
+    func `What is no request is answered and the connection closes`(name: String, request: String, status: Int) throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        // What follows is thrown away, so that it does not cost the peer its answer.
+        try client.send(get("/a") + request + String(repeating: "x", count: 100_000))
+        #expect(try client.readResponse().text == "GET /a ")
+        let response = try client.readResponse()
+        #expect(response.status == status)
+        #expect(response.field("Connection") == "close")
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test func `An error behind an owed answer is answered after it`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(get("/later") + "nonsense\r\n\r\n")
+        #expect(server.script.log.wait(for: "handled /later"))
+        server.script.answer("/later")
+        #expect(try client.readResponse().text == "/later")
+        #expect(try client.readResponse().status == 400)
+        #expect(try client.readUntilClose().isEmpty)
+    }
+}

@@ -1,0 +1,124 @@
+import SettingsServer
+import Testing
+
+struct DeadlineTests {
+    /// A request that is answered and, in the same bytes, the beginning of another: once the answer is there, the beginning
+    /// has been read too.
+    private func begin(_ beginning: String, _ server: TestServer) throws -> RawClient {
+        let client = try server.connect()
+        #expect(try client.exchange(get("/a") + beginning).text == "GET /a ")
+        return client
+    }
+
+    @Test(arguments: ["GET /slow HTT", "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nabc"])
+    func `A peer that is too slow with a request is told so`(beginning: String) throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let client = try begin(beginning, server)
+        time.advance(seconds: 9)
+        server.checkDeadlines()
+        server.settle()
+        #expect(server.server.connectionCount == 1)
+        time.advance(seconds: 2)
+        server.checkDeadlines()
+        let response = try client.readResponse()
+        #expect(response.status == 408)
+        #expect(response.field("Connection") == "close")
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test func `A head that comes bit by bit gets no more time`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let client = try begin("GET /slow HT", server)
+        for byte in "TP/1.1\r\nA".utf8 {
+            time.advance(seconds: 1)
+            try client.send([byte])
+            server.settle()
+        }
+        time.advance(seconds: 2)
+        server.checkDeadlines()
+        #expect(try client.readResponse().status == 408)
+    }
+
+    @Test func `A body that makes progress has time`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let part = String(repeating: "x", count: 2000)
+        let client = try server.connect()
+        try client.send("POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 10000\r\nExpect: 100-continue\r\n\r\n")
+        #expect(try client.readResponse().status == 100)
+        for _ in 0..<4 {
+            time.advance(seconds: 9)
+            try client.send(part)
+            // Another connection's exchange is a batch after the part has come.
+            let other = try server.connect()
+            #expect(try other.exchange(get("/a")).status == 200)
+            other.close()
+        }
+        try client.send(part)
+        #expect(try client.readResponse().text.utf8.count == "POS /b ".utf8.count + 10000)
+    }
+
+    @Test(arguments: ["", "\r\n"])
+    func `An idle connection is closed without a word`(empty: String) throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let client = try begin(empty, server)
+        time.advance(seconds: 74)
+        server.checkDeadlines()
+        #expect(try client.exchange(get("/a")).status == 200)
+        time.advance(seconds: 74)
+        server.checkDeadlines()
+        server.settle()
+        #expect(server.server.connectionCount == 1)
+        time.advance(seconds: 2)
+        server.checkDeadlines()
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test func `A connection that is owed an answer may wait`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let client = try begin(get("/later"), server)
+        #expect(server.script.log.wait(for: "handled /later"))
+        for _ in 0..<10 {
+            time.advance(seconds: 60)
+            server.checkDeadlines()
+        }
+        server.settle()
+        server.script.answer("/later")
+        #expect(try client.readResponse().text == "/later")
+        time.advance(seconds: 76)
+        server.checkDeadlines()
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test func `A peer that takes none of its answers is reset`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let client = try server.connect(receiveBuffer: 4096)
+        try client.send(get("/big"))
+        #expect(server.script.log.wait(for: "handled /big"))
+        let other = try server.connect()
+        #expect(try other.exchange(get("/a")).status == 200)
+        time.advance(seconds: 31)
+        server.checkDeadlines()
+        server.settle()
+        #expect(server.server.connectionCount == 1)
+        #expect(throws: RawClient.Failure.reset) { try client.readUntilClose() }
+        #expect(try other.exchange(get("/a")).status == 200)
+    }
+
+    @Test func `A peer that never closes after its last answer does not stay`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let client = try server.connect()
+        #expect(try client.exchange(get("/last")).text == "last")
+        #expect(try client.readUntilClose().isEmpty)
+        time.advance(seconds: 3)
+        server.checkDeadlines()
+        server.settle()
+        #expect(server.server.connectionCount == 0)
+    }
+}

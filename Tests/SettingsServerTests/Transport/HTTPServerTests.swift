@@ -1,0 +1,126 @@
+import Glibc
+import Synchronization
+import Testing
+
+@testable import SettingsServer
+
+struct HTTPServerTests {
+    @Test func `Connections are spread evenly and served by all loops`() throws {
+        let server = try TestServer(loops: 3)
+        let clients = try (0..<9).map { _ in
+            let client = try server.connect()
+            #expect(try client.exchange(get("/a")).status == 200)
+            return client
+        }
+        #expect(server.server.loops.map(\.connectionCount) == [3, 3, 3])
+        for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
+    }
+
+    @Test func `A connection too many is told so and closed`() throws {
+        var limits = TransportLimits()
+        limits.connections = 2
+        let server = try TestServer(loops: 2, limits: limits)
+        let clients = try (0..<2).map { _ in
+            let client = try server.connect()
+            #expect(try client.exchange(get("/a")).status == 200)
+            return client
+        }
+        let third = try server.connect()
+        let refusal = try third.readResponse()
+        #expect(refusal.status == 429)
+        #expect(refusal.field("Connection") == "close")
+        #expect(try third.readUntilClose().isEmpty)
+        third.close()
+        #expect(try clients[1].exchange(get("/a")).status == 200)
+        clients[0].close()
+        // Its end is seen in some batch soon; each attempt is one.
+        var statuses: [Int] = []
+        while statuses.last != 200, statuses.count < 10_000 {
+            let client = try server.connect()
+            statuses.append(try client.exchange(get("/a")).status)
+        }
+        #expect(statuses.last == 200)
+    }
+
+    @Test func `Without descriptors accepting pauses and goes on when there are some`() throws {
+        let failing = Atomic(false)
+        let server = try TestServer(accept: { listener in
+            guard !failing.load(ordering: .sequentiallyConsistent) else {
+                return .exhausted(SystemError(call: "accept4", code: EMFILE))
+            }
+            return Acceptor.acceptSocket(listener)
+        })
+        let first = try server.connect()
+        #expect(try first.exchange(get("/a")).status == 200)
+        failing.store(true, ordering: .sequentiallyConsistent)
+        let second = try server.connect()
+        try second.send(get("/b"))
+        #expect(server.script.log.wait(for: "paused"))
+        #expect(try first.exchange(get("/a")).status == 200)
+        failing.store(false, ordering: .sequentiallyConsistent)
+        #expect(try second.readResponse().text == "GET /b ")
+        #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused", "resumed"])
+        let third = try server.connect()
+        #expect(try third.exchange(get("/c")).status == 200)
+    }
+
+    @Test func `Stopping while accepting is paused ends too`() throws {
+        let server = try TestServer(accept: { _ in .exhausted(SystemError(call: "accept4", code: EMFILE)) })
+        let client = try server.connect()
+        #expect(server.script.log.wait(for: "paused"))
+        server.stop(within: 10)
+        #expect(server.script.log.wait(for: "stopped"))
+        #expect(throws: RawClient.Failure.self) { try client.readResponse() }
+    }
+
+    @Test func `Stopping closes idle connections at once and finishes what is owed`() throws {
+        let server = try TestServer(loops: 2)
+        let idle = try server.connect()
+        #expect(try idle.exchange(get("/a")).status == 200)
+        let waiting = try server.connect()
+        try waiting.send(get("/later1") + get("/later2"))
+        #expect(server.script.log.wait(for: "handled /later2"))
+        server.stop(within: 60)
+        #expect(try idle.readUntilClose().isEmpty)
+        #expect(throws: RawClient.Failure.self) { try server.connect() }
+        #expect(!server.script.log.all.contains("stopped"))
+        server.script.answer("/later1")
+        #expect(try waiting.readResponse().field("Connection") == nil)
+        server.script.answer("/later2")
+        #expect(try waiting.readResponse().field("Connection") == "close")
+        #expect(try waiting.readUntilClose().isEmpty)
+        waiting.close()
+        #expect(server.script.log.wait(for: "stopped"))
+        #expect(server.server.connectionCount == 0)
+    }
+
+    @Test func `Stopping closes everything at its bound`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(get("/later"))
+        #expect(server.script.log.wait(for: "handled /later"))
+        server.stop(within: 0.01)
+        #expect(server.script.log.wait(for: "stopped"))
+        #expect(server.script.log.all.contains("closed"))
+        #expect(try client.readUntilClose().isEmpty)
+        // An answer that comes after the end goes nowhere.
+        server.script.answer("/later")
+        server.settle()
+    }
+
+    @Test func `A server that nobody connected to stops`() throws {
+        let server = try TestServer(loops: 2)
+        server.stop(within: 60)
+        #expect(server.script.log.wait(for: "stopped"))
+    }
+
+    @Test func `Work from other threads is done in order, also under load`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let loop = server.server.loops[0]
+        for number in 0..<1000 { loop.run { [log = server.script.log] in log.add("\(number)") } }
+        #expect(try client.exchange(get("/a")).status == 200)
+        #expect(server.script.log.wait(for: "999"))
+        #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == (0..<1000).map(String.init))
+    }
+}

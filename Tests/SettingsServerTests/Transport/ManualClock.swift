@@ -1,0 +1,13 @@
+import SettingsServer
+import Synchronization
+
+/// Time that stands still until a test moves it.
+final class ManualClock: Sendable {
+    private let time = Atomic<UInt64>(1_000 * TransportLimits.second)
+
+    var clock: MonotonicClock { MonotonicClock { self.time.load(ordering: .sequentiallyConsistent) } }
+
+    func advance(seconds: Double) {
+        time.add(UInt64(seconds * Double(TransportLimits.second)), ordering: .sequentiallyConsistent)
+    }
+}

@@ -1,0 +1,107 @@
+import SettingsServer
+import Testing
+
+struct PipeliningTests {
+    @Test func `Pipelined requests are answered in order`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send((0..<2000).map { get("/\($0)") }.joined())
+        for number in 0..<2000 { #expect(try client.readResponse().text == "GET /\(number) ") }
+    }
+
+    @Test func `Requests are understood wherever the bytes are divided`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let chunked =
+            "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+        let bytes = Array((get("/a") + post("/b", "body") + chunked + get("/d")).utf8)
+        for split in 1..<bytes.count {
+            try client.send(Array(bytes[..<split]))
+            server.settle()
+            try client.send(Array(bytes[split...]))
+            let answers = try (0..<4).map { _ in try client.readResponse().text }
+            #expect(answers == ["GET /a ", "POS /b body", "POS /c abcde", "GET /d "], "split at \(split)")
+        }
+    }
+
+    @Test func `Requests are understood byte by byte`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        for byte in Array((get("/a") + post("/b", "body")).utf8) {
+            try client.send([byte])
+            server.settle()
+        }
+        #expect(try client.readResponse().text == "GET /a ")
+        #expect(try client.readResponse().text == "POS /b body")
+    }
+
+    @Test func `A body larger than the read buffer arrives whole`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        let body = String(repeating: "0123456789", count: 100_000)
+        #expect(try client.exchange(post("/b", body)).text == "POS /b " + body)
+        #expect(try client.exchange(get("/a")).text == "GET /a ")
+    }
+
+    @Test func `Answers leave in the order of their requests, whatever order they come in`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(get("/later1") + get("/later2") + get("/b") + get("/later3") + get("/after"))
+        #expect(server.script.log.wait(for: "not yet"))
+        for path in ["/later3", "/later1", "/later2"] { server.script.answer(path, times: 2) }
+        let answers = try (0..<5).map { _ in try client.readResponse().text }
+        #expect(answers == ["/later1", "/later2", "GET /b ", "/later3", "GET /after "])
+        #expect(server.script.log.count("not yet") == 1)
+    }
+
+    @Test func `A connection with too many answers owed is not read until some have come`() throws {
+        var limits = TransportLimits()
+        limits.owedAnswers = 4
+        let server = try TestServer(limits: limits)
+        let client = try server.connect()
+        try client.send((0..<6).map { get("/later\($0)") }.joined())
+        #expect(server.script.log.wait(for: "handled /later3"))
+        server.settle()
+        #expect(server.script.log.all.count == 4)
+        for number in 0..<6 {
+            #expect(server.script.log.wait(for: "handled /later\(number)"))
+            server.script.answer("/later\(number)")
+            #expect(try client.readResponse().text == "/later\(number)")
+        }
+        #expect(try client.exchange(get("/a")).text == "GET /a ")
+    }
+
+    @Test func `A connection that is to close still answers what was taken`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(get("/later1") + get("/later2") + get("/last") + get("/later3"))
+        #expect(server.script.log.wait(for: "handled /later3"))
+        for number in 1...3 { server.script.answer("/later\(number)") }
+        let answers = try (0..<4).map { _ in try client.readResponse() }
+        #expect(answers.map(\.text) == ["/later1", "/later2", "last", "/later3"])
+        #expect(answers.map { $0.field("Connection") } == [nil, nil, nil, "close"])
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test func `A peer that does not read its answers is not read either, and hinders nobody`() throws {
+        let server = try TestServer()
+        let greedy = try server.connect(receiveBuffer: 4096)
+        try greedy.send(get("/big") + get("/big") + get("/a"))
+        #expect(server.script.log.wait(for: "handled /big"))
+        let other = try server.connect()
+        for _ in 0..<100 { #expect(try other.exchange(get("/b")).text == "GET /b ") }
+        #expect(server.script.log.count("handled /big") == 1)
+        // Nobody reads: what the kernel takes is bounded.
+        let flood = [UInt8](get("/c").utf8)
+        var sent = 0
+        while sent < 64 << 20 {
+            let count = greedy.sendWithoutWaiting(flood)
+            guard count == flood.count else { break }
+            sent += count
+        }
+        #expect(sent < 64 << 20)
+        for _ in 0..<2 { #expect(try greedy.readResponse().body.count == ScriptedHandler.bigLength) }
+        #expect(try greedy.readResponse().text == "GET /a ")
+        #expect(server.script.log.count("handled /big") == 2)
+    }
+}

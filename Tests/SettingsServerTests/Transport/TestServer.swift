@@ -1,0 +1,69 @@
+import Dispatch
+
+@testable import SettingsServer
+
+/// A server on a port of its own, with one loop unless told otherwise, that is gone when the test is.
+final class TestServer {
+    let script = Script()
+    let port: UInt16
+    let server: HTTPServer
+    private var isStopped = false
+
+    init(
+        loops: Int = 1, limits: TransportLimits = TransportLimits(), clock: MonotonicClock = .system,
+        accept: @escaping Acceptor.Accept = Acceptor.acceptSocket
+    ) throws {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        guard case .tcp(_, let port) = listener.address else { throw RawClient.Failure.malformed("no port") }
+        self.port = port
+        server = try HTTPServer(
+            listeners: [listener], loopCount: loops, limits: limits, clock: clock,
+            log: { [log = script.log] event in
+                switch event {
+                case .acceptPaused: log.add("paused")
+                case .acceptResumed: log.add("resumed")
+                }
+            },
+            accept: accept,
+            makeHandler: { [script] _ in ScriptedHandler(script) })
+    }
+
+    deinit {
+        if !isStopped { server.stop(within: 0) {} }
+    }
+
+    func connect(receiveBuffer: Int32? = nil) throws -> RawClient {
+        try RawClient(port: port, receiveBuffer: receiveBuffer)
+    }
+
+    /// Returns once everything that was sent to the loops before has been done, and the batch that it was in has ended.
+    func settle() {
+        for loop in server.loops + server.loops {
+            let done = DispatchSemaphore(value: 0)
+            loop.run { done.signal() }
+            done.wait()
+        }
+    }
+
+    func checkDeadlines() {
+        for loop in server.loops { loop.checkDeadlines() }
+    }
+
+    func stop(within seconds: Double) {
+        isStopped = true
+        server.stop(within: UInt64(seconds * Double(TransportLimits.second))) { [log = script.log] in
+            log.add("stopped")
+        }
+    }
+}
+
+/// A request without a body.
+func get(_ path: String, _ fields: String...) -> String {
+    "GET \(path) HTTP/1.1\r\nHost: localhost\r\n\(fields.map { $0 + "\r\n" }.joined())\r\n"
+}
+
+/// A request with one.
+func post(_ path: String, _ body: String, _ fields: String...) -> String {
+    "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n"
+        + "\(fields.map { $0 + "\r\n" }.joined())\r\n\(body)"
+}
