@@ -6,7 +6,7 @@ enum CommandLineOption: String, CaseIterable, Sendable {
     case printConfig = "print-config"
     case checkConfig = "check-config"
 
-    init(named name: String) throws(StartError) {
+    init(named name: String) throws(ProgramError) {
         if name.hasSameBytes(as: "-h") {
             self = .help
             return

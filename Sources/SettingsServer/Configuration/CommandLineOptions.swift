@@ -19,7 +19,7 @@ package struct CommandLineOptions: Sendable {
     package private(set) var logLevel: Log.Level?
 
     /// Reads the words; those of the program's own name are left out.
-    package init(_ arguments: [String]) throws(StartError) {
+    package init(_ arguments: [String]) throws(ProgramError) {
         var words = CommandLineWords(arguments)
         var given: Set<CommandLineOption> = []
         while let word = words.next() {
@@ -52,14 +52,14 @@ package struct CommandLineOptions: Sendable {
         return configuration
     }
 
-    static func usage(_ problem: String, _ remedy: String) -> StartError {
-        StartError(.usage, problem, remedy: remedy)
+    static func usage(_ problem: String, _ remedy: String) -> ProgramError {
+        ProgramError(.usage, problem, remedy: remedy)
     }
 }
 
 /// Taking words in.
 extension CommandLineOptions {
-    private mutating func take(operand text: String) throws(StartError) {
+    private mutating func take(operand text: String) throws(ProgramError) {
         switch command {
         case .serve where text.hasSameBytes(as: "check"): command = .check
         case .serve where text.hasSameBytes(as: "repair"): command = .repair(isConfirmed: false)
@@ -76,7 +76,7 @@ extension CommandLineOptions {
 
     private mutating func take(
         _ option: CommandLineOption, _ given: String?, _ words: inout CommandLineWords
-    ) throws(StartError) {
+    ) throws(ProgramError) {
         guard option.takesValue else {
             if let given {
                 throw Self.usage("\(option.flag) takes no value, but has \(Self.quoted(given))", "leave it out")
@@ -103,7 +103,7 @@ extension CommandLineOptions {
         }
     }
 
-    private mutating func take(flag: CommandLineOption) throws(StartError) {
+    private mutating func take(flag: CommandLineOption) throws(ProgramError) {
         let asked: Command
         switch (flag, command) {
         case (.help, _): asked = .help
@@ -118,7 +118,7 @@ extension CommandLineOptions {
         command = asked
     }
 
-    private func checkTogether(_ given: Set<CommandLineOption>) throws(StartError) {
+    private func checkTogether(_ given: Set<CommandLineOption>) throws(ProgramError) {
         switch command {
         case .check, .repair:
             let strangers = CommandLineOption.allCases.filter { given.contains($0) && !$0.goesWithDirectories }
@@ -131,7 +131,7 @@ extension CommandLineOptions {
 
     private static func word<Word: RawRepresentable<String> & CaseIterable>(
         _ value: String, of option: CommandLineOption
-    ) throws(StartError) -> Word {
+    ) throws(ProgramError) -> Word {
         do {
             return try ConfigurationMember.word(value, option.flag, shown: quoted(value))
         } catch {
@@ -139,7 +139,7 @@ extension CommandLineOptions {
         }
     }
 
-    private static func path(_ text: String, called name: String) throws(StartError) -> String {
+    private static func path(_ text: String, called name: String) throws(ProgramError) -> String {
         do {
             return try DataLocation.path(text, called: name)
         } catch {

@@ -16,7 +16,7 @@ package enum ExitCode: Int32, CaseIterable, Sendable {
         case .success: "all went well"
         case .tornTail: "check: the newest journal ends in a torn line; the next start cuts it off by itself"
         case .usage: "the command line is wrong"
-        case .damagedData: "stored data is damaged; nothing was changed"
+        case .damagedData: "stored data is damaged, or a newer version wrote it; nothing was changed"
         case .cannotListen: "an address to listen on is taken or is not there"
         case .internalFailure: "something failed that should not"
         case .cannotWrite: "the data directory cannot be made, read or written"

@@ -74,7 +74,7 @@ final class Lifecycle: @unchecked Sendable {
             log.info("\(name): stopping as soon as it has started")
             limit()
         case .serving(let daemon):
-            log.info("\(name): stopping; the same again to stop at once")
+            log.info("\(name): a second one stops at once")
             limit()
             stop(daemon)
         case .stopping:
@@ -85,9 +85,13 @@ final class Lifecycle: @unchecked Sendable {
     }
 
     private func stop(_ daemon: Daemon) {
-        daemon.stop {
-            self.log.info("stopped")
-            Program.leave(.success)
+        daemon.stop { failure in
+            guard let failure else {
+                self.log.info("stopped")
+                Program.leave(.success)
+            }
+            self.log.error("stopped, but not all is on disk: \(failure)")
+            Program.leave(.cannotWrite)
         }
     }
 

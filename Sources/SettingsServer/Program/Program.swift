@@ -31,7 +31,7 @@ package enum Program {
             }
             leave(.success)
         } catch {
-            let error = StartError(error)
+            let error = ProgramError(error)
             complain(error.description)
             leave(error.code)
         }
@@ -39,20 +39,18 @@ package enum Program {
 
     private static func serve(_ configuration: Configuration) throws -> Never {
         var configuration = configuration
-        let log = Log.standardError(level: configuration.logLevel, clock: Daemon.now)
+        let log = Log.standardError(level: configuration.logLevel, clock: { Daemon.now() })
         let lifecycle = Lifecycle(stopBound: configuration.stopBound, log: log)
         let location = try location(of: configuration)
-        configuration.data = location.path
         log.info("\(Service.name) \(Service.version), process \(getpid())")
-        log.info(
-            "data directory \(location.path) (\(location.reason)), durability \(configuration.durability.rawValue)")
+        if configuration.data == nil { log.info("data directory \(location.path), \(location.reason)") }
         let most = max(1, OpenFileLimit.raise() - OpenFileLimit.others)
         if most < configuration.transport.connections {
             // So that those beyond are told, rather than left to wait for a descriptor.
             configuration.transport.connections = most
             log.info("at most \(most) connections: the system allows no more open files (LimitNOFILE)")
         }
-        lifecycle.serve(try Daemon(configuration, log: log))
+        lifecycle.serve(try Daemon(configuration, directory: location.path, log: log))
         dispatchMain()
     }
 

@@ -65,13 +65,9 @@ final class WriterSession: @unchecked Sendable {
         for (index, parcel) in batch.enumerated() { parcel.replies.deliver(answers[index]) }
     }
 
-    /// Lets a log that failed try again though there is nothing to write.
+    /// Lets the log see to itself.
     func tend() {
-        do {
-            try log.flush()
-        } catch {
-            // It has said so itself, and it will be asked again.
-        }
+        log.tend()
     }
 
     private func decide(_ request: WriteRequest) -> (result: Result<WriteAnswer, Problem>, isStaged: Bool) {

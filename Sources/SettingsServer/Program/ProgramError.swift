@@ -1,37 +1,49 @@
 internal import Glibc
 
 /// Why the program does not do what it was started for: one line for people, one number for programs.
-package struct StartError: Error, Hashable, Sendable {
+package struct ProgramError: Error, Hashable, Sendable {
     package let code: ExitCode
     /// What is wrong.
     package let problem: String
-    /// What to do about it.
-    package let remedy: String
+    /// What to do about it, unless the problem says that already.
+    package let remedy: String?
 
-    package init(_ code: ExitCode, _ problem: String, remedy: String) {
+    package init(_ code: ExitCode, _ problem: String, remedy: String?) {
         self.code = code
         self.problem = problem
         self.remedy = remedy
     }
 }
 
-extension StartError: CustomStringConvertible {
+extension ProgramError: CustomStringConvertible {
     /// The line that goes to standard error. What is quoted from outside may hold anything, line ends too.
     package var description: String {
-        "\(Service.name): \(problem): \(remedy)".map { $0.isNewline ? " " : String($0) }.joined()
+        let parts = [Service.name, problem] + (remedy.map { [$0] } ?? [])
+        return parts.joined(separator: ": ").map { $0.isNewline ? " " : String($0) }.joined()
     }
 }
 
-extension StartError {
+extension ProgramError {
     /// Any error that ended a start, with the number and the advice that belong to it.
     package init(_ error: any Error) {
         switch error {
-        case let error as StartError: self = error
+        case let error as ProgramError: self = error
         case let error as ConfigurationError: self.init(.configuration, error.problem, remedy: error.remedy)
-        case let error as ListenError: self.init(.cannotListen, error.description, remedy: error.remedy)
-        case let error as SystemError:
-            self.init(.internalFailure, error.description, remedy: "see what the system lacks, then start again")
+        case StartError.recovery(let error): self.init(error.kind.exitCode, error.description, remedy: nil)
+        case StartError.listen(let error): self.init(.cannotListen, error.description, remedy: error.remedy)
+        case StartError.system(let reason):
+            self.init(.internalFailure, reason, remedy: "see what the system lacks, then start again")
         default: self.init(.internalFailure, "\(error)", remedy: "this is a defect; please report it")
+        }
+    }
+}
+
+extension RecoveryError.Kind {
+    fileprivate var exitCode: ExitCode {
+        switch self {
+        case .locked: .locked
+        case .inaccessible: .cannotWrite
+        case .damaged, .fromTheFuture: .damagedData
         }
     }
 }
