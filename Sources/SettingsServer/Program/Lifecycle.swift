@@ -71,7 +71,7 @@ final class Lifecycle: @unchecked Sendable {
         }
         switch before {
         case .starting:
-            log.info("\(name): stopping as soon as it has started")
+            log.info("\(name): stopping once it has started; a second one stops at once")
             limit()
         case .serving(let daemon):
             log.info("\(name): a second one stops at once")
