@@ -19,7 +19,7 @@ extension Incoming {
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = query.text(.override) != nil
-        request.size = body.count + 512
+        request.size = body.count + WriteRequest.overhead
         if let text = text(.idempotencyKey, in: bytes) {
             guard let key = RequestKey(text) else {
                 throw Problem(

@@ -62,6 +62,9 @@ package struct WriteRequest: Sendable {
     /// How many bytes the request keeps in memory.
     package var size = 0
 
+    /// What a request keeps in memory beside its body, about.
+    package static let overhead = 512
+
     package init(_ command: Command) {
         self.command = command
     }
