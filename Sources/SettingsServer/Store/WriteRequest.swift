@@ -16,6 +16,8 @@ package struct WriteRequest: Sendable {
         case dropSuite(SuiteName)
         /// A schema put in force.
         case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
+        /// A document that is no schema: refused, unless a guard does not hold, which is told before.
+        case refuseSchema(SuiteName, Problem)
         /// The schema removed.
         case removeSchema(SuiteName)
         /// Several operations, all or none.
