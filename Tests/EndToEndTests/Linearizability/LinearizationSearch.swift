@@ -3,7 +3,7 @@
 /// This is the search of Wing and Gong with Lowe's memory of where it has been: a call may come next if no other one was
 /// answered before it was sent. Calls that were answered are tried first, and those of unknown outcome only where they
 /// have to have happened. A call that changes nothing is taken as soon as it fits, since nothing could come before it
-/// that would make more of the rest possible.
+/// that would make more of the rest possible; one that takes away what another was shown is not tried (`WantedRevisions`).
 struct LinearizationSearch {
     enum Verdict {
         case linearizable
@@ -17,7 +17,8 @@ struct LinearizationSearch {
     private static let stepsPerCall = 500
 
     private let initial: Model
-    private let orphans: [Int64: [Int: Int64?]]
+    /// What was seen of commits that nobody was told of, by revision and setting.
+    let orphans: [Int64: [Int: Int64?]]
     /// Calls that were answered, by the time at which they were sent; behind them those of unknown outcome.
     private let calls: [Call]
     private let answeredCount: Int
@@ -78,9 +79,10 @@ struct LinearizationSearch {
 
     func run() -> Verdict {
         var done = BitSet(count: calls.count)
+        var wanted = WantedRevisions(calls)
         var left = answeredCount
         var visited: Set<Configuration> = []
-        var stack = [frame(initial, after: nil, first: 0, done)]
+        var stack = [frame(initial, after: nil, first: 0, done, wanted)]
         var (fewest, furthest) = (Int.max, "")
         while let frame = stack.last {
             if left == 0 { return .linearizable }
@@ -92,6 +94,7 @@ struct LinearizationSearch {
                 stack.removeLast()
                 if let taken = frame.taken {
                     done.remove(taken)
+                    wanted.putBack(taken)
                     if taken < answeredCount { left += 1 }
                 }
                 continue
@@ -105,31 +108,35 @@ struct LinearizationSearch {
             }
             guard visited.count <= 1000 + calls.count * Self.stepsPerCall else { return .undecided(furthest) }
             if choice.call < answeredCount { left -= 1 }
-            stack.append(self.frame(choice.model, after: choice.call, first: frame.first, done))
+            wanted.take(choice.call)
+            stack.append(self.frame(choice.model, after: choice.call, first: frame.first, done, wanted))
         }
         return .impossible(furthest)
     }
 
-    private func frame(_ model: Model, after taken: Int?, first: Int, _ done: BitSet) -> Frame {
+    private func frame(_ model: Model, after taken: Int?, first: Int, _ done: BitSet, _ wanted: WantedRevisions)
+        -> Frame
+    {
         var first = first
         while first < answeredCount, done.contains(first) { first += 1 }
-        return Frame(model: model, taken: taken, first: first, choices: choices(model, first, done))
+        return Frame(model: model, taken: taken, first: first, choices: choices(model, first, done, wanted))
     }
 
-    private func choices(_ model: Model, _ first: Int, _ done: BitSet) -> [Choice] {
+    private func choices(_ model: Model, _ first: Int, _ done: BitSet, _ wanted: WantedRevisions) -> [Choice] {
         var choices: [Choice] = []
         let (candidates, horizon) = candidates(first, done)
         for index in candidates {
             guard isDue(index, done), let after = model.after(calls[index]) else { continue }
             if calls[index].commit == nil { return [Choice(call: index, model: after)] }
-            choices.append(Choice(call: index, model: after))
+            if wanted.allow(index, from: model, to: after) { choices.append(Choice(call: index, model: after)) }
         }
         // The order of revisions is most likely the right one, which saves time and decides nothing.
         choices.sort { (calls[$0.call].commit ?? 0) < (calls[$1.call].commit ?? 0) }
         for index in answeredCount..<calls.count where !done.contains(index) && isDue(index, done) {
             guard calls[index].invoked <= horizon else { break }
-            for model in model.possibilities(after: calls[index], orphans: orphans) {
-                choices.append(Choice(call: index, model: model))
+            for after in model.possibilities(after: calls[index], orphans: orphans)
+            where wanted.allow(index, from: model, to: after) {
+                choices.append(Choice(call: index, model: after))
             }
         }
         return choices

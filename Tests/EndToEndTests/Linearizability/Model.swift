@@ -22,7 +22,7 @@ struct Model: Hashable {
     }
 
     /// What a write does to a model.
-    private enum Effect {
+    enum Effect {
         case refused(Call.Refusal)
         /// The settings that change, with their values afterwards.
         case change([Int: Int64?])
@@ -78,13 +78,13 @@ struct Model: Hashable {
         }
     }
 
-    private func changed(_ values: [Int: Int64?], at revision: Int64) -> Model {
+    func changed(_ values: [Int: Int64?], at revision: Int64) -> Model {
         var model = self
         for (setting, value) in values { model.standings[setting] = Standing(value: value, revision: revision) }
         return model
     }
 
-    private func effect(of steps: [Call.Step], if conditions: [Call.Condition]) -> Effect {
+    func effect(of steps: [Call.Step], if conditions: [Call.Condition]) -> Effect {
         guard conditions.allSatisfy(holds) else { return .refused(.condition) }
         var values: [Int: Int64?] = [:]
         for step in steps {
