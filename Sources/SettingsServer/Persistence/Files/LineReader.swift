@@ -56,20 +56,10 @@ struct LineReader: ~Copyable {
     private mutating func fill() throws(FileError) {
         buffer.removeFirst(position)
         position = 0
-        let kept = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: Self.piece))
-        var count = 0
-        var failure: FileError?
-        let (place, file) = (end, file)
-        buffer.withUnsafeMutableBytes { bytes in
-            do throws(FileError) {
-                count = try file.read(at: place, into: UnsafeMutableRawBufferPointer(rebasing: bytes[kept...]))
-            } catch {
-                failure = error
-            }
-        }
-        buffer.removeLast(Self.piece - count)
-        if let failure { throw failure }
+        let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.piece, alignment: 1)
+        defer { piece.deallocate() }
+        let count = try file.read(at: end, into: piece)
+        buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: piece[..<count]))
         end += count
         isAtEnd = count == 0
     }
