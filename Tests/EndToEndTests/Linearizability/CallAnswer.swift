@@ -4,8 +4,6 @@ import SettingsModel
 struct CallAnswer {
     let outcome: Call.Outcome
     let cursor: Cursor
-    /// Whether a repeated request was given its first answer again.
-    private(set) var isReplayed = false
 
     /// Reads an answer; one that does not fit its request is an error.
     init(_ answer: ClientLine.Answer, to request: Call.Request, about settings: TestedSettings) throws {
@@ -25,7 +23,6 @@ struct CallAnswer {
             } else {
                 outcome = try reader.summary(of: steps, conditions)
             }
-            isReplayed = json["replayed"]?.bool ?? false
         }
     }
 }
@@ -42,14 +39,15 @@ private struct AnswerReader {
         if answer.status == 404, json["code"]?.string == "not_set", let revision = tag {
             return [Call.Sight(setting: read[0], value: nil, revision: revision)]
         }
-        let shown = try sight(try Setting(json: json))
-        guard answer.status == 200, shown.setting == read[0], shown.revision == tag else { throw unexpected }
+        guard answer.status == 200, let setting = try? Setting(json: json) else { throw unexpected }
+        let shown = try sight(setting)
+        guard shown.setting == read[0], shown.revision == tag else { throw unexpected }
         return [shown]
     }
 
     private func suite(_ read: [Int]) throws -> [Call.Sight] {
-        let suite = try SuiteState(json: json)
-        guard answer.status == 200, suite.contents.suite.text == settings.suite(of: read[0]),
+        guard answer.status == 200, let suite = try? SuiteState(json: json),
+            suite.contents.suite.text == settings.suite(of: read[0]),
             answer.fields["settings-cursor"] == suite.cursor.description
         else { throw unexpected }
         var values: [Int: Int64] = [:]
@@ -81,8 +79,8 @@ private struct AnswerReader {
 
     /// The end of a write to one setting.
     func written(_ steps: [Call.Step]) throws -> Call.Outcome {
-        let setting = try Setting(json: json)
-        guard let previous = setting.previous, let isChanged = setting.changed else { throw unexpected }
+        guard let setting = try? Setting(json: json), let previous = setting.previous, let isChanged = setting.changed
+        else { throw unexpected }
         let now = try sight(setting)
         let before = Call.Sight(
             setting: now.setting, value: previous.value?.integer, revision: previous.revision.number)
@@ -99,8 +97,9 @@ private struct AnswerReader {
 
     /// The end of a transaction.
     func summary(of steps: [Call.Step], _ conditions: [Call.Condition]) throws -> Call.Outcome {
-        let summary = try WriteSummary(json: json)
-        guard answer.status == 200, summary.changed != summary.changes.isEmpty else { throw unexpected }
+        guard answer.status == 200, let summary = try? WriteSummary(json: json),
+            summary.changed != summary.changes.isEmpty
+        else { throw unexpected }
         guard summary.changed else { return .unchanged([]) }
         var (before, after): ([Call.Sight], [Call.Sight]) = ([], [])
         for change in summary.changes {

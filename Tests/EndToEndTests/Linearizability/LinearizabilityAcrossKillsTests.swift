@@ -10,17 +10,17 @@ struct LinearizabilityAcrossKillsTests {
         arguments: [11, 12] as [UInt64])
     func kills(seed: UInt64) async throws {
         let settings = TestedSettings(count: 6)
-        let daemon = try DaemonLives(kills: 4, period: 150)
+        let daemon = try DaemonLives(kills: 6, period: 150)
         let initial = try settings.prepare(daemon.connect())
         let history = try await ConcurrentClients.run(Self.clients) { number in
             let workload = Workload(client: number, seed: seed, settings: settings, breadth: .connected)
             let client = HistoryClient(number, workload, settings: settings, namesWrites: true, connect: daemon.connect)
             client.answered = daemon.countAnswer
-            return try client.run(100)
+            return try client.run(150)
         }
         let check = HistoryCheck(history, from: initial)
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
-        #expect(daemon.killCount == 4)
+        #expect(daemon.killCount == 6)
         let last = try Self.read(0..<settings.count, of: settings, daemon)
         let complete = HistoryCheck(history + last, from: initial)
         #expect(complete.violations.isEmpty, "seed \(seed), after all: \(complete.summary)")

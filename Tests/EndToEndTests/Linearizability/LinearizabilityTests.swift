@@ -1,28 +1,14 @@
-import SettingsServer
 import Testing
 
 @Suite("Concurrent clients", .serialized)
 struct LinearizabilityTests {
     private static let clients = 8
 
-    /// A daemon of its own on a directory of its own and on a port that nobody else has, while the body runs.
-    private static func withDaemon<Result>(_ body: (UInt16) async throws -> Result) async throws -> Result {
-        let directory = try ScratchDirectory()
-        var configuration = Configuration()
-        configuration.listen = [.tcp(host: "127.0.0.1", port: 0)]
-        let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
-        let daemon = try Daemon(configuration, directory: directory.path, log: log)
-        guard case .tcp(_, let port)? = daemon.addresses.first else { throw ClientLine.Lost(description: "no port") }
-        let result = try await body(port)
-        await withCheckedContinuation { continuation in daemon.stop { _ in continuation.resume() } }
-        return result
-    }
-
     /// What is wrong with what clients saw.
     private func check(
         _ settings: TestedSettings, seed: UInt64, breadth: Workload.Breadth, calls: Int, depth: Int = 1
     ) async throws -> HistoryCheck {
-        let (initial, history) = try await Self.withDaemon { port in
+        let (initial, history) = try await DaemonInProcess.run { port in
             let initial = try settings.prepare(ClientLine(port: port))
             let history = try await ConcurrentClients.run(Self.clients) { number in
                 let workload = Workload(client: number, seed: seed, settings: settings, breadth: breadth)
