@@ -42,6 +42,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private var journal: JournalFile?
     /// Where the journal ends, as far as it counts.
     private var end = 0
+    /// How far there is room made for it.
+    private var allocated = 0
     private var staged: [UInt8] = []
     private var stagedRevision: Revision
     private var epoch: Epoch
@@ -95,7 +97,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     package func stage(_ commit: Commit, after predecessor: Revision) -> Int {
         let start = staged.count
-        JournalLine.commit(commit, after: predecessor).append(to: &staged)
+        let followsSync = start == 0 && options.durability == .always
+        JournalLine.commit(commit, after: predecessor, followsSync: followsSync).append(to: &staged)
         stagedRevision = commit.revision
         return staged.count - start
     }
@@ -150,9 +153,36 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         let head = JournalHead(epoch: epoch, after: revision, durability: options.durability)
         let (file, size) = try JournalFile.create(head, in: directory)
+        if let journal { abandon(journal) }
         journal = file
         end = size
+        allocated = size
     }
+
+    /// Gives back the room behind a journal that is complete.
+    private func abandon(_ journal: JournalFile) {
+        do throws(FileError) {
+            try journal.file.truncate(to: end)
+        } catch {
+            // Zeros at the end of a journal mean nothing; they only take room.
+            log.debug("\(error)")
+        }
+    }
+
+    /// Makes room for what is to be written, and some more: a sync then has only content to write, not the length of the
+    /// file as well, which takes it a quarter less time.
+    private func makeRoom(in journal: JournalFile, for count: Int) {
+        guard end + count > allocated else { return }
+        do throws(FileError) {
+            try journal.file.allocate(upTo: end + count + Self.room)
+            allocated = end + count + Self.room
+        } catch {
+            // Not every file system can; and if there is no room at all, the write itself will say so.
+            allocated = end + count
+        }
+    }
+
+    private static let room = 1 << 20
 
     private func append() throws(CommitLogError) {
         if journal == nil {
@@ -163,6 +193,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             }
         }
         guard let journal else { return }
+        makeRoom(in: journal, for: staged.count)
         do throws(FileError) {
             try journal.file.write(staged.span, at: end)
         } catch {
@@ -189,6 +220,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         do throws(FileError) {
             try journal.file.truncate(to: end)
             try journal.file.sync()
+            allocated = end
             return CommitLogError(.notDone, error)
         } catch let second {
             self.journal = nil
@@ -310,6 +342,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         var line: [UInt8] = []
         JournalLine.closed(after: flushed).append(to: &line)
         try journal.file.write(line.span, at: end)
+        try journal.file.truncate(to: end + line.count)
         try journal.file.sync()
         lock.release()
     }

@@ -9,8 +9,9 @@ package import SettingsModel
 package enum JournalLine: Sendable {
     /// How the journal begins.
     case head(JournalHead)
-    /// A commit, and the one before it.
-    case commit(Commit, after: Revision)
+    /// A commit, and the one before it. `followsSync` says that everything before the line was on disk before it was
+    /// written: what is missing before it cannot be the tail of a batch.
+    case commit(Commit, after: Revision, followsSync: Bool)
     /// The daemon stopped as it should.
     case closed(after: Revision)
 
@@ -29,9 +30,13 @@ package enum JournalLine: Sendable {
         writer.beginObject()
         switch self {
         case .head(let head): head.writeMembers(to: &writer)
-        case .commit(let commit, let predecessor):
+        case .commit(let commit, let predecessor, let followsSync):
             writer.name("after")
             predecessor.write(to: &writer)
+            if followsSync {
+                writer.name("synced")
+                writer.write(bool: true)
+            }
             writer.name("commit")
             commit.write(to: &writer)
         case .closed(let predecessor):
@@ -50,10 +55,12 @@ package enum JournalLine: Sendable {
 
     /// Reads a line without its end.
     package init(_ line: Span<UInt8>) throws(JournalLineError) {
-        guard line.count > Self.checkedFrom + 1 else { throw JournalLineError("the line is cut short") }
+        guard line.count > Self.checkedFrom + 1 else {
+            throw JournalLineError("the line is cut short", hasGap: Self.hasZeros(line))
+        }
         let written = line.extracting(Self.opening.utf8.count..<(Self.opening.utf8.count + Self.digits))
         guard CRC32C(of: line.extracting(Self.checkedFrom..<line.count)).isWritten(as: written) else {
-            throw JournalLineError("the check of the line fails")
+            throw JournalLineError("the check of the line fails", hasGap: Self.hasZeros(line))
         }
         do {
             self = try Self.read(try JSONValue(parsing: line))
@@ -72,7 +79,12 @@ package enum JournalLine: Sendable {
         let predecessor = try Revision(json: after)
         if json["closed"] == true { return .closed(after: predecessor) }
         guard let commit = json["commit"] else { throw BodyError("the member commit is missing") }
-        return .commit(try Commit(json: commit), after: predecessor)
+        return .commit(try Commit(json: commit), after: predecessor, followsSync: json["synced"] == true)
+    }
+
+    private static func hasZeros(_ line: Span<UInt8>) -> Bool {
+        for index in line.indices where line[index] == 0 { return true }
+        return false
     }
 }
 
@@ -81,10 +93,13 @@ package struct JournalLineError: Error, Hashable, CustomStringConvertible {
     package let description: String
     /// Whether a newer version wrote it.
     let isFromTheFuture: Bool
+    /// Whether a part of the line was never written.
+    let hasGap: Bool
 
-    init(_ description: String, isFromTheFuture: Bool = false) {
+    init(_ description: String, isFromTheFuture: Bool = false, hasGap: Bool = false) {
         self.description = description
         self.isFromTheFuture = isFromTheFuture
+        self.hasGap = hasGap
     }
 }
 

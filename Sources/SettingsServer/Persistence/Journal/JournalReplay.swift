@@ -5,8 +5,10 @@ struct JournalReplay {
     /// What was found behind the last line that counts.
     enum Tail: Equatable {
         case none
-        /// The file ends in the middle of a line, or in zeros, from this place on: what was being written when the power
-        /// went was never acknowledged.
+        /// Room that was made for lines to come, from this place on.
+        case room(at: Int)
+        /// The file ends in the middle of a line, from this place on, perhaps with zeros behind it: what was being written
+        /// when the power went was never acknowledged.
         case torn(at: Int)
     }
 
@@ -47,8 +49,11 @@ struct JournalReplay {
             number += 1
             let read = try reader.next { line throws(JournalLineError) in (try JournalLine(line), line.count + 1) }
             switch read {
-            case nil: return .success(reader.rest.isEmpty ? .none : .torn(at: offset))
-            case .failure(let error)?: return .failure(damage(error, line: number, at: offset))
+            case nil: return .success(Self.tail(reader.rest, at: offset))
+            case .failure(let error)?:
+                // The pages of a batch reach the disk in any order: a gap in the last one is a torn tail, too.
+                if error.hasGap, last == nil, try !isFollowedBySync(&reader) { return .success(.torn(at: offset)) }
+                return .failure(damage(error, line: number, at: offset))
             case .success(let (line, size))?:
                 do throws(CommitMismatch) {
                     guard try body(line, size) else { return .success(.none) }
@@ -58,6 +63,23 @@ struct JournalReplay {
                 }
             }
         }
+    }
+
+    /// Whether a line comes that was written after everything before it was on disk.
+    private func isFollowedBySync(_ reader: inout LineReader) throws(FileError) -> Bool {
+        while true {
+            let read = try reader.next { line throws(JournalLineError) in try JournalLine(line) }
+            switch read {
+            case nil: return false
+            case .success(.commit(_, _, followsSync: false))?, .failure?: continue
+            case .success?: return true
+            }
+        }
+    }
+
+    private static func tail(_ rest: ArraySlice<UInt8>, at offset: Int) -> Tail {
+        if rest.isEmpty { return .none }
+        return rest.allSatisfy { $0 == 0 } ? .room(at: offset) : .torn(at: offset)
     }
 
     private func damage(_ error: JournalLineError, line: Int, at offset: Int) -> RecoveryError {

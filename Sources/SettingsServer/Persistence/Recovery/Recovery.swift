@@ -167,7 +167,7 @@ struct Recovery {
             case .closed:
                 isClosed = true
                 return true
-            case .commit(let commit, let after):
+            case .commit(let commit, let after, _):
                 if commit.revision <= state.revision { return true }
                 if let last, commit.revision > last { return false }
                 guard after == state.revision else {
