@@ -16,6 +16,8 @@ package struct WriteRequest: Sendable {
         case dropSuite(SuiteName)
         /// A schema put in force.
         case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
+        /// A document that is no schema: refused, unless a guard does not hold, which is told before.
+        case refuseSchema(SuiteName, Problem)
         /// The schema removed.
         case removeSchema(SuiteName)
         /// Several operations, all or none.
@@ -61,6 +63,9 @@ package struct WriteRequest: Sendable {
     package var checkedAgainst: SchemaVersion?
     /// How many bytes the request keeps in memory.
     package var size = 0
+
+    /// What a request keeps in memory beside its body, about.
+    package static let overhead = 512
 
     package init(_ command: Command) {
         self.command = command
