@@ -6,10 +6,10 @@ struct CallAnswer {
     let cursor: Cursor
 
     /// Reads an answer; one that does not fit its request is an error.
-    init(_ answer: ClientLine.Answer, to request: Call.Request, about settings: TestedSettings) throws {
+    init(_ answer: Answer, to request: Call.Request, about settings: TestedSettings) throws {
         let unexpected = UnexpectedAnswer(request: "\(request)", answer: answer)
-        guard let cursor = answer.fields["settings-cursor"].flatMap({ Cursor($0) }),
-            let json = try? JSONValue(parsing: answer.body)
+        guard let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) }),
+            let json = answer.json
         else { throw unexpected }
         self.cursor = cursor
         let reader = AnswerReader(answer: answer, json: json, settings: settings, unexpected: unexpected)
@@ -29,7 +29,7 @@ struct CallAnswer {
 
 /// Reads the body of one answer.
 private struct AnswerReader {
-    let answer: ClientLine.Answer
+    let answer: Answer
     let json: JSONValue
     let settings: TestedSettings
     let unexpected: UnexpectedAnswer
@@ -48,7 +48,7 @@ private struct AnswerReader {
     private func suite(_ read: [Int]) throws -> [Call.Sight] {
         guard answer.status == 200, let suite = try? SuiteState(json: json),
             suite.contents.suite.text == settings.suite(of: read[0]),
-            answer.fields["settings-cursor"] == suite.cursor.description
+            answer.field("Settings-Cursor") == suite.cursor.description
         else { throw unexpected }
         var values: [Int: Int64] = [:]
         for entry in suite.contents.values {
@@ -119,6 +119,6 @@ private struct AnswerReader {
     }
 
     private var tag: Int64? {
-        answer.fields["etag"].flatMap { EntityTag($0) }?.revision.number
+        answer.field("ETag").flatMap { EntityTag($0) }?.revision.number
     }
 }

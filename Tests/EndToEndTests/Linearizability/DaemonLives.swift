@@ -23,14 +23,14 @@ final class DaemonLives: Sendable {
     }
 
     /// A connection to the daemon, once there is one.
-    func connect() throws -> ClientLine {
+    func connect() throws -> Peer {
         while true {
             guard revival.wait(timeout: .now() + .seconds(30)) == .success else {
                 throw DaemonProcess.Failed(description: "no daemon was started again")
             }
             let daemon = current.withLock { $0 }
             do {
-                return try ClientLine(port: daemon.port)
+                return try Peer(port: daemon.port)
             } catch {
                 // Killed in between, unless it is still the one.
                 let isReplaced = revival.wait(timeout: .now()) == .timedOut || current.withLock { $0 !== daemon }

@@ -6,13 +6,16 @@ import SettingsModel
 /// When its connection is lost it gets another one. It repeats what it may: reads, and writes that have a name; what
 /// became of any other write nobody knows.
 final class HistoryClient {
+    /// How often a call may lose its connection.
+    private static let mostRepeats = 20
+
     private let number: Int
     private let form: CallForm
-    private let connect: () throws -> ClientLine
+    private let connect: () throws -> Peer
     /// Whether to name most writes, so that they can be repeated.
     private let namesWrites: Bool
     private var workload: Workload
-    private var line: ClientLine?
+    private var peer: Peer?
     private var epoch: Epoch?
     private var lastName = 0
     /// Called after each call that was answered.
@@ -20,7 +23,7 @@ final class HistoryClient {
 
     init(
         _ number: Int, _ workload: Workload, settings: TestedSettings, namesWrites: Bool = false,
-        connect: @escaping () throws -> ClientLine
+        connect: @escaping () throws -> Peer
     ) {
         self.number = number
         self.workload = workload
@@ -47,11 +50,11 @@ final class HistoryClient {
         while calls.count < count {
             let requests = (0..<depth).map { _ in workload.next() }
             let bytes = requests.map { form.bytes($0) }
-            let line = try open()
+            let peer = try open()
             let sent = Self.now
-            try line.send(Array(bytes.joined()))
+            try peer.send(Array(bytes.joined()))
             for request in requests {
-                let answer = try line.receive()
+                let answer = try peer.receive()
                 var call = Call(client: number, invoked: sent, answered: Self.now, request: request)
                 try fill(&call, from: answer)
                 workload.learn(from: call.outcome)
@@ -69,16 +72,18 @@ final class HistoryClient {
         }
         let bytes = form.bytes(request, requestKey: name)
         var call = Call(client: number, invoked: Self.now, request: request)
+        var attempts = 0
         while true {
-            let line = try open()
+            let peer = try open()
             do {
-                try line.send(bytes)
-                let answer = try line.receive()
+                try peer.send(bytes)
+                let answer = try peer.receive()
                 call.answered = Self.now
                 try fill(&call, from: answer)
                 return call
-            } catch is ClientLine.Lost where namesWrites {
-                self.line = nil
+            } catch let failure as Peer.Failure where failure.isLoss && namesWrites && attempts < Self.mostRepeats {
+                attempts += 1
+                self.peer = nil
                 if call.isRead {
                     call = Call(client: number, invoked: Self.now, request: request)
                 } else if name == nil {
@@ -88,13 +93,13 @@ final class HistoryClient {
         }
     }
 
-    private func open() throws -> ClientLine {
-        let line = try line ?? connect()
-        self.line = line
-        return line
+    private func open() throws -> Peer {
+        let peer = try peer ?? connect()
+        self.peer = peer
+        return peer
     }
 
-    private func fill(_ call: inout Call, from answer: ClientLine.Answer) throws {
+    private func fill(_ call: inout Call, from answer: Answer) throws {
         let read = try CallAnswer(answer, to: call.request, about: form.settings)
         guard epoch == nil || epoch == read.cursor.epoch else {
             throw UnexpectedAnswer(request: "\(call.request), in another epoch,", answer: answer)
@@ -102,5 +107,15 @@ final class HistoryClient {
         epoch = read.cursor.epoch
         call.outcome = read.outcome
         call.cursor = read.cursor.revision.number
+    }
+}
+
+extension Peer.Failure {
+    /// Whether the connection is gone, as it is when the daemon is killed.
+    fileprivate var isLoss: Bool {
+        switch self {
+        case .system, .closed: true
+        case .timeout, .malformed: false
+        }
     }
 }

@@ -10,13 +10,13 @@ struct LinearizabilityAcrossKillsTests {
         arguments: [11, 12] as [UInt64])
     func kills(seed: UInt64) async throws {
         let settings = TestedSettings(count: 6)
-        let daemon = try DaemonLives(kills: 6, period: 150)
+        let daemon = try DaemonLives(kills: 6, period: 120)
         let initial = try settings.prepare(daemon.connect())
         let history = try await ConcurrentClients.run(Self.clients) { number in
             let workload = Workload(client: number, seed: seed, settings: settings, breadth: .connected)
             let client = HistoryClient(number, workload, settings: settings, namesWrites: true, connect: daemon.connect)
             client.answered = daemon.countAnswer
-            return try client.run(150)
+            return try client.run(120)
         }
         let check = HistoryCheck(history, from: initial)
         #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
@@ -35,9 +35,9 @@ struct LinearizabilityAcrossKillsTests {
         let bytes = CallForm(settings: settings).bytes(add, requestKey: "once")
         var answers: [JSONValue] = []
         for _ in 0..<3 {
-            let line = try daemon.connect()
-            try line.send(bytes)
-            answers.append(try JSONValue(parsing: line.receive().body))
+            let peer = try daemon.connect()
+            try peer.send(bytes)
+            answers.append(try JSONValue(parsing: peer.receive().body))
             try daemon.killAndRestart()
         }
         #expect(answers.map { $0["replayed"] } == [nil, true, true])
@@ -51,11 +51,11 @@ struct LinearizabilityAcrossKillsTests {
     private static func read(
         _ range: Range<Int>, of settings: TestedSettings, _ daemon: DaemonLives
     ) throws -> [Call] {
-        let line = try daemon.connect()
+        let peer = try daemon.connect()
         return try range.map { setting in
             var call = Call(client: clients, invoked: HistoryClient.now, request: .read([setting]))
-            try line.send(CallForm(settings: settings).bytes(call.request))
-            let answer = try CallAnswer(line.receive(), to: call.request, about: settings)
+            try peer.send(CallForm(settings: settings).bytes(call.request))
+            let answer = try CallAnswer(peer.receive(), to: call.request, about: settings)
             call.answered = HistoryClient.now
             call.outcome = answer.outcome
             call.cursor = answer.cursor.revision.number

@@ -4,15 +4,15 @@ import Testing
 @Suite("Requests of a connection that does not wait")
 struct PipelinedOrderTests {
     /// Requests sent in one go, with their answers.
-    private func answers(_ requests: [String], after first: [String] = []) async throws -> [ClientLine.Answer] {
+    private func answers(_ requests: [String], after first: [String] = []) async throws -> [Answer] {
         try await DaemonInProcess.run { port in
-            let line = try ClientLine(port: port)
+            let peer = try Peer(port: port)
             for request in first {
-                try line.send(Self.bytes(request))
-                _ = try line.receive()
+                try peer.send(Self.bytes(request))
+                _ = try peer.receive()
             }
-            try line.send(Array(requests.map(Self.bytes).joined()))
-            return try requests.map { _ in try line.receive() }
+            try peer.send(Array(requests.map(Self.bytes).joined()))
+            return try requests.map { _ in try peer.receive() }
         }
     }
 
@@ -64,7 +64,7 @@ struct PipelinedOrderTests {
         ])
     func cursors(request: String) async throws {
         let answers = try await answers(["PUT suites/app/keys/a 1", request, "PUT suites/app/keys/a 2"])
-        let places = answers.map { $0.fields["settings-cursor"].flatMap { Cursor($0) }?.revision ?? .zero }
+        let places = answers.map { $0.field("Settings-Cursor").flatMap { Cursor($0) }?.revision ?? .zero }
         #expect(places[0] > .zero)
         #expect(places[1] == places[0], "\(answers[1].status)")
         #expect(places[2] > places[1])

@@ -22,11 +22,11 @@ struct TestedSettings {
     }
 
     /// Stores the first values, and tells the model that results.
-    func prepare(_ line: ClientLine) throws -> Model {
+    func prepare(_ peer: Peer) throws -> Model {
         var standings: [Model.Standing] = []
         for setting in 0..<count {
-            try line.send(CallForm(settings: self).bytes(.write(if: [], [.init(setting: setting, action: .set(0))])))
-            let answer = try line.receive()
+            try peer.send(CallForm(settings: self).bytes(.write(if: [], [.init(setting: setting, action: .set(0))])))
+            let answer = try peer.receive()
             guard answer.status == 201, let body = try? Setting(json: JSONValue(parsing: answer.body)) else {
                 throw UnexpectedAnswer(request: "the first value of \(setting)", answer: answer)
             }
@@ -40,8 +40,8 @@ struct TestedSettings {
 struct UnexpectedAnswer: Error, CustomStringConvertible {
     let description: String
 
-    init(request: String, answer: ClientLine.Answer) {
+    init(request: String, answer: Answer) {
         description =
-            "\(request) was answered \(answer.status) \(answer.fields) \(String(decoding: answer.body, as: UTF8.self))"
+            "\(request) was answered \(answer.status) \(answer.fields) \(answer.text)"
     }
 }
