@@ -16,8 +16,8 @@ final class Lifecycle: @unchecked Sendable {
         case stopping(Daemon?)
     }
 
-    /// Given to what runs after the connections have ended: the last sync, the last snapshot.
-    private static let grace = 5
+    /// Seconds for what is done after the connections have ended: the last sync, the last snapshot.
+    private static let grace = 15
 
     private let phase = Mutex(Phase.starting)
     private let stopBound: Int

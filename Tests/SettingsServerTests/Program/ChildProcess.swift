@@ -1,7 +1,8 @@
 import Glibc
+import Synchronization
 import Testing
 
-/// The real program as a child process, with what it says. Every wait is bounded, so that a test fails instead of
+/// The real program, or another one, as a child process, with what it says. Every wait is bounded, so that a test fails instead of
 /// hanging; a child that is still there when the object goes is killed.
 final class ChildProcess {
     struct Failure: Error, CustomStringConvertible {
@@ -37,7 +38,9 @@ final class ChildProcess {
         return String(decoding: tests[..<(tests.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/settingsd"
     }()
 
-    init(_ arguments: [String], environment: [String] = ["HOME=/nonexistent"]) throws {
+    init(
+        _ arguments: [String], environment: [String] = ["HOME=/nonexistent"], of program: String = ChildProcess.program
+    ) throws {
         var pipes: [[Int32]] = [[-1, -1], [-1, -1]]
         for index in pipes.indices {
             // Unlike a pipe's, its ends are never open in a child that another test starts at the same moment.
@@ -51,16 +54,16 @@ final class ChildProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, pipes[0][1], STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, pipes[1][1], STDERR_FILENO)
-        var words = ([Self.program] + arguments).map { strdup($0) } + [nil]
+        var words = ([program] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup($0) } + [nil]
         defer { for text in words + variables { free(text) } }
         var child: pid_t = 0
-        let result = posix_spawn(&child, Self.program, &actions, nil, &words, &variables)
+        let result = Self.starting.withLock { _ in posix_spawn(&child, program, &actions, nil, &words, &variables) }
         for pipe in pipes { close(pipe[1]) }
         (process, output, errors) = (child, pipes[0][0], pipes[1][0])
         guard result == 0 else {
             isReaped = true
-            throw Failure(description: "\(Self.program): \(String(cString: strerror(result)))")
+            throw Failure(description: "\(program): \(String(cString: strerror(result)))")
         }
     }
 
@@ -72,6 +75,14 @@ final class ChildProcess {
         close(output)
         close(errors)
     }
+
+    /// Until a child runs its program it has a copy of every descriptor of this process, so that what is closed in that
+    /// moment stays open. A test to which that matters closes it in here.
+    static func whileNoneStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try starting.withLock { _ in try body() }
+    }
+
+    private static let starting = Mutex(())
 
     /// Runs the program to its end.
     static func run(_ arguments: [String], environment: [String] = ["HOME=/nonexistent"]) throws -> End {
