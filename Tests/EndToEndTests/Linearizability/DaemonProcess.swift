@@ -35,7 +35,7 @@ final class DaemonProcess: Sendable {
         let process = Process()
         let (words, ended) = (words, ended)
         process.executableURL = try Self.executable()
-        process.arguments = ["127.0.0.1:0", data]
+        process.arguments = ["--listen", "127.0.0.1:0", "--data", data]
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = FileHandle.nullDevice
         let errors = Pipe()
