@@ -28,6 +28,9 @@ package struct DataDirectory: Sendable {
     /// What a file is called while it is written.
     static func temporaryName(of name: String) -> String { name + temporarySuffix }
 
+    /// What a file is called that is of no use any more but to people.
+    static func asideName(of name: String) -> String { "aside-" + name }
+
     private static let temporarySuffix = ".tmp"
 
     /// The journals, oldest first.

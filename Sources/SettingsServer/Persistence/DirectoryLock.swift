@@ -40,9 +40,7 @@ final class DirectoryLock: Sendable {
     /// The process that wrote itself into the lock.
     private static func holder(_ file: OpenFile) -> String? {
         var bytes = [UInt8](repeating: 0, count: 32)
-        let count = bytes.withUnsafeMutableBytes { buffer in
-            do throws(FileError) { return try file.read(at: 0, into: buffer) } catch { return 0 }
-        }
+        let count = (try? file.read(at: 0, into: &bytes)) ?? 0
         let digits = bytes.prefix(count).prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         return digits.isEmpty ? nil : String(decoding: digits, as: UTF8.self)
     }

@@ -1,11 +1,11 @@
-internal import Dispatch
 package import SettingsModel
 internal import Synchronization
 
 /// Commits made durable in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///
-/// All that changes while it runs, `journal` and what follows it, is touched on the writer's queue only, where `CommitLog`
-/// says that its calls come from; what other queues tell comes through `reports`. That is why it may be shared unchecked.
+/// All that changes while it runs, from `journal` to `unsnapshotted`, is touched on the writer's queue only, where
+/// `CommitLog` says that its calls come from, and ``close(within:)`` with them; what other queues tell comes through the
+/// mutexes of `syncs` and `snapshots`, and `obstacle` has one of its own. That is why it may be shared unchecked.
 package final class LocalLog: CommitLog, @unchecked Sendable {
     /// How the log is to keep its promise.
     package struct Options: Sendable {
@@ -16,6 +16,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         package var snapshotJournalBytes = 64 << 20
         /// After how long with changes a snapshot is written, in nanoseconds.
         package var snapshotInterval: UInt64 = 300_000_000_000
+        /// Whether the log does everything in the call that finds it due, rather than beside; for tests.
+        package var isSingleFile = false
 
         package init(durability: Configuration.Durability) {
             self.durability = durability
@@ -27,65 +29,48 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private let options: Options
     private let log: Log
     private let clock: @Sendable () -> UInt64
-    /// Where snapshots are written and, with `interval`, the journal is synced.
-    private let queue = DispatchQueue(label: "settingsd.snapshots", qos: .utility)
-    private let reports = Mutex(Reports())
+    private let syncs: JournalSync
+    private let snapshots: SnapshotSchedule
     private let obstacle = Mutex<String?>(nil)
 
-    /// What the queue beside has to tell.
-    private struct Reports {
-        var snapshot: Result<(revision: Revision, size: Int), FileError>?
-        var failedSync: FileError?
-    }
-
-    /// The journal that is appended to; nil after it failed, until there is another.
-    private var journal: JournalFile?
-    /// Where the journal ends, as far as it counts.
-    private var end = 0
-    private var staged: [UInt8] = []
-    private var stagedRevision: Revision
-    private var epoch: Epoch
-    /// The last commit that was flushed.
-    private var flushed: Revision
+    /// The journal that is appended to; nil after it failed, until there is another, and after the end.
+    private var journal: Journal?
+    /// What the journal before the next one says of itself.
+    private var head: JournalHead
+    private var generation = 0
+    private var isClosed = false
+    private var staged = JournalBatch()
+    /// What was published last: all that was flushed, whenever nothing is staged.
     private var latest: State
-    /// How many bytes of journals there are beyond the newest snapshot.
+    /// The last commit that is on disk for sure, in the journals or, with snapshots alone, not in any.
+    private var trusted: Revision
+    /// How many bytes of commits there are beyond the newest snapshot.
     private var unsnapshotted: Int
-    private var snapshot: SnapshotProgress
-    private var lastSync: UInt64 = 0
-    private var hasUnsynced = false
 
-    /// Where snapshots have got to.
-    private struct SnapshotProgress {
-        var revision: Revision
-        var size = 0
-        var isRunning = false
-        var time: UInt64
-        /// No other is begun before, after one failed.
-        var notBefore: UInt64 = 0
-        var failures: UInt64 = 0
-    }
-
-    /// Takes over a directory that was recovered: whatever was replayed is made durable, and a new journal is begun.
+    /// Takes over a directory that was recovered and settled, and begins a new journal.
     init(
-        _ recovered: Recovered, snapshotRevision: Revision, in directory: DataDirectory, lock: DirectoryLock,
-        options: Options, log: Log, clock: @escaping @Sendable () -> UInt64
+        _ recovered: Recovered, in directory: DataDirectory, lock: DirectoryLock, options: Options, log: Log,
+        clock: @escaping @Sendable () -> UInt64
     ) throws(FileError) {
         self.directory = directory
         self.lock = lock
         self.options = options
         self.log = log
         self.clock = clock
-        epoch = recovered.state.epoch
-        flushed = recovered.state.revision
-        stagedRevision = flushed
         latest = recovered.state
+        trusted = latest.revision
         unsnapshotted = recovered.replayed
-        snapshot = SnapshotProgress(revision: snapshotRevision, time: clock())
-        if recovered.beganEpoch && flushed > .zero {
-            snapshot.size = try SnapshotWriter.write(recovered.state, in: directory)
-            snapshot.revision = flushed
-        }
-        try beginJournal(after: flushed)
+        syncs = JournalSync(isSingleFile: options.isSingleFile)
+        snapshots = SnapshotSchedule(
+            latest: recovered.snapshot ?? .zero, journalBytes: options.snapshotJournalBytes,
+            interval: options.snapshotInterval, isSingleFile: options.isSingleFile, now: clock())
+        // What comes before counts up to the last commit that was recovered; an epoch may begin here.
+        var after = recovered.last
+        if let previous = recovered.head, previous.revision == recovered.state.revision { after = previous.after }
+        head = JournalHead(
+            epoch: recovered.state.epoch, revision: recovered.state.revision, after: after,
+            durability: options.durability)
+        try begin()
     }
 
     /// Why writes are not taken now; nil if they are. From any thread.
@@ -94,47 +79,40 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     // MARK: CommitLog
 
     package func stage(_ commit: Commit, after predecessor: Revision) -> Int {
-        let start = staged.count
-        JournalLine.commit(commit, after: predecessor).append(to: &staged)
-        stagedRevision = commit.revision
-        return staged.count - start
+        // Only the first line of a batch can say that nothing before it is still on its way to the disk.
+        let followsSync = staged.isEmpty && journal?.isSynced ?? true
+        return staged.add(commit, after: predecessor, followsSync: followsSync)
     }
 
     package func discard() {
-        staged.removeAll(keepingCapacity: true)
+        staged.removeAll()
     }
 
     package func flush() throws(CommitLogError) {
         defer { discard() }
-        takeReports()
         do throws(CommitLogError) {
-            if options.durability == .snapshot {
-                unsnapshotted += staged.count
-            } else {
-                try append()
-            }
-            flushed = stagedRevision
-            recovered()
+            try ensureJournal()
+            if !staged.isEmpty { try append() }
+            noteSuccess()
         } catch {
-            failed(error)
+            noteFailure(error)
             throw error
         }
     }
 
     package func published(_ state: State) {
         latest = state
+        if options.durability == .snapshot { trusted = state.revision }
         snapshotIfDue()
     }
 
     package func tend() {
-        takeReports()
-        if journal == nil {
-            do throws(FileError) {
-                try beginJournal(after: flushed)
-                recovered()
-            } catch {
-                failed(CommitLogError(.notDone, error.isFull ? .full : .failed, error.description))
-            }
+        guard !isClosed else { return }
+        do throws(CommitLogError) {
+            try ensureJournal()
+            noteSuccess()
+        } catch {
+            noteFailure(error)
         }
         syncIfDue()
         snapshotIfDue()
@@ -142,142 +120,134 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     // MARK: The journal
 
-    /// Begins another journal, after everything in the one before is on disk.
-    private func beginJournal(after revision: Revision) throws(FileError) {
-        if let journal, hasUnsynced {
-            try journal.file.syncData()
-            hasUnsynced = false
+    /// Sees that there is a journal that can be trusted.
+    private func ensureJournal() throws(CommitLogError) {
+        guard !isClosed else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
+        takeReports()
+        guard journal == nil else { return }
+        do throws(FileError) {
+            try begin()
+        } catch {
+            throw CommitLogError(.notDone, error)
         }
-        let head = JournalHead(epoch: epoch, after: revision, durability: options.durability)
-        let (file, size) = try JournalFile.create(head, in: directory)
-        journal = file
-        end = size
+    }
+
+    /// Begins a journal behind the last commit that is on disk for sure. What was acknowledged beyond that, with
+    /// `interval`, is written to it again from memory.
+    private func begin() throws(FileError) {
+        if trusted < latest.revision && latest.history.floor > trusted {
+            // The history does not reach back that far: the state itself takes the place of the journal.
+            unsnapshotted = 0
+            snapshots.wrote(
+                latest.revision, size: try SnapshotWriter.write(latest, in: directory), now: clock())
+            trusted = latest.revision
+        }
+        let commits = trusted < latest.revision ? latest.history.commits(after: trusted).map(\.commit) : []
+        try begin(after: trusted, commits)
+    }
+
+    private func begin(after revision: Revision, _ commits: [Commit] = []) throws(FileError) {
+        var next = head
+        next.durability = options.durability
+        if revision != head.revision {
+            next.revision = revision
+            next.after = revision
+        }
+        generation += 1
+        let begun = try Journal(next, commits: commits, generation: generation, in: directory)
+        head = next
+        journal = begun
+        trusted = begun.last
     }
 
     private func append() throws(CommitLogError) {
-        if journal == nil {
-            do throws(FileError) {
-                try beginJournal(after: flushed)
-            } catch {
-                throw CommitLogError(.notDone, error)
+        unsnapshotted += staged.bytes.count
+        guard options.durability != .snapshot else { return }
+        do throws(Journal.Failure) {
+            try journal?.append(staged)
+            if options.durability == .always {
+                try journal?.sync()
+                trusted = journal?.last ?? trusted
             }
-        }
-        guard let journal else { return }
-        do throws(FileError) {
-            try journal.file.write(staged.span, at: end)
         } catch {
-            throw cutBack(journal, after: error)
-        }
-        if options.durability == .always {
-            do throws(FileError) {
-                try journal.file.syncData()
-            } catch {
-                // Nobody knows what is on disk now, and a second sync that succeeds would prove nothing.
-                self.journal = nil
+            unsnapshotted -= staged.bytes.count
+            switch error {
+            case .cut(let error): throw CommitLogError(.notDone, error)
+            case .lost(let error):
+                // Nobody knows what is on disk now, and another sync that succeeds would prove nothing.
+                journal = nil
                 throw CommitLogError(.unknown, error)
             }
-        } else {
-            hasUnsynced = true
         }
-        end += staged.count
-        unsnapshotted += staged.count
         syncIfDue()
-    }
-
-    /// Takes back what was written of a batch. Only if that works is it certain that the batch will not come back.
-    private func cutBack(_ journal: JournalFile, after error: FileError) -> CommitLogError {
-        do throws(FileError) {
-            try journal.file.truncate(to: end)
-            try journal.file.sync()
-            return CommitLogError(.notDone, error)
-        } catch let second {
-            self.journal = nil
-            return CommitLogError(.unknown, .failed, "\(error); then \(second)")
-        }
     }
 
     /// With `interval`: has the journal synced beside, if it is time.
     private func syncIfDue() {
-        guard options.durability == .interval, hasUnsynced, clock() &- lastSync >= options.syncInterval, let journal
-        else {
-            return
-        }
-        lastSync = clock()
-        hasUnsynced = false
-        queue.async {
-            do throws(FileError) {
-                try journal.file.syncData()
-            } catch {
-                self.reports.withLock { $0.failedSync = error }
-            }
-        }
+        guard options.durability == .interval, let journal, !journal.isSynced else { return }
+        syncs.begin(journal, every: options.syncInterval, now: clock())
     }
 
-    // MARK: Snapshots
-
-    private func snapshotIfDue() {
-        let now = clock()
-        guard !snapshot.isRunning, latest.revision > snapshot.revision, now >= snapshot.notBefore else { return }
-        let isLong = unsnapshotted >= max(options.snapshotJournalBytes, snapshot.size)
-        guard isLong || now &- snapshot.time >= options.snapshotInterval else { return }
-        beginSnapshot()
-    }
-
-    /// Begins a new journal, and writes what came before beside, while writes go on.
-    private func beginSnapshot() {
-        do throws(FileError) {
-            try beginJournal(after: latest.revision)
-        } catch {
-            postponeSnapshot(error)
-            return
-        }
-        unsnapshotted = 0
-        snapshot.isRunning = true
-        let (state, directory) = (latest, directory)
-        queue.async {
-            let result: Result<(revision: Revision, size: Int), FileError>
-            do throws(FileError) {
-                let size = try SnapshotWriter.write(state, in: directory)
-                try directory.removeOutdated()
-                result = .success((state.revision, size))
-            } catch {
-                result = .failure(error)
-            }
-            self.reports.withLock { $0.snapshot = result }
-        }
-    }
-
-    private func postponeSnapshot(_ error: FileError) {
-        snapshot.failures = min(snapshot.failures + 1, 6)
-        snapshot.notBefore = clock() &+ (1_000_000_000 << snapshot.failures)
-        log.warning("no snapshot could be written, and it will be tried again; nothing is lost: \(error)")
-    }
+    // MARK: What is done beside
 
     private func takeReports() {
-        let reports = self.reports.withLock { reports in
-            defer { reports = Reports() }
-            return reports
+        switch syncs.takeReport() {
+        case .synced(let generation, let place)? where generation == journal?.generation:
+            journal?.noteSynced(to: place)
+            trusted = max(trusted, place.last)
+        case .failed(let generation, let error)? where generation == journal?.generation:
+            log.error("the journal could not be synced, and another takes its place: \(error)")
+            journal = nil
+        default: break
         }
-        switch reports.snapshot {
-        case .success(let done)?:
-            snapshot = SnapshotProgress(revision: done.revision, size: done.size, time: clock())
-            log.debug("wrote a snapshot of revision \(done.revision), \(done.size) bytes")
-        case .failure(let error)?:
-            snapshot.isRunning = false
-            postponeSnapshot(error)
+        switch snapshots.takeReport(now: clock()) {
+        case .wrote(let revision, let size)?:
+            log.debug("wrote a snapshot of revision \(revision), \(size) bytes")
+        case .failed(let error, let grown)?:
+            unsnapshotted += grown
+            log.warning("no snapshot could be written, and it will be tried again; nothing is lost: \(error)")
         case nil: break
         }
-        if let error = reports.failedSync {
-            // What was acknowledged may not be on disk: a snapshot of what is in memory makes good for it.
-            log.error("the journal could not be synced; a snapshot will take its place: \(error)")
-            journal = nil
-            snapshot.time = clock() &- options.snapshotInterval
+    }
+
+    private func snapshotIfDue() {
+        takeReports()
+        guard journal != nil, snapshots.isDue(latest.revision, grown: unsnapshotted, now: clock()) else { return }
+        do throws(FileError) {
+            try rotate()
+        } catch {
+            snapshots.postpone(now: clock())
+            log.warning("no snapshot could be begun, and it will be tried again; nothing is lost: \(error)")
+            return
         }
+        guard journal != nil else { return }
+        let grown = unsnapshotted
+        unsnapshotted = 0
+        snapshots.begin(latest, grown: grown, in: directory)
+        if options.isSingleFile { takeReports() }
+    }
+
+    /// Begins another journal once all of this one is on disk, so that those before can go with their snapshots.
+    private func rotate() throws(FileError) {
+        guard options.durability != .snapshot, journal?.last != journal?.head.revision else { return }
+        if options.durability == .interval {
+            // A sync beside that fails is told of once only: it must not be this one that seems to succeed.
+            syncs.wait()
+            takeReports()
+            do throws(Journal.Failure) {
+                try journal?.sync()
+            } catch {
+                journal = nil
+            }
+            guard let journal else { return }
+            trusted = journal.last
+        }
+        try begin(after: latest.revision)
     }
 
     // MARK: Health
 
-    private func recovered() {
+    private func noteSuccess() {
         let before = obstacle.withLock { obstacle in
             defer { obstacle = nil }
             return obstacle
@@ -285,7 +255,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         if before != nil { log.info("writes are taken again") }
     }
 
-    private func failed(_ error: CommitLogError) {
+    private func noteFailure(_ error: CommitLogError) {
         let before = obstacle.withLock { obstacle in
             defer { obstacle = error.description }
             return obstacle
@@ -296,22 +266,53 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     // MARK: The end
 
     /// Makes everything durable, with a snapshot, says that the stop was a clean one, and lets go of the directory. On the
-    /// writer's queue, after the last flush.
-    package func close() throws(FileError) {
-        // What is being written beside must be done before files are taken away.
-        queue.sync {}
-        takeReports()
-        if latest.revision > snapshot.revision || journal == nil {
-            try beginJournal(after: flushed)
-            snapshot.size = try SnapshotWriter.write(latest, in: directory)
-            try directory.removeOutdated()
+    /// writer's queue, after the last flush; nothing is taken any more afterwards.
+    ///
+    /// - Parameter bound: how long the snapshot may take, in nanoseconds. If it takes longer it is given up, which costs
+    ///   nothing but time at the next start where there is a journal.
+    package func close(within bound: UInt64 = .max) throws(FileError) {
+        guard !isClosed else { return }
+        defer {
+            isClosed = true
+            journal = nil
+            lock.release()
         }
-        guard let journal else { return }
-        var line: [UInt8] = []
-        JournalLine.closed(after: flushed).append(to: &line)
-        try journal.file.write(line.span, at: end)
-        try journal.file.sync()
-        lock.release()
+        let (clock, start) = (clock, clock())
+        snapshots.abandon()
+        syncs.wait()
+        takeReports()
+        if journal == nil { try begin() }
+        try sync()
+        if latest.revision > snapshots.latest {
+            do throws(FileError) {
+                _ = try SnapshotWriter.write(latest, in: directory, isAbandoned: { clock() &- start >= bound })
+                try directory.removeOutdated()
+            } catch {
+                if options.durability == .snapshot { throw error }
+                log.warning("there is no snapshot of the end; the next start replays the journal: \(error)")
+            }
+        }
+        try markClosed()
+    }
+
+    private func sync() throws(FileError) {
+        do throws(Journal.Failure) {
+            try journal?.sync()
+        } catch {
+            journal = nil
+            try begin()
+        }
+    }
+
+    private func markClosed() throws(FileError) {
+        var mark = JournalBatch()
+        mark.addClosed(after: latest.revision)
+        do throws(Journal.Failure) {
+            try journal?.append(mark)
+            try journal?.sync()
+        } catch {
+            throw error.cause
+        }
     }
 }
 

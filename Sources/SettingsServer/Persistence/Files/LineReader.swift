@@ -1,76 +1,83 @@
-/// Reads a file line by line, in large pieces.
-struct LineReader: ~Copyable {
-    private static let piece = 1 << 20
+internal import Glibc
+
+/// Reads a file line by line, in pieces, so that what it takes in memory is the longest line.
+struct LineReader {
+    /// A line, or what stands after the last line end.
+    struct Line {
+        /// Where it is in ``LineReader/buffer`` until the next line is read, without its end.
+        var range: Range<Int>
+        /// Where it begins in the file.
+        var offset: Int
+        /// Its number, from 1.
+        var number: Int
+        /// Whether it has an end.
+        var isTerminated: Bool
+
+        /// Where the next line begins in the file.
+        var end: Int { offset + range.count + (isTerminated ? 1 : 0) }
+    }
 
     private let file: OpenFile
-    private var buffer: [UInt8] = []
-    /// Where in the file the buffer ends.
-    private var end = 0
-    /// Where in the buffer the next line begins.
-    private var position = 0
-    private var isAtEnd = false
+    private(set) var buffer: [UInt8]
+    /// What is read and not yet given out.
+    private var pending = 0..<0
+    /// Where the buffer begins in the file.
+    private var base = 0
+    private var number = 0
+    private var hasEnded = false
 
-    init(_ file: OpenFile) {
+    init(_ file: OpenFile, chunk: Int = 1 << 18) {
         self.file = file
+        buffer = [UInt8](repeating: 0, count: chunk)
     }
 
-    /// Where in the file the next line begins.
-    var offset: Int { end - (buffer.count - position) }
-
-    /// Passes the next line, without its end, to a closure; nil if there is no complete one any more.
-    mutating func next<Result, Failure: Error>(
-        _ body: (Span<UInt8>) throws(Failure) -> Result
-    ) throws(FileError) -> Swift.Result<Result, Failure>? {
-        var searched = position
+    /// The next line; nil at the end of the file.
+    mutating func next() throws(FileError) -> Line? {
+        var searched = pending.lowerBound
         while true {
-            if let lineEnd = Self.lineEnd(in: buffer.span, from: searched) {
-                let start = position
-                position = lineEnd + 1
-                let line = buffer.span.extracting(start..<lineEnd)
-                let result: Swift.Result<Result, Failure>
-                do throws(Failure) {
-                    result = .success(try body(line))
-                } catch {
-                    result = .failure(error)
-                }
-                return result
+            if let end = lineEnd(in: searched..<pending.upperBound) {
+                return take(upTo: end, isTerminated: true)
             }
-            searched = buffer.count - position
-            guard !isAtEnd else { return nil }
+            if hasEnded { return pending.isEmpty ? nil : take(upTo: pending.upperBound, isTerminated: false) }
+            let unsearched = pending.count
             try fill()
+            searched = pending.lowerBound + unsearched
         }
     }
 
-    /// What is left behind the last complete line. To be asked for when there are no more lines.
-    var rest: ArraySlice<UInt8> { buffer[position...] }
-
-    private static func lineEnd(in bytes: Span<UInt8>, from start: Int) -> Int? {
-        var index = start
-        while index < bytes.count {
-            if bytes[index] == UInt8(ascii: "\n") { return index }
-            index &+= 1
-        }
-        return nil
+    private mutating func take(upTo end: Int, isTerminated: Bool) -> Line {
+        number += 1
+        let line = Line(
+            range: pending.lowerBound..<end, offset: base + pending.lowerBound, number: number,
+            isTerminated: isTerminated)
+        pending = (isTerminated ? end + 1 : end)..<pending.upperBound
+        return line
     }
 
+    private func lineEnd(in range: Range<Int>) -> Int? {
+        guard !range.isEmpty else { return nil }
+        return buffer.withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress,
+                let found = memchr(start + range.lowerBound, Int32(UInt8(ascii: "\n")), range.count)
+            else { return nil }
+            return start.distance(to: UnsafeRawPointer(found))
+        }
+    }
+
+    /// Reads more behind what is pending, which moves to the front, in a larger buffer if it fills this one.
     private mutating func fill() throws(FileError) {
-        buffer.removeFirst(position)
-        position = 0
-        let kept = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: Self.piece))
-        var count = 0
-        var failure: FileError?
-        let (place, file) = (end, file)
-        buffer.withUnsafeMutableBytes { bytes in
-            do throws(FileError) {
-                count = try file.read(at: place, into: UnsafeMutableRawBufferPointer(rebasing: bytes[kept...]))
-            } catch {
-                failure = error
+        if pending.lowerBound > 0 {
+            buffer.withUnsafeMutableBytes { bytes in
+                guard let start = bytes.baseAddress, !pending.isEmpty else { return }
+                memmove(start, start + pending.lowerBound, pending.count)
             }
+            base += pending.lowerBound
+            pending = 0..<pending.count
         }
-        buffer.removeLast(Self.piece - count)
-        if let failure { throw failure }
-        end += count
-        isAtEnd = count == 0
+        if pending.count == buffer.count { buffer.append(contentsOf: repeatElement(0, count: buffer.count)) }
+        let used = pending.upperBound
+        let count = try file.read(at: base + used, into: &buffer, behind: used)
+        if count == 0 { hasEnded = true }
+        pending = 0..<(used + count)
     }
 }

@@ -16,9 +16,18 @@ package final class OpenFile: Sendable {
         fileSystem.close(descriptor)
     }
 
-    /// Reads what there is, at most as much as fits; 0 at the end.
-    package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(FileError) -> Int {
-        try fileSystem.read(descriptor, path, at: offset, into: buffer)
+    /// Reads what there is into an array, behind its first `used` bytes, at most as much as fits; 0 at the end.
+    package func read(at offset: Int, into bytes: inout [UInt8], behind used: Int = 0) throws(FileError) -> Int {
+        // The method of the array does not pass on which error it was.
+        let result: Result<Int, FileError> = bytes.withUnsafeMutableBytes { buffer in
+            do throws(FileError) {
+                let free = UnsafeMutableRawBufferPointer(rebasing: buffer[used...])
+                return .success(try fileSystem.read(descriptor, path, at: offset, into: free))
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
     }
 
     /// Writes all of the bytes. If it throws, any part of them may have been written.

@@ -1,140 +1,76 @@
-package import SettingsModel
+internal import SettingsModel
 
-/// A line of a journal: a check, and what it covers, in one JSON object.
+/// A line of a journal: an object whose first member is the CRC-32C of all that comes after it in the line.
 ///
-///     {"crc":"1a2b3c4d","after":16,"commit":{…}}
+///     {"crc":"0badcafe","journal":1,"epoch":"7f3a…","revision":16,"after":16,"durability":"always"}
+///     {"crc":"1a2b3c4d","after":16,"synced":true,"commit":{"revision":17,…}}
+///     {"crc":"5e6f7a8b","after":17,"closed":true}
 ///
-/// The check is the CRC-32C of everything behind `"crc":"1a2b3c4d",` up to the end of the line. `after` names the commit
-/// before, so that a line that is missing is noticed.
-package enum JournalLine: Sendable {
-    /// How the journal begins.
-    case head(JournalHead)
-    /// A commit, and the one before it.
-    case commit(Commit, after: Revision)
-    /// The daemon stopped as it should.
-    case closed(after: Revision)
-
-    private static let opening = "{\"crc\":\""
-    private static let digits = 8
+/// `after` names the commit before, so that a line that is missing is noticed. `synced` says that everything before the
+/// line was on disk before the line was written: it stands on the first line of each batch that a sync covers.
+enum JournalLine {
+    /// What stands before the digits of the check.
+    static let opening: StaticString = "{\"crc\":\""
+    /// What stands between the digits and what they check.
+    static let separator: StaticString = "\","
     /// Where what is checked begins.
-    private static let checkedFrom = 18
+    static let checkedFrom = 18
 
-    /// Adds the line, with its end, to bytes that will be written.
-    package func append(to bytes: inout [UInt8]) {
-        let start = bytes.count
-        bytes.append(contentsOf: Self.opening.utf8)
-        bytes.append(contentsOf: repeatElement(UInt8(ascii: "0"), count: Self.digits))
-        bytes.append(contentsOf: "\",".utf8)
-        var writer = JSONWriter(reservingCapacity: 320)
-        writer.beginObject()
-        switch self {
-        case .head(let head): head.writeMembers(to: &writer)
-        case .commit(let commit, let predecessor):
-            writer.name("after")
-            predecessor.write(to: &writer)
-            writer.name("commit")
-            commit.write(to: &writer)
-        case .closed(let predecessor):
-            writer.name("after")
-            predecessor.write(to: &writer)
-            writer.name("closed")
-            writer.write(bool: true)
-        }
-        writer.endObject()
-        bytes.append(contentsOf: writer.bytes[1...])
-        let check = CRC32C(of: bytes.span.extracting((start + Self.checkedFrom)..<bytes.count))
-        let digits = check.digits
-        for index in 0..<Self.digits { bytes[start + Self.opening.utf8.count + index] = digits[index] }
-        bytes.append(UInt8(ascii: "\n"))
-    }
-
-    /// Reads a line without its end.
-    package init(_ line: Span<UInt8>) throws(JournalLineError) {
-        guard line.count > Self.checkedFrom + 1 else { throw JournalLineError("the line is cut short") }
-        let written = line.extracting(Self.opening.utf8.count..<(Self.opening.utf8.count + Self.digits))
-        guard CRC32C(of: line.extracting(Self.checkedFrom..<line.count)).isWritten(as: written) else {
-            throw JournalLineError("the check of the line fails")
-        }
-        do {
-            self = try Self.read(try JSONValue(parsing: line))
-        } catch let error as FutureFormat {
-            throw JournalLineError(error.description, isFromTheFuture: true)
-        } catch let error as BodyError {
-            throw JournalLineError("the line is sound but not understood: \(error)")
-        } catch {
-            throw JournalLineError("the line is sound but no JSON: \(error)")
-        }
-    }
-
-    private static func read(_ json: JSONValue) throws -> JournalLine {
-        if json["journal"] != nil { return .head(try JournalHead(json: json)) }
-        guard let after = json["after"] else { throw BodyError("the member after is missing") }
-        let predecessor = try Revision(json: after)
-        if json["closed"] == true { return .closed(after: predecessor) }
-        guard let commit = json["commit"] else { throw BodyError("the member commit is missing") }
-        return .commit(try Commit(json: commit), after: predecessor)
+    /// Whether the line is as it was written.
+    static func isSound(_ line: Span<UInt8>) -> Bool {
+        let digits = opening.utf8CodeUnitCount..<(opening.utf8CodeUnitCount + 8)
+        guard line.count > checkedFrom, line.extracting(0..<digits.lowerBound).consists(of: opening),
+            line.extracting(digits.upperBound..<checkedFrom).consists(of: separator)
+        else { return false }
+        return CRC32C(of: line.extracting(checkedFrom..<line.count)).isWritten(as: line.extracting(digits))
     }
 }
 
-/// What is wrong with a line.
-package struct JournalLineError: Error, Hashable, CustomStringConvertible {
-    package let description: String
-    /// Whether a newer version wrote it.
-    let isFromTheFuture: Bool
-
-    init(_ description: String, isFromTheFuture: Bool = false) {
-        self.description = description
-        self.isFromTheFuture = isFromTheFuture
-    }
-}
-
-/// How a journal begins.
-package struct JournalHead: Hashable, Sendable {
-    /// The format that this daemon writes.
-    package static let currentFormat: Int64 = 1
-
-    package var format = Self.currentFormat
-    /// The history that the commits belong to.
-    package var epoch: Epoch
-    /// The commit before the first one here. Whatever older journals have beyond it never was published.
-    package var after: Revision
-    /// What was promised of writes when the journal was begun.
-    package var durability: Configuration.Durability
-
-    func writeMembers(to writer: inout JSONWriter) {
-        writer.name("journal")
-        writer.write(integer: format)
-        writer.name("epoch")
-        writer.write(string: epoch.text)
-        writer.name("after")
-        after.write(to: &writer)
-        writer.name("durability")
-        writer.write(string: durability.rawValue)
+/// What a line behind the head tells.
+struct JournalEntry {
+    /// What a line can hold.
+    enum Content {
+        /// A commit, not yet looked into, with its revision.
+        case commit(JSONValue, Revision)
+        /// The daemon stopped as it should.
+        case closed
     }
 
-    init(epoch: Epoch, after: Revision, durability: Configuration.Durability) {
-        self.epoch = epoch
+    /// The commit before.
+    var after: Revision
+    /// Whether everything before the line was on disk before it was written.
+    var followsSync: Bool
+    var content: Content
+
+    /// Reads a sound line; nil if it has no form that is known here.
+    init?(_ json: JSONValue) {
+        guard let after = json["after"]?.integer.flatMap({ Revision($0) }) else { return nil }
         self.after = after
-        self.durability = durability
-    }
-
-    init(json: JSONValue) throws {
-        guard let format = json["journal"]?.integer else { throw BodyError("the format is no integer") }
-        self.format = format
-        guard format <= Self.currentFormat else { throw FutureFormat(format: format) }
-        guard let epoch = json["epoch"]?.string.flatMap({ Epoch($0) }) else { throw BodyError("the epoch is none") }
-        guard let durability = json["durability"]?.string.flatMap({ Configuration.Durability(rawValue: $0) }) else {
-            throw BodyError("the durability is unknown")
+        if let commit = json["commit"], let revision = commit["revision"]?.integer.flatMap({ Revision($0) }) {
+            content = .commit(commit, revision)
+            followsSync = json["synced"]?.bool ?? false
+        } else if json["closed"]?.bool == true {
+            content = .closed
+            followsSync = true
+        } else {
+            return nil
         }
-        self.epoch = epoch
-        self.after = try Revision(json: json["after"] ?? .null)
-        self.durability = durability
     }
 }
 
-/// That a file was written by a newer version.
-struct FutureFormat: Error, CustomStringConvertible {
-    let format: Int64
+extension Span<UInt8> {
+    /// Whether these bytes are this text.
+    func consists(of text: StaticString) -> Bool {
+        guard count == text.utf8CodeUnitCount else { return false }
+        return text.withUTF8Buffer { buffer in
+            for index in 0..<buffer.count where buffer[index] != self[index] { return false }
+            return true
+        }
+    }
 
-    var description: String { "it is of format \(format), which a newer version writes" }
+    /// Whether one of the bytes is zero, as none is in JSON.
+    var holdsZero: Bool {
+        for index in 0..<count where self[index] == 0 { return true }
+        return false
+    }
 }

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import SettingsModel
 
 /// Writes a state as one JSON document, a line a record, in slices.
@@ -7,19 +8,24 @@ struct SnapshotWriter {
     private static let unsynced = 1 << 20
 
     private let file: OpenFile
+    private let isAbandoned: () -> Bool
     private var buffer: [UInt8] = []
+    private var json = JSONWriter()
     private var offset = 0
     private var startedTo = 0
     private var check = CRC32C()
     private var failure: FileError?
 
-    /// Writes the snapshot under its own name, once it lasts, and returns its size.
-    static func write(_ state: State, in directory: DataDirectory) throws(FileError) -> Int {
+    /// Writes the snapshot under its own name, once it lasts, and returns its size. What was written is taken away if
+    /// that fails, and also once the closure says that nobody wants it any more (`ECANCELED`).
+    static func write(
+        _ state: State, in directory: DataDirectory, isAbandoned: @escaping () -> Bool = { false }
+    ) throws(FileError) -> Int {
         let fileSystem = directory.fileSystem
         let name = DataDirectory.snapshotName(at: state.revision)
         let temporary = directory.path(of: DataDirectory.temporaryName(of: name))
         do throws(FileError) {
-            var writer = SnapshotWriter(try OpenFile(temporary, .replacing, in: fileSystem))
+            var writer = SnapshotWriter(try OpenFile(temporary, .replacing, in: fileSystem), isAbandoned)
             try writer.write(state)
             try fileSystem.rename(temporary, to: directory.path(of: name))
             try fileSystem.syncDirectory(directory.path)
@@ -31,113 +37,119 @@ struct SnapshotWriter {
         }
     }
 
-    private init(_ file: OpenFile) {
+    private init(_ file: OpenFile, _ isAbandoned: @escaping () -> Bool) {
         self.file = file
+        self.isAbandoned = isAbandoned
         buffer.reserveCapacity(Self.slice + 4096)
     }
 
     private mutating func write(_ state: State) throws(FileError) {
         add(head: state)
-        add(text: ",\"suites\":[\n")
+        add(SnapshotFormat.suites)
         var isFirst = true
         state.suites.forEach { suite in
-            if !isFirst { add(text: ",") }
+            add(suite, isFirst)
             isFirst = false
-            add(suite)
             return failure == nil
         }
-        add(text: "],\"history\":[\n")
+        add(SnapshotFormat.history)
         isFirst = true
         for kept in state.history.all {
-            if !isFirst { add(text: ",") }
+            add(isFirst) { json in
+                json.beginArray()
+                json.write(integer: Int64(kept.size))
+                kept.commit.write(to: &json)
+                json.endArray()
+            }
             isFirst = false
-            add(kept.commit.jsonBytes())
-            add(text: "\n")
             if failure != nil { break }
         }
-        add(text: "]\n")
+        add(SnapshotFormat.historyEnd)
         flush()
-        if let failure { throw failure }
         let digits = check.digits
-        add(text: ",\"check\":\"crc32c:")
-        for index in 0..<8 { buffer.append(digits[index]) }
-        add(text: "\"}\n")
+        buffer.append(SnapshotFormat.check)
+        for index in digits.indices { buffer.append(digits[index]) }
+        add(SnapshotFormat.end)
         flush()
         if let failure { throw failure }
         try file.sync()
     }
 
     private mutating func add(head state: State) {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("snapshot")
-        writer.write(integer: SnapshotFormat.current)
-        writer.name("epoch")
-        writer.write(string: state.epoch.text)
-        writer.name("revision")
-        state.revision.write(to: &writer)
-        writer.name("time")
-        state.time.write(to: &writer)
-        writer.name("lastDrop")
-        state.lastDrop.write(to: &writer)
-        writer.name("historyFloor")
-        state.history.floor.write(to: &writer)
-        // The object goes on with the suites.
-        add(writer.bytes)
-        add(text: "\n")
+        addOpen(true) { json in
+            json.name("snapshot")
+            json.write(integer: SnapshotFormat.current)
+            json.name("epoch")
+            json.write(string: state.epoch.text)
+            json.name("revision")
+            state.revision.write(to: &json)
+            json.name("time")
+            state.time.write(to: &json)
+            json.name("lastDrop")
+            state.lastDrop.write(to: &json)
+            json.name("historyFloor")
+            state.history.floor.write(to: &json)
+        }
     }
 
-    private mutating func add(_ suite: Suite) {
-        var writer = JSONWriter()
-        writer.beginObject()
-        writer.name("suite")
-        suite.id.write(to: &writer)
-        writer.name("revision")
-        suite.revision.write(to: &writer)
-        writer.name("schemaRevision")
-        suite.schemaRevision.write(to: &writer)
-        writer.name("floor")
-        suite.removed.floor.write(to: &writer)
-        if let schema = suite.schema {
-            writer.name("schema")
-            schema.schema.document.write(to: &writer)
+    private mutating func add(_ suite: Suite, _ isFirst: Bool) {
+        addOpen(isFirst) { json in
+            json.name("suite")
+            suite.id.write(to: &json)
+            json.name("revision")
+            suite.revision.write(to: &json)
+            json.name("schemaRevision")
+            suite.schemaRevision.write(to: &json)
+            json.name("floor")
+            suite.removed.floor.write(to: &json)
+            if let schema = suite.schema {
+                json.name("schema")
+                schema.schema.document.write(to: &json)
+            }
         }
-        add(writer.bytes)
-        add(text: "\n,\"records\":[\n")
+        add(SnapshotFormat.records)
         var isFirst = true
         suite.records.forEach { record in
-            if !isFirst { add(text: ",") }
+            add(isFirst) { record.write(to: &$0) }
             isFirst = false
-            add(record)
             return failure == nil
         }
-        add(text: "],\"removed\":[\n")
+        add(SnapshotFormat.removed)
         isFirst = true
         for record in suite.removed.records {
-            if !isFirst { add(text: ",") }
+            add(isFirst) { record.write(to: &$0) }
             isFirst = false
-            add(record)
         }
-        add(text: "]}\n")
+        add(SnapshotFormat.suiteEnd)
     }
 
-    private mutating func add(_ record: KeyRecord) {
-        var writer = JSONWriter(reservingCapacity: 96)
-        record.write(to: &writer)
-        add(writer.bytes)
-        add(text: "\n")
+    /// Adds a line of its own for the beginning of an object that goes on behind it.
+    private mutating func addOpen(_ isFirst: Bool, _ members: (inout JSONWriter) -> Void) {
+        add(isFirst) { json in
+            json.beginObject()
+            members(&json)
+        }
     }
 
-    private mutating func add(text: StaticString) {
-        text.withUTF8Buffer { buffer.append(contentsOf: $0) }
-    }
-
-    private mutating func add(_ bytes: [UInt8]) {
-        buffer.append(contentsOf: bytes)
+    /// Adds an element, in a line of its own.
+    private mutating func add(_ isFirst: Bool, _ element: (inout JSONWriter) -> Void) {
+        json.removeAll(keepingCapacity: true)
+        element(&json)
+        if !isFirst { buffer.append(UInt8(ascii: ",")) }
+        let rendered = json.bytes
+        buffer.append(bytesOf: rendered.span)
+        buffer.append(UInt8(ascii: "\n"))
         if buffer.count >= Self.slice { flush() }
     }
 
+    private mutating func add(_ line: StaticString) {
+        buffer.append(line)
+        buffer.append(UInt8(ascii: "\n"))
+    }
+
     private mutating func flush() {
+        if failure == nil && isAbandoned() { failure = FileError(.write, file.path, code: ECANCELED) }
+        defer { buffer.removeAll(keepingCapacity: true) }
         guard failure == nil else { return }
         do throws(FileError) {
             var check = check
@@ -145,7 +157,6 @@ struct SnapshotWriter {
             self.check = check
             try file.write(buffer.span, at: offset)
             offset += buffer.count
-            buffer.removeAll(keepingCapacity: true)
             if offset - startedTo >= Self.unsynced {
                 try file.startWriting(from: startedTo, count: offset - startedTo, waits: true)
                 startedTo = offset
@@ -156,26 +167,20 @@ struct SnapshotWriter {
     }
 }
 
-/// What snapshots look like.
-enum SnapshotFormat {
-    /// The format that this daemon writes.
-    static let current: Int64 = 1
-}
-
 extension KeyRecord {
     /// Writes `[key, stored, revision, milliseconds]`, and how the key stands if it is not simply stored.
-    func write(to writer: inout JSONWriter) {
-        writer.beginArray()
-        key.write(to: &writer)
-        if let stored { writer.write(stored) } else { writer.writeNull() }
-        revision.write(to: &writer)
-        writer.write(integer: modified.milliseconds)
-        if standing != .stored { writer.write(string: standing.source.name) }
-        writer.endArray()
+    func write(to json: inout JSONWriter) {
+        json.beginArray()
+        key.write(to: &json)
+        if let stored { json.write(stored) } else { json.writeNull() }
+        revision.write(to: &json)
+        json.write(integer: modified.milliseconds)
+        if standing != .stored { json.write(string: standing.source.name) }
+        json.endArray()
     }
 
     /// Reads what ``write(to:)`` writes.
-    init(json: JSONValue) throws(BodyError) {
+    init(_ json: JSONValue) throws(BodyError) {
         guard let fields = json.array, fields.count == 4 || fields.count == 5, let milliseconds = fields[3].integer
         else {
             throw BodyError("a record is an array of four or five")

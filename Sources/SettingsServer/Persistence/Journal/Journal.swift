@@ -1,0 +1,115 @@
+internal import SettingsModel
+
+/// The journal file that is being written. It is given up as soon as anything about it is in doubt.
+struct Journal: Sendable {
+    let file: OpenFile
+    let head: JournalHead
+    /// A number of its own for each file that is begun, so that what was found out about one is not taken for another.
+    let generation: Int
+    /// How much of the file counts: up to here it holds whole lines.
+    private(set) var end: Int
+    /// The last commit in it.
+    private(set) var last: Revision
+    /// How much of it is on disk for sure, and the last commit of that.
+    private(set) var synced: Place
+
+    /// A place in the file.
+    struct Place: Sendable {
+        var end: Int
+        var last: Revision
+    }
+
+    /// Whether all of it is on disk.
+    var isSynced: Bool { synced.end == end }
+
+    var place: Place { Place(end: end, last: last) }
+
+    /// Begins a file, whole and durable with its name before this returns; in place of one of the same name, which then
+    /// holds nothing that counts.
+    ///
+    /// - Parameter commits: commits that the file begins with, and which are durable with it.
+    init(
+        _ head: JournalHead, commits: [Commit] = [], generation: Int, in directory: DataDirectory
+    ) throws(FileError) {
+        var batch = JournalBatch()
+        batch.add(head)
+        var last = head.revision
+        for commit in commits {
+            _ = batch.add(commit, after: last, followsSync: true)
+            last = commit.revision
+        }
+        let fileSystem = directory.fileSystem
+        let name = DataDirectory.journalName(after: head.revision)
+        let temporary = directory.path(of: DataDirectory.temporaryName(of: name))
+        let file = try OpenFile(temporary, .replacing, in: fileSystem)
+        do throws(FileError) {
+            try file.write(batch.bytes.span, at: 0)
+            try file.sync()
+            try fileSystem.rename(temporary, to: directory.path(of: name))
+        } catch {
+            // It is of no use to anybody; what cannot be removed now is removed with the next start.
+            try? fileSystem.remove(temporary)
+            throw error
+        }
+        try fileSystem.syncDirectory(directory.path)
+        self.file = file
+        self.head = head
+        self.generation = generation
+        self.last = last
+        end = batch.bytes.count
+        synced = Place(end: end, last: last)
+    }
+
+    /// Why lines could not be added.
+    enum Failure: Error {
+        /// They are not there, and the file is as it was before.
+        case cut(FileError)
+        /// Nobody knows what of them is there: the file must be given up.
+        case lost(FileError)
+
+        var cause: FileError {
+            switch self {
+            case .cut(let error), .lost(let error): error
+            }
+        }
+    }
+
+    /// Adds lines. Cuts the file back if they cannot be written in full.
+    mutating func append(_ batch: JournalBatch) throws(Failure) {
+        do throws(FileError) {
+            try file.write(batch.bytes.span, at: end)
+        } catch {
+            try cutBack(because: error)
+            throw .cut(error)
+        }
+        end += batch.bytes.count
+        last = batch.last ?? last
+    }
+
+    /// Makes everything durable.
+    mutating func sync() throws(Failure) {
+        guard !isSynced else { return }
+        do throws(FileError) {
+            try file.syncData()
+        } catch {
+            throw .lost(error)
+        }
+        synced = place
+    }
+
+    /// Takes note that somebody else made it durable up to a place.
+    mutating func noteSynced(to place: Place) {
+        if place.end > synced.end { synced = place }
+    }
+
+    /// Cuts off what was written beyond the end, for good: a part that comes back after a crash would be a commit whose
+    /// writer was told that it was not made.
+    private func cutBack(because error: FileError) throws(Failure) {
+        do throws(FileError) {
+            try file.truncate(to: end)
+            try file.sync()
+        } catch {
+            throw .lost(error)
+        }
+    }
+}
