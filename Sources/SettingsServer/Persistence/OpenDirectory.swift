@@ -84,7 +84,8 @@ extension DataDirectory {
         recovered.state.beginEpoch(epoch, at: revision)
         recovered.beganEpoch = true
         recovered.notes.append(
-            "the last stop was not a clean one, or this is a copy, and writes may be missing: a new epoch begins, \(epoch)")
+            "the last stop was not a clean one, or this is a copy, and writes may be missing: a new epoch begins, \(epoch)"
+        )
     }
 
     /// Takes away snapshots before the last two, and the journals that only they need.
@@ -105,9 +106,9 @@ extension DataDirectory {
 
 extension Recovered {
     /// Whether acknowledged writes may be missing: the daemon did not stop as it should while it ran in a way that can
-    /// lose some, or somebody put a snapshot here without what came after it.
+    /// lose some, a journal lost all that it had, or somebody put a snapshot here without what came after it.
     fileprivate var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
-        return head.mayLose && !isClosed
+        return head.mayLose && !isClosed || !empty.isEmpty
     }
 }

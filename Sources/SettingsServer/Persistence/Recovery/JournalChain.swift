@@ -69,7 +69,8 @@ struct JournalChain {
     private func gap(_ link: Link, _ reached: Revision) -> RecoveryError {
         directory.damage(
             link.name, line: 1,
-            "it follows revision \(link.head.after), but what came before ends at \(reached): what lies between is missing")
+            "it follows revision \(link.head.after), but what came before ends at \(reached): what lies between is missing"
+        )
     }
 
     private func replay(
@@ -102,6 +103,11 @@ struct JournalChain {
             return last.map { reached < $0 } ?? true
         }
         if recovered.torn != nil { recovered.isClosed = false }
+        // What a crash took of such a journal may be in the snapshot all the same.
+        if link.head.mayLose && reached < recovered.state.revision {
+            reached = recovered.state.revision
+            recovered.isClosed = false
+        }
     }
 
     private func apply(
