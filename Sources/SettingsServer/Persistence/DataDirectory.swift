@@ -29,7 +29,7 @@ package struct DataDirectory: Sendable {
     static func temporaryName(of name: String) -> String { name + temporarySuffix }
 
     /// What a file is called that is of no use any more but to people.
-    static func asideName(of name: String) -> String { "aside-" + name }
+    static func asideName(of name: String) -> String { "set-aside-" + name }
 
     private static let temporarySuffix = ".tmp"
 

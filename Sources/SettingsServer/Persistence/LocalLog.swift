@@ -155,7 +155,14 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         generation += 1
         journal?.giveBackRoom()
-        let begun = try Journal(next, commits: commits, generation: generation, in: directory)
+        let begun: Journal
+        do throws(Journal.Unbegun) {
+            begun = try Journal(next, commits: commits, generation: generation, in: directory)
+        } catch {
+            // Where the new name may stand, recovery believes nothing that the journal before has beyond it.
+            if error.mayBeThere { journal = nil }
+            throw error.cause
+        }
         head = next
         journal = begun
         trusted = begun.last
@@ -176,6 +183,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             case .cut(let error): throw CommitLogError(.notDone, error)
             case .lost(let error):
                 // Nobody knows what is on disk now, and another sync that succeeds would prove nothing.
+                if options.durability == .always { journal?.forgetUnsynced() }
                 journal = nil
                 throw CommitLogError(.unknown, error)
             }
@@ -230,7 +238,9 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     /// Begins another journal once all of this one is on disk, so that those before can go with their snapshots.
     private func rotate() throws(FileError) {
-        guard options.durability != .snapshot, journal?.last != journal?.head.revision else { return }
+        guard options.durability != .snapshot, let begun = journal, begun.last != begun.head.revision else { return }
+        // If snapshots fail again and again, there shall not be a journal for each attempt.
+        if snapshots.isRetry && begun.end < options.snapshotJournalBytes { return }
         if options.durability == .interval {
             // A sync beside that fails is told of once only: it must not be this one that seems to succeed.
             syncs.wait()

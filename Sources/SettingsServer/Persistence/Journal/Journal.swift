@@ -32,7 +32,7 @@ struct Journal: Sendable {
     /// - Parameter commits: commits that the file begins with, and which are durable with it.
     init(
         _ head: JournalHead, commits: [Commit] = [], generation: Int, in directory: DataDirectory
-    ) throws(FileError) {
+    ) throws(Unbegun) {
         var batch = JournalBatch()
         batch.add(head)
         var last = head.revision
@@ -43,17 +43,22 @@ struct Journal: Sendable {
         let fileSystem = directory.fileSystem
         let name = DataDirectory.journalName(after: head.revision)
         let temporary = directory.path(of: DataDirectory.temporaryName(of: name))
-        let file = try OpenFile(temporary, .replacing, in: fileSystem)
+        let file: OpenFile
         do throws(FileError) {
+            file = try OpenFile(temporary, .replacing, in: fileSystem)
             try file.write(batch.bytes.span, at: 0)
             try file.sync()
-            try fileSystem.rename(temporary, to: directory.path(of: name))
         } catch {
             // It is of no use to anybody; what cannot be removed now is removed with the next start.
             try? fileSystem.remove(temporary)
-            throw error
+            throw Unbegun(cause: error, mayBeThere: false)
         }
-        try fileSystem.syncDirectory(directory.path)
+        do throws(FileError) {
+            try fileSystem.rename(temporary, to: directory.path(of: name))
+            try fileSystem.syncDirectory(directory.path)
+        } catch {
+            throw Unbegun(cause: error, mayBeThere: true)
+        }
         self.file = file
         self.head = head
         self.generation = generation
@@ -61,6 +66,13 @@ struct Journal: Sendable {
         end = batch.bytes.count
         allocated = end
         synced = Place(end: end, last: last)
+    }
+
+    /// Why a file could not be begun.
+    struct Unbegun: Error {
+        let cause: FileError
+        /// Whether its name may already stand in the directory, now or after a crash.
+        let mayBeThere: Bool
     }
 
     /// Why lines could not be added.
@@ -122,6 +134,12 @@ struct Journal: Sendable {
             throw .lost(error)
         }
         synced = place
+    }
+
+    /// Cuts off what could not be synced, as far as that can be done. The page cache may keep it although the disk does not
+    /// have it: a process that starts again would read it, and no sync of its own would notice.
+    func forgetUnsynced() {
+        try? file.truncate(to: synced.end)
     }
 
     /// Takes note that somebody else made it durable up to a place.

@@ -103,6 +103,11 @@ struct JournalChain {
             return last.map { reached < $0 } ?? true
         }
         if recovered.torn != nil { recovered.isClosed = false }
+        // What a crash took of such a journal may be in the snapshot all the same.
+        if link.head.mayLose && reached < recovered.state.revision {
+            reached = recovered.state.revision
+            recovered.isClosed = false
+        }
     }
 
     private func apply(

@@ -54,6 +54,9 @@ final class SnapshotSchedule: Sendable {
 
     var latest: Revision { progress.withLock { $0.latest } }
 
+    /// Whether the last one failed.
+    var isRetry: Bool { progress.withLock { $0.failures > 0 } }
+
     /// Whether it is time for a snapshot of a revision, so many bytes of commits beyond the last.
     func isDue(_ revision: Revision, grown: Int, now: UInt64) -> Bool {
         progress.withLock { progress in
