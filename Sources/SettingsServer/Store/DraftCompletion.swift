@@ -74,7 +74,8 @@ extension Draft.Touched {
     /// The setting as it is after the write, or as it stands if the write changes nothing.
     func setting(revision: Revision, time: Timestamp?) -> Setting {
         var setting = Setting(
-            suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source, revision: revision, modified: time)
+            suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,
+            revision: revision, modified: time)
         setting.isSecret = isSecret
         setting.changed = isDifferent
         setting.previous = Setting.Previous(
