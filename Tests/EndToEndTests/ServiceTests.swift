@@ -7,17 +7,20 @@ struct ServiceTests {
     static let rows: [Row] = [
         Row("Health", "GET /healthz", 200, nil, #"{"status":"*"}"#),
         Row("Readiness", "GET /readyz", 200, nil, #"{"status":"*"}"#),
-        Row("The service", given: ["PUT app/keys/a 1"], "GET /v1", 200, nil,
+        Row(
+            "The service", given: ["PUT app/keys/a 1"], "GET /v1", 200, nil,
             #"{"name":"settingsd","version":"*","revision":$1,"cursor":"*","links":{"suites":"/v1/suites"}}"#),
         Row("The description", "GET /openapi.json", 200, nil, #"{"openapi":"3.1.0"}"#),
         Row("What is counted", "GET /metrics", 200, fields: ["Content-Type: text/plain; version=0.0.4; charset=utf-8"]),
-        Row("Options of a setting", "OPTIONS app/keys/a", 204, text: "",
+        Row(
+            "Options of a setting", "OPTIONS app/keys/a", 204, text: "",
             fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS", "Content-Length:"]),
         Row("Options of the suites", "OPTIONS /v1/suites", 204, fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row("Options of a suite", "OPTIONS app", 204, fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
         Row("Options of a schema", "OPTIONS app/schema", 204, fields: ["Allow: GET, HEAD, PUT, DELETE, OPTIONS"]),
         Row("Options of transactions", "OPTIONS /v1/transaction", 204, fields: ["Allow: POST, OPTIONS"]),
-        Row("Options of the server", "OPTIONS *", 204,
+        Row(
+            "Options of the server", "OPTIONS *", 204,
             fields: ["Allow: GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"]),
         Row("Options of nothing", "OPTIONS /v2", 404, .unknownPath),
         Row("The head of a transaction", "HEAD /v1/transaction", 405, .methodNotAllowed),
