@@ -23,22 +23,27 @@ struct ErrorTableTests {
         Row("A body of another form", "PATCH app [1]", 400, .badRequest),
         Row("A map that is none", "PUT app 42", 400, .badRequest),
         Row("An operation without op", #"PATCH app/keys/a {"by":1}"#, 400, .badRequest, #"{"pointer":""}"#),
-        Row("An operation that is unknown", #"PATCH app/keys/a {"op":"ad","by":1}"#, 400, .badRequest,
+        Row(
+            "An operation that is unknown", #"PATCH app/keys/a {"op":"ad","by":1}"#, 400, .badRequest,
             #"{"pointer":"/op","didYouMean":["add"]}"#),
-        Row("An operation with a member too many", #"PATCH app/keys/a {"op":"toggle","by":1}"#, 400, .badRequest,
+        Row(
+            "An operation with a member too many", #"PATCH app/keys/a {"op":"toggle","by":1}"#, 400, .badRequest,
             #"{"pointer":"*"}"#),
         Row("An operation without its operand", #"PATCH app/keys/a {"op":"add"}"#, 400, .badRequest),
-        Row("An amount that is text", #"PATCH app/keys/a {"op":"add","by":"1"}"#, 400, .badRequest,
+        Row(
+            "An amount that is text", #"PATCH app/keys/a {"op":"add","by":"1"}"#, 400, .badRequest,
             #"{"pointer":"/by"}"#),
         Row(
             "A JSON Patch that is no array",
             Request(#"PATCH app/keys/a {"op":"add"}"#, "Content-Type: application/json-patch+json"), 400, .badRequest),
         Row(
             "A step that is unknown",
-            Request(#"PATCH app/keys/a [{"op":"ad","path":"","value":1}]"#, "Content-Type: application/json-patch+json"),
+            Request(
+                #"PATCH app/keys/a [{"op":"ad","path":"","value":1}]"#, "Content-Type: application/json-patch+json"),
             400, .badRequest, #"{"pointer":"/0/op","didYouMean":["add"]}"#),
         Row("A transaction without do", #"POST /v1/transaction {"if":[]}"#, 400, .badRequest),
-        Row("A transaction with a member too many", #"POST /v1/transaction {"do":[],"fi":[]}"#, 400, .badRequest,
+        Row(
+            "A transaction with a member too many", #"POST /v1/transaction {"do":[],"fi":[]}"#, 400, .badRequest,
             #"{"pointer":"*","didYouMean":["if"]}"#),
         Row(
             "A condition with two tests",
@@ -115,17 +120,20 @@ struct ErrorTableTests {
     ]
 
     static let methods: [Row] = [
-        Row("POST to a setting", "POST app/keys/a 1", 405, .methodNotAllowed,
+        Row(
+            "POST to a setting", "POST app/keys/a 1", 405, .methodNotAllowed,
             #"{"allow":["GET","HEAD","PUT","PATCH","DELETE","OPTIONS"]}"#,
             fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
         Row("PUT to the suites", "PUT /v1/suites {}", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
-        Row("PATCH of a schema", "PATCH app/schema {}", 405, .methodNotAllowed,
+        Row(
+            "PATCH of a schema", "PATCH app/schema {}", 405, .methodNotAllowed,
             fields: ["Allow: GET, HEAD, PUT, DELETE, OPTIONS"]),
         Row("GET of a transaction", "GET /v1/transaction", 405, .methodNotAllowed, fields: ["Allow: POST, OPTIONS"]),
         Row("DELETE of the service", "DELETE /v1", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row("POST to the keys", "POST app/keys {}", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row("PUT of the health", "PUT /healthz 1", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
-        Row("A method of another protocol", "PROPFIND app", 405, .methodNotAllowed,
+        Row(
+            "A method of another protocol", "PROPFIND app", 405, .methodNotAllowed,
             fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
     ]
 
@@ -138,19 +146,25 @@ struct ErrorTableTests {
         Row("A body in gzip", Request("PUT app/keys/a 1", "Content-Encoding: gzip"), 415, .unsupportedMediaType),
         Row("A body as it is", Request("PUT app/keys/a 1", "Content-Encoding: identity"), 415, .unsupportedMediaType),
         Row("A schema in br", Request("PUT app/schema {}", "Content-Encoding: br"), 415, .unsupportedMediaType),
-        Row("A transaction in deflate", Request("POST /v1/transaction {}", "Content-Encoding: deflate"), 415,
+        Row(
+            "A transaction in deflate", Request("POST /v1/transaction {}", "Content-Encoding: deflate"), 415,
             .unsupportedMediaType),
-        Row("A JSON Patch of a suite", Request("PATCH app []", "Content-Type: application/json-patch+json"), 415,
+        Row(
+            "A JSON Patch of a suite", Request("PATCH app []", "Content-Type: application/json-patch+json"), 415,
             .unsupportedMediaType),
-        Row("A target over its limit", Request("GET /v1?\(String(repeating: "a", count: 9000))"), 414, .tooLarge,
+        Row(
+            "A target over its limit", Request("GET /v1?\(String(repeating: "a", count: 9000))"), 414, .tooLarge,
             #"{"limit":8192}"#),
-        Row("A field over the limit", Request("GET /v1", "X: \(String(repeating: "a", count: 17000))"), 431, .tooLarge,
+        Row(
+            "A field over the limit", Request("GET /v1", "X: \(String(repeating: "a", count: 17000))"), 431, .tooLarge,
             #"{"limit":16384}"#),
-        Row("A length over the limit", Request("PUT app/keys/a", "Content-Length: 16777217"), 413, .tooLarge,
+        Row(
+            "A length over the limit", Request("PUT app/keys/a", "Content-Length: 16777217"), 413, .tooLarge,
             #"{"limit":16777216}"#),
         Row("Another version", Request("GET /v1").with(version: "HTTP/2.0"), 505, .httpVersion),
         Row("Another version yet", Request("GET /v1").with(version: "HTTP/3.1"), 505, .httpVersion),
-        Row("A coding that is not there", Request("PUT app/keys/a 1", "Transfer-Encoding: gzip, chunked"), 501,
+        Row(
+            "A coding that is not there", Request("PUT app/keys/a 1", "Transfer-Encoding: gzip, chunked"), 501,
             .notImplemented),
         Row("Another coding", Request("PUT app/keys/a 1", "Transfer-Encoding: br"), 501, .notImplemented),
     ]

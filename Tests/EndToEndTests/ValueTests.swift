@@ -23,17 +23,21 @@ struct ValueTests {
         kept("Members in the order sent", #"{"b":1,"a":2,"c":{"z":1,"y":2}}"#),
         kept("An empty name", #"{"":0}"#),
         Row(
-            "128 levels", Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))"),
+            "128 levels",
+            Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))"),
             201),
         kept("Two forms of é in names", "{\"\u{E9}\":1,\"e\u{301}\":2}"),
         kept("A pair of surrogates", #"["\ud83d\ude00"]"#, as: "[\"\u{1F600}\"]"),
         kept("Space around the value", " \n[ 1 , 2 ] \t", as: "[1,2]"),
-        Row("A string is text when raw", given: [#"PUT app/keys/a "x\ny""#], "GET app/keys/a?raw", 200, text: "x\ny",
+        Row(
+            "A string is text when raw", given: [#"PUT app/keys/a "x\ny""#], "GET app/keys/a?raw", 200, text: "x\ny",
             fields: ["Content-Type: text/plain; charset=utf-8"]),
         Row("An empty string is empty when raw", given: [#"PUT app/keys/a """#], "GET app/keys/a?raw", 200, text: ""),
-        Row("Anything else is JSON when raw", given: [#"PUT app/keys/a ["x"]"#], "GET app/keys/a?raw=true", 200,
+        Row(
+            "Anything else is JSON when raw", given: [#"PUT app/keys/a ["x"]"#], "GET app/keys/a?raw=true", 200,
             text: #"["x"]"#, fields: ["Content-Type: application/json"]),
-        Row("Whatever type the body is said to have",
+        Row(
+            "Whatever type the body is said to have",
             given: [Request("PUT app/keys/a 42", "Content-Type: application/x-www-form-urlencoded")],
             "GET app/keys/a?raw", 200, text: "42"),
     ]
@@ -57,9 +61,13 @@ struct ValueTests {
         changes("The same float written otherwise", from: "10.0", to: "1e1", false),
         changes("Elements in another order", from: "[1,2]", to: "[2,1]", true),
         changes("Two forms of é", from: "\"\u{E9}\"", to: "\"e\u{301}\"", true),
-        Row("Members in another order", given: [#"PUT app/keys/a {"b":1,"a":2}"#], #"PUT app/keys/a {"a":2,"b":1}"#, 200,
+        Row(
+            "Members in another order", given: [#"PUT app/keys/a {"b":1,"a":2}"#], #"PUT app/keys/a {"a":2,"b":1}"#,
+            200,
             nil, #"{"changed":false}"#, then: [("GET app/keys/a", #"{"revision":$1}"#)]),
-        Row("The order that is stored stays", given: [#"PUT app/keys/a {"b":1,"a":2}"#, #"PUT app/keys/a {"a":2,"b":1}"#],
+        Row(
+            "The order that is stored stays",
+            given: [#"PUT app/keys/a {"b":1,"a":2}"#, #"PUT app/keys/a {"a":2,"b":1}"#],
             "GET app/keys/a?raw", 200, text: #"{"b":1,"a":2}"#),
     ]
 
@@ -80,8 +88,10 @@ struct ValueTests {
     static func normalized(_ name: String, _ schema: String, _ sent: String, _ stored: String) -> Row {
         Row(
             name,
-            given: [Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":\#(schema)}}"#),
-                Request("PUT app/keys/a \(sent)")],
+            given: [
+                Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":\#(schema)}}"#),
+                Request("PUT app/keys/a \(sent)"),
+            ],
             "GET app/keys/a?raw", 200, text: stored)
     }
 
@@ -91,28 +101,43 @@ struct ValueTests {
         normalized("At the bound", #"{"type":"integer"}"#, "9007199254740992.0", "9007199254740992"),
         normalized("Not where numbers may be floats", #"{"type":["integer","number"]}"#, "1.0", "1.0"),
         normalized("Where null may be", #"{"type":["integer","null"]}"#, "1.0", "1"),
-        normalized("In members", #"{"properties":{"b":{"type":"integer"}}}"#, #"{"b":2.0,"c":2.0}"#, #"{"b":2,"c":2.0}"#),
+        normalized(
+            "In members", #"{"properties":{"b":{"type":"integer"}}}"#, #"{"b":2.0,"c":2.0}"#, #"{"b":2,"c":2.0}"#),
         normalized("In elements", #"{"items":{"type":"integer"}}"#, "[1.0,2]", "[1,2]"),
         normalized("In the first elements", #"{"prefixItems":[{"type":"integer"}]}"#, "[1.0,2.0]", "[1,2.0]"),
         normalized("In other members", #"{"additionalProperties":{"type":"integer"}}"#, #"{"x":1.0}"#, #"{"x":1}"#),
         normalized("In all of several", #"{"allOf":[{"type":"integer"}]}"#, "3.0", "3"),
-        normalized("Deep down", #"{"items":{"properties":{"b":{"items":{"type":"integer"}}}}}"#, #"[{"b":[1.0]}]"#,
+        normalized(
+            "Deep down", #"{"items":{"properties":{"b":{"items":{"type":"integer"}}}}}"#, #"[{"b":[1.0]}]"#,
             #"[{"b":[1]}]"#),
-        Row("By reference",
-            given: [##"PUT app/schema {"additionalProperties":false,"$defs":{"n":{"type":"integer"}},"##
-                + ##""properties":{"a":{"$ref":"#/$defs/n"}}}"##,
-                "PUT app/keys/a 4.0"], "GET app/keys/a?raw", 200, text: "4"),
-        Row("In a map", given: [Samples.schema, #"PATCH app {"count":2.0}"#], "GET app/keys/count?raw", 200, text: "2"),
-        Row("In a transaction",
-            given: [Samples.schema,
-                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"count","value":2.0}]}"#],
+        Row(
+            "By reference",
+            given: [
+                ##"PUT app/schema {"additionalProperties":false,"$defs":{"n":{"type":"integer"}},"##
+                    + ##""properties":{"a":{"$ref":"#/$defs/n"}}}"##,
+                "PUT app/keys/a 4.0",
+            ], "GET app/keys/a?raw", 200, text: "4"),
+        Row(
+            "In a map", given: [Samples.schema, #"PATCH app {"count":2.0}"#], "GET app/keys/count?raw", 200, text: "2"),
+        Row(
+            "In a transaction",
+            given: [
+                Samples.schema,
+                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"count","value":2.0}]}"#,
+            ],
             "GET app/keys/count?raw", 200, text: "2"),
-        Row("In place", given: [Samples.schema, "PUT app/keys/count 2", #"PATCH app/keys/count {"op":"add","by":1.0}"#],
+        Row(
+            "In place",
+            given: [Samples.schema, "PUT app/keys/count 2", #"PATCH app/keys/count {"op":"add","by":1.0}"#],
             "GET app/keys/count?raw", 200, text: "3"),
-        Row("In a default", given: [
-                #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":5.0}}}"#],
+        Row(
+            "In a default",
+            given: [
+                #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":5.0}}}"#
+            ],
             "GET app/keys/a?raw", 200, text: "5"),
-        Row("Nothing changes where the integer is there", given: [Samples.schema, "PUT app/keys/count 2"],
+        Row(
+            "Nothing changes where the integer is there", given: [Samples.schema, "PUT app/keys/count 2"],
             "PUT app/keys/count 2.0", 200, nil, #"{"changed":false,"value":2}"#),
     ]
 
@@ -123,17 +148,25 @@ struct ValueTests {
 
     static let lengths: [Row] = [
         Row("Three scalars", given: [Samples.schema], "PUT app/keys/name \"\u{1F600}\u{1F600}\u{1F600}\"", 201),
-        Row("A letter and its accent are two", given: [Samples.schema], "PUT app/keys/name \"e\u{301}e\u{301}\"", 422,
-            .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"","keyword":"maxLength","expected":3}]}"#),
-        Row("Keys are told apart by their bytes", given: ["PUT app/keys/%C3%A9 1", "PUT app/keys/e%CC%81 2"],
+        Row(
+            "A letter and its accent are two", given: [Samples.schema], "PUT app/keys/name \"e\u{301}e\u{301}\"", 422,
+            .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"","keyword":"maxLength","expected":3}]}"#
+        ),
+        Row(
+            "Keys are told apart by their bytes", given: ["PUT app/keys/%C3%A9 1", "PUT app/keys/e%CC%81 2"],
             "GET app/keys/%C3%A9?raw", 200, text: "1", then: [("GET app/keys/e%CC%81", #"{"value":2}"#)]),
         Row("A slash in a key", given: ["PUT app/keys/a%2Fb 1"], "GET app/keys/a%2fb", 200, nil, #"{"key":"a/b"}"#),
         Row("A plus in a key", given: ["PUT app/keys/a+b 1"], "GET app/keys/a%2Bb", 200, nil, #"{"key":"a+b"}"#),
-        Row("A percent sign in a key", given: ["PUT app/keys/a%2Fb 1", "PUT app/keys/a%252Fb 2"],
+        Row(
+            "A percent sign in a key", given: ["PUT app/keys/a%2Fb 1", "PUT app/keys/a%252Fb 2"],
             "GET app/keys/a%2Fb", 200, nil, #"{"key":"a/b","value":1}"#,
             then: [("GET app/keys/a%252Fb", #"{"key":"a%2Fb","value":2}"#)]),
-        Row("Names in the order of their bytes",
-            given: ["PUT app/keys/b 1", "PUT app/keys/B 2", "PUT app/keys/%C3%A9 3", "PUT app/keys/a 4", "PUT app/keys/e%CC%81 5"],
+        Row(
+            "Names in the order of their bytes",
+            given: [
+                "PUT app/keys/b 1", "PUT app/keys/B 2", "PUT app/keys/%C3%A9 3", "PUT app/keys/a 4",
+                "PUT app/keys/e%CC%81 5",
+            ],
             "GET app?raw", 200, text: "{\"B\":2,\"a\":4,\"b\":1,\"e\u{301}\":5,\"\u{E9}\":3}"),
     ]
 

@@ -61,9 +61,7 @@ extension Evaluator {
             guard record.standing != .unset else { return nil }
             return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time)
         }
-        let dropped = SuiteChange(
-            suite: name, kind: .dropped, replaced: suite.replacedSchema, oldRevision: suite.revision)
-        return finish(suites: [dropped], changes)
+        return finish(suites: [SuiteChange(name, .dropped, endingSchemaOf: suite)], changes)
     }
 
     /// The keys of a map, in its order. Locks are looked at before anything else is decided.
@@ -108,9 +106,13 @@ extension Evaluator {
     }
 }
 
-extension Suite {
-    /// The schema in force as the journal keeps it of a commit that ends it.
-    var replacedSchema: SuiteChange.ReplacedSchema? {
-        schema.map { SuiteChange.ReplacedSchema(document: $0.schema.document, revision: $0.revision) }
+extension SuiteChange {
+    /// A change that ends the schema in force, or its absence, with what it takes to undo that.
+    init(_ name: SuiteName, _ kind: Kind, endingSchemaOf suite: Suite?) {
+        let replaced = suite?.schema.map { ReplacedSchema(document: $0.schema.document, revision: $0.revision) }
+        let removal = replaced == nil ? suite?.schemaRevision : nil
+        self.init(
+            suite: name, kind: kind, replaced: replaced, oldRevision: suite?.revision,
+            oldSchemaRevision: removal == .zero ? nil : removal)
     }
 }

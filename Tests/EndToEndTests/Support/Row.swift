@@ -95,7 +95,7 @@ extension Row {
             #expect(answer.field(String(parts[0])) == (value.isEmpty ? nil : value), told)
         }
         expectCommonFields(answer)
-        DescribedAnswers.check(answer, to: sent, of: name)
+        try DescribedAnswers.check(answer, to: sent, of: name)
     }
 
     /// What every answer has.
