@@ -53,11 +53,11 @@ package final class Daemon: Sendable {
     package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
         isStopping.set()
         log.info("stopping")
-        server.stop(within: bound) { [store, persistence, ticker] in
+        server.stop(within: bound) { [store, persistence, ticker, bound] in
             store.whenIdle { _ in
                 ticker.stop()
                 do throws(FileError) {
-                    try persistence.close()
+                    try persistence.close(within: bound)
                     completion(nil)
                 } catch {
                     completion(error)
