@@ -143,10 +143,14 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             trusted = latest.revision
         }
         let commits = trusted < latest.revision ? latest.history.commits(after: trusted).map(\.commit) : []
-        try begin(after: trusted, commits)
+        do throws(Journal.Failure) {
+            try begin(after: trusted, commits)
+        } catch {
+            throw error.cause
+        }
     }
 
-    private func begin(after revision: Revision, _ commits: [Commit] = []) throws(FileError) {
+    private func begin(after revision: Revision, _ commits: [Commit] = []) throws(Journal.Failure) {
         var next = head
         next.durability = options.durability
         if revision != head.revision {
@@ -242,7 +246,12 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             guard let journal else { return }
             trusted = journal.last
         }
-        try begin(after: latest.revision)
+        do throws(Journal.Failure) {
+            try begin(after: latest.revision)
+        } catch {
+            if case .lost = error { journal = nil }
+            throw error.cause
+        }
     }
 
     // MARK: Health

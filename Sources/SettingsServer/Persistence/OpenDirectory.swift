@@ -84,7 +84,8 @@ extension DataDirectory {
         recovered.state.beginEpoch(epoch, at: revision)
         recovered.beganEpoch = true
         recovered.notes.append(
-            "the last stop was not a clean one, or this is a copy, and writes may be missing: a new epoch begins, \(epoch)")
+            "the last stop was not a clean one, or this is a copy, and writes may be missing: a new epoch begins, \(epoch)"
+        )
     }
 
     /// Takes away snapshots before the last two, and the journals that only they need.

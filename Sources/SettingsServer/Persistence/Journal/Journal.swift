@@ -25,12 +25,13 @@ struct Journal: Sendable {
     var place: Place { Place(end: end, last: last) }
 
     /// Begins a file, whole and durable with its name before this returns; in place of one of the same name, which then
-    /// holds nothing that counts.
+    /// holds nothing that counts. If it throws ``Failure/lost(_:)``, the file may be in its place or not, and what is
+    /// added to the one before may count or not.
     ///
     /// - Parameter commits: commits that the file begins with, and which are durable with it.
     init(
         _ head: JournalHead, commits: [Commit] = [], generation: Int, in directory: DataDirectory
-    ) throws(FileError) {
+    ) throws(Failure) {
         var batch = JournalBatch()
         batch.add(head)
         var last = head.revision
@@ -41,17 +42,22 @@ struct Journal: Sendable {
         let fileSystem = directory.fileSystem
         let name = DataDirectory.journalName(after: head.revision)
         let temporary = directory.path(of: DataDirectory.temporaryName(of: name))
-        let file = try OpenFile(temporary, .replacing, in: fileSystem)
+        let file: OpenFile
         do throws(FileError) {
+            file = try OpenFile(temporary, .replacing, in: fileSystem)
             try file.write(batch.bytes.span, at: 0)
             try file.sync()
-            try fileSystem.rename(temporary, to: directory.path(of: name))
         } catch {
             // It is of no use to anybody; what cannot be removed now is removed with the next start.
             try? fileSystem.remove(temporary)
-            throw error
+            throw .cut(error)
         }
-        try fileSystem.syncDirectory(directory.path)
+        do throws(FileError) {
+            try fileSystem.rename(temporary, to: directory.path(of: name))
+            try fileSystem.syncDirectory(directory.path)
+        } catch {
+            throw .lost(error)
+        }
         self.file = file
         self.head = head
         self.generation = generation
@@ -60,11 +66,11 @@ struct Journal: Sendable {
         synced = Place(end: end, last: last)
     }
 
-    /// Why lines could not be added.
+    /// Why lines could not be added, or a file not be begun.
     enum Failure: Error {
-        /// They are not there, and the file is as it was before.
+        /// What was to be added is not there, and everything is as it was before.
         case cut(FileError)
-        /// Nobody knows what of them is there: the file must be given up.
+        /// Nobody knows what of it is there: the file that was written so far must be given up.
         case lost(FileError)
 
         var cause: FileError {

@@ -69,7 +69,8 @@ struct JournalChain {
     private func gap(_ link: Link, _ reached: Revision) -> RecoveryError {
         directory.damage(
             link.name, line: 1,
-            "it follows revision \(link.head.after), but what came before ends at \(reached): what lies between is missing")
+            "it follows revision \(link.head.after), but what came before ends at \(reached): what lies between is missing"
+        )
     }
 
     private func replay(

@@ -42,7 +42,8 @@ struct Recovery {
                 damaged.append((snapshot.name, error.description))
                 continue
             }
-            return try go(from: Recovered(state, snapshot: state.revision), chain, past: snapshots.last, failure, damaged)
+            return try go(
+                from: Recovered(state, snapshot: state.revision), chain, past: snapshots.last, failure, damaged)
         }
         guard let first = links.first, first.head.after == .zero else {
             throw failure
