@@ -158,6 +158,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             next.after = revision
         }
         generation += 1
+        journal?.giveBackRoom()
         let begun = try Journal(next, commits: commits, generation: generation, in: directory)
         head = next
         journal = begun
@@ -318,6 +319,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         mark.addClosed(after: latest.revision)
         do throws(Journal.Failure) {
             try journal?.append(mark)
+            journal?.giveBackRoom()
             try journal?.sync()
         } catch {
             throw error.cause

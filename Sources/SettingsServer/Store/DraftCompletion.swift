@@ -2,7 +2,8 @@ internal import SettingsModel
 
 /// From a draft to the changes that it amounts to.
 extension Draft {
-    /// Everything that the schemas say against the draft, all of it: single values first, then suites as a whole.
+    /// Everything that the schemas say against the draft, all of it: names and single values first, then suites as a
+    /// whole.
     func check() throws(Problem) {
         var violations: [Violation] = []
         for key in touched where key.isDifferent && !key.isChecked {
@@ -10,6 +11,12 @@ extension Draft {
             for violation in schema.violations(of: stored) {
                 violations.append(violation.inSuite(key.suite, under: key.place))
             }
+        }
+        if let first = unknown.first {
+            var problem = first.suite.unknownKey(first.key, status: 422)
+            problem.pointer = first.pointer
+            problem.errors = unknown.map(\.violation) + violations
+            throw problem
         }
         if violations.isEmpty {
             violations = suiteViolations()
@@ -34,16 +41,6 @@ extension Draft {
             violations += new.map { $0.inSuite(suite.id, under: .root) }
         }
         return violations
-    }
-
-    /// Keys that the body names and that do not exist, all of them in one answer.
-    func checkNames() throws(Problem) {
-        guard var problem = unknown.first else { return }
-        problem.errors = unknown.map { unknown in
-            Violation(
-                pointer: unknown.pointer ?? .root, keyword: "additionalProperties", detail: unknown.detail)
-        }
-        throw problem
     }
 
     /// The changes, in the order in which keys were first touched.
@@ -77,12 +74,21 @@ extension Draft.Touched {
     /// The setting as it is after the write, or as it stands if the write changes nothing.
     func setting(revision: Revision, time: Timestamp?) -> Setting {
         var setting = Setting(
-            suite: suite, key: key, value: value, source: standing.source, revision: revision, modified: time)
+            suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source, revision: revision, modified: time)
         setting.isSecret = isSecret
         setting.changed = isDifferent
         setting.previous = Setting.Previous(
             value: valueBefore, source: before.standing.source, revision: before.revision)
         return setting
+    }
+}
+
+extension Draft.UnknownKey {
+    /// The key as one of all things that are wrong.
+    fileprivate var violation: Violation {
+        Violation(
+            suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
+            detail: suite.unknownKey(key).detail)
     }
 }
 

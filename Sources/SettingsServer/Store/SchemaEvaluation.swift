@@ -29,6 +29,16 @@ extension Evaluator {
             suites: suites, changes, created: suite?.schema == nil, schema: schema, schemaRevision: schemaRevision)
     }
 
+    /// Why a document that is no schema is refused: for its mistakes, unless a guard does not hold.
+    func refusal(of name: SuiteName, _ problem: Problem) -> Problem {
+        do throws(Problem) {
+            try checkSchemaGuards(of: name, state.suite(name))
+            return problem
+        } catch {
+            return error
+        }
+    }
+
     func removeSchema(_ name: SuiteName) throws(Problem) -> Evaluation {
         let suite = try existing(name)
         try checkSchemaGuards(of: name, suite)

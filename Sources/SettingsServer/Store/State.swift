@@ -68,11 +68,11 @@ extension State {
         return history.append(KeptCommit(commit, size: size()), limits: limits)
     }
 
-    /// Goes on in a new epoch: no cursor from before means anything any more.
+    /// Goes on in a new epoch: no cursor from before means anything any more. What was recovered did happen, so the
+    /// history stays, and with it the answers to requests that are repeated.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         self.epoch = epoch
         self.revision = revision
-        history = History(floor: revision)
     }
 
     private mutating func apply(

@@ -41,6 +41,10 @@ package final class OpenFile: Sendable {
         }
     }
 
+    package func allocate(upTo size: Int) throws(FileError) {
+        try fileSystem.allocate(descriptor, path, upTo: size)
+    }
+
     package func truncate(to size: Int) throws(FileError) {
         try fileSystem.truncate(descriptor, path, to: size)
     }
