@@ -115,6 +115,13 @@ final class SimulatedDisk: FileSystem {
         return count
     }
 
+    func allocate(_ descriptor: Int32, _ path: String, upTo size: Int) throws(FileError) {
+        try storage.call(.allocate, path) { storage in
+            if storage.file(descriptor).current.count < size { storage.change(descriptor, .truncate(size: size)) }
+            return nil
+        }
+    }
+
     func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError) {
         try storage.call(.truncate, path) { storage in
             storage.change(descriptor, .truncate(size: size))
