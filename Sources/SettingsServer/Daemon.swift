@@ -95,7 +95,8 @@ package final class Daemon: Sendable {
         }
     }
 
-    private static func newEpoch() -> Epoch {
+    /// A name for a history that begins.
+    static func newEpoch() -> Epoch {
         let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         while true {
             if let epoch = Epoch(String((0..<8).compactMap { _ in letters.randomElement() })) { return epoch }
