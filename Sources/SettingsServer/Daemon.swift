@@ -1,35 +1,155 @@
-internal import Dispatch
 internal import Glibc
 package import SettingsModel
+internal import Synchronization
 
 /// The daemon: the only place that constructs the parts and wires them.
+///
+/// It serves from the moment it is made until ``stop(_:)``.
 package final class Daemon: Sendable {
     /// Where it listens, with the ports that were chosen.
     package let addresses: [ListenAddress]
+    /// Where its data is.
+    package let directory: String
     private let server: HTTPServer
     private let store: Store
+    private let persistence: LocalLog
+    private let log: Log
+    private let bound: UInt64
+    private let isStopping: StopFlag
+    private let ticker: Ticker
 
-    package init(_ configuration: Configuration, log: Log) throws {
-        let clock: @Sendable () -> Timestamp = Self.now
-        let state = State(epoch: Epoch("test0000")!, limits: configuration.history)
-        store = Store(state, log: VolatileLog(), limits: configuration.writes, clock: clock)
+    /// Recovers what is in the data directory and begins to serve it.
+    package init(_ configuration: Configuration, directory path: String, log: Log) throws(StartError) {
+        let (recovered, persistence) = try Self.open(path, configuration, log)
+        let store = Store(
+            recovered.state, log: persistence, limits: configuration.writes, clock: { Self.now() })
+        let isStopping = StopFlag()
         let service = Service(
             store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
-            metrics: ServiceMetrics(started: clock()), obstacle: { nil })
-        let listeners = try configuration.listen.map { try Listener($0) }
+            metrics: ServiceMetrics(started: Self.now()),
+            obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
+        let listeners = try Self.listen(configuration.listen)
         addresses = listeners.map(\.address)
-        server = try HTTPServer(
-            listeners: listeners, loopCount: configuration.loops, limits: configuration.transport
-        ) { loop in
-            APIHandler(service, on: loop)
+        do {
+            // Listens last: whoever can connect is served.
+            server = try HTTPServer(
+                listeners: listeners, loopCount: configuration.loops, limits: configuration.transport,
+                log: { log.add($0) }, makeHandler: { APIHandler(service, on: $0) })
+        } catch {
+            throw StartError.system("\(error)")
         }
+        directory = path
+        self.store = store
+        self.persistence = persistence
+        self.log = log
+        self.isStopping = isStopping
+        bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
+        ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) { store.tend() }
         for address in addresses { log.info("listening on http://\(address)") }
     }
 
+    /// Stops: takes no more connections, answers what was asked, makes everything durable, and lets go of the directory.
+    /// Then calls `completion` with what could not be done, if anything. To be called once.
+    package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
+        isStopping.set()
+        log.info("stopping")
+        server.stop(within: bound) { [store, persistence, ticker] in
+            store.whenIdle { _ in
+                ticker.stop()
+                do throws(FileError) {
+                    try persistence.close()
+                    completion(nil)
+                } catch {
+                    completion(error)
+                }
+            }
+        }
+    }
+
+    private static func open(
+        _ path: String, _ configuration: Configuration, _ log: Log
+    ) throws(StartError) -> (Recovered, LocalLog) {
+        var options = LocalLog.Options(durability: configuration.durability)
+        options.syncInterval = UInt64(max(1, configuration.syncInterval)) * 1_000_000
+        options.snapshotJournalBytes = configuration.snapshotJournalBytes
+        options.snapshotInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
+        log.info("data in \(path), durability \(configuration.durability.rawValue)")
+        do {
+            let (recovered, persistence) = try DataDirectory(path).open(
+                options: options, limits: configuration.history, log: log, newEpoch: newEpoch,
+                clock: MonotonicClock.system.now)
+            for note in recovered.notes { log.warning(note) }
+            let state = recovered.state
+            log.info("epoch \(state.epoch), revision \(state.revision), \(state.suites.count) suites")
+            return (recovered, persistence)
+        } catch {
+            throw .recovery(error)
+        }
+    }
+
+    private static func listen(_ addresses: [ListenAddress]) throws(StartError) -> [Listener] {
+        do {
+            return try addresses.map { address throws(ListenError) in try Listener(address) }
+        } catch {
+            throw .listen(error)
+        }
+    }
+
+    private static func newEpoch() -> Epoch {
+        let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
+        while true {
+            if let epoch = Epoch(String((0..<8).compactMap { _ in letters.randomElement() })) { return epoch }
+        }
+    }
+
     /// The time of day.
-    package static let now: @Sendable () -> Timestamp = {
+    package static func now() -> Timestamp {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Timestamp(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}
+
+/// Why the daemon could not start.
+package enum StartError: Error, CustomStringConvertible {
+    /// The data directory cannot be used.
+    case recovery(RecoveryError)
+    /// It cannot listen.
+    case listen(ListenError)
+    /// The system refuses something that every daemon needs.
+    case system(String)
+
+    package var description: String {
+        switch self {
+        case .recovery(let error): error.description
+        case .listen(let error): error.description
+        case .system(let reason): reason
+        }
+    }
+}
+
+/// That the daemon is on its way out.
+private final class StopFlag: Sendable {
+    private let flag = Atomic(false)
+
+    var isSet: Bool { flag.load(ordering: .acquiring) }
+
+    func set() { flag.store(true, ordering: .releasing) }
+}
+
+extension Problem {
+    /// That the daemon takes nothing more.
+    fileprivate static var shuttingDown: Problem {
+        var problem = Problem(.shuttingDown, "the daemon is stopping; try again in a moment")
+        problem.outcome = .notDone
+        problem.retryAfterMs = 1000
+        return problem
+    }
+
+    /// That writes fail at present.
+    fileprivate init(obstacle: String) {
+        self.init(.storageFailed, "writes are not taken at present: \(obstacle)")
+        outcome = .notDone
+        retryAfterMs = 1000
     }
 }

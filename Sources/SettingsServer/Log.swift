@@ -57,3 +57,14 @@ package struct Log: Sendable {
         write("\(clock()) \(level.rawValue) \(text)")
     }
 }
+
+extension Log {
+    /// Tells of something that happened to the transport.
+    func add(_ event: TransportEvent) {
+        switch event {
+        case .acceptPaused(let error):
+            warning("no more connections for now: \(error); raise the limit of open files if this happens often")
+        case .acceptResumed: info("connections are taken again")
+        }
+    }
+}

@@ -8,3 +8,10 @@
 
 // The C library declares it for _GNU_SOURCE alone, which the module is built without.
 int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
+int sync_file_range(int descriptor, off_t offset, off_t count, unsigned int flags);
+
+#ifndef SYNC_FILE_RANGE_WRITE
+#define SYNC_FILE_RANGE_WAIT_BEFORE 1
+#define SYNC_FILE_RANGE_WRITE 2
+#define SYNC_FILE_RANGE_WAIT_AFTER 4
+#endif

@@ -41,7 +41,7 @@ extension RequestParser {
         guard index < end else { return false }
         guard bytes[index] == UInt8(ascii: ":"), index > mark else { throw badFieldName(bytes[index]) }
         currentField = isInTrailers ? nil : FieldName(bytes, mark..<index)
-        if let currentField, !currentField.mayRepeat, request.field(currentField) != nil {
+        if let currentField, !currentField.mayRepeat, request.has(currentField) {
             throw .badRequest("the field \(currentField.text) stands twice; send it once")
         }
         position = index + 1
@@ -98,7 +98,7 @@ extension RequestParser {
     private mutating func take(
         _ name: FieldName, _ value: Range<Int>, _ bytes: Span<UInt8>
     ) throws(RequestError) {
-        if request.field(name) == nil { request.setField(name, value) }
+        if !request.has(name) { request.setField(name, value) }
         switch name {
         case .host: try takeHost(value, bytes)
         case .contentLength: try takeContentLength(value, bytes)

@@ -17,7 +17,7 @@ extension RequestParser {
     }
 
     mutating func takeContentLength(_ value: Range<Int>, _ bytes: Span<UInt8>) throws(RequestError) {
-        guard request.field(.transferEncoding) == nil else { throw Self.twoFramings }
+        guard !request.has(.transferEncoding) else { throw Self.twoFramings }
         guard !value.isEmpty else { throw Self.badContentLength }
         var number = 0
         for index in value {
@@ -43,7 +43,7 @@ extension RequestParser {
 
     mutating func takeTransferEncoding(_ value: Range<Int>, _ bytes: Span<UInt8>) throws(RequestError) {
         guard request.isHTTP11 else { throw .badRequest("HTTP/1.0 has no Transfer-Encoding; send Content-Length") }
-        guard request.field(.contentLength) == nil else { throw Self.twoFramings }
+        guard !request.has(.contentLength) else { throw Self.twoFramings }
         // Divided at every comma, however quoted, with empty elements refused: nobody may see another list here.
         var start = value.lowerBound
         repeat {
@@ -94,7 +94,7 @@ extension RequestParser {
 
     /// Decides, at the end of the head, what follows it.
     mutating func settleFraming() throws(RequestError) {
-        if request.isHTTP11, request.field(.host) == nil {
+        if request.isHTTP11, !request.has(.host) {
             throw .badRequest("the field Host is missing; HTTP/1.1 demands it")
         }
         if options.contains(.hasUnknownCoding) {
@@ -106,7 +106,7 @@ extension RequestParser {
             request.framing = .chunked
             phase = .chunkSize
             mark = position
-        } else if request.field(.contentLength) != nil {
+        } else if request.has(.contentLength) {
             request.framing = .length(contentLength)
             phase = .lengthBody
         } else {

@@ -27,6 +27,9 @@ package struct RequestHead: Sendable, BitwiseCopyable {
     var queryRange = ByteRange.none
     var hostRange = ByteRange.none
     var portRange = ByteRange.none
+    /// A bit for each field that is there: the answer to most questions, without a look at the values.
+    private var present: UInt16 = 0
+    /// The values of the fields that are there; what stands for others is left over from earlier heads.
     private var values = InlineArray<16, ByteRange>(repeating: .none)
 
     /// The method as it was sent: the only way to name one that is `.other`.
@@ -48,10 +51,35 @@ package struct RequestHead: Sendable, BitwiseCopyable {
 
     /// The value of a field without the blanks around it; that of the first line if the field may repeat.
     package func field(_ name: FieldName) -> Range<Int>? {
-        values[Int(name.rawValue)].range
+        has(name) ? values.span[Int(name.rawValue)].range : nil
+    }
+
+    /// Whether the field is there.
+    @inline(__always)
+    package func has(_ name: FieldName) -> Bool {
+        present & 1 << UInt16(name.rawValue) != 0
     }
 
     mutating func setField(_ name: FieldName, _ value: Range<Int>) {
+        present |= 1 << UInt16(name.rawValue)
         values[Int(name.rawValue)] = ByteRange(value)
+    }
+
+    /// Makes it the head of no request yet, in place: moving so much memory about would cost as much as parsing.
+    mutating func reset() {
+        method = .other
+        isHTTP11 = true
+        keepsAlive = true
+        expectsContinue = false
+        framing = .none
+        length = 0
+        isServerWide = false
+        methodRange = .none
+        targetRange = .none
+        pathRange = .none
+        queryRange = .none
+        hostRange = .none
+        portRange = .none
+        present = 0
     }
 }

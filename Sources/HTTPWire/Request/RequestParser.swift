@@ -40,7 +40,8 @@ package struct RequestParser: Sendable {
     var queryMark = 0
     var fieldCount = 0
     var contentLength = 0
-    var request = RequestHead()
+    /// The head as far as it is known: to be believed once `headIsComplete`. The same as `head`, without a copy.
+    package internal(set) var request = RequestHead()
 
     /// What is left of the chunk that is being read.
     var chunkRest = 0
@@ -96,7 +97,20 @@ package struct RequestParser: Sendable {
 
     /// Makes the parser ready for another message.
     package mutating func reset() {
-        self = RequestParser(limits: limits)
+        phase = .start
+        options = Options()
+        currentField = nil
+        position = 0
+        mark = 0
+        queryMark = 0
+        fieldCount = 0
+        contentLength = 0
+        request.reset()
+        chunkRest = 0
+        chunkDigits = 0
+        trailerStart = 0
+        if !decodedBody.isEmpty { decodedBody = [] }
+        if failure != nil { failure = nil }
     }
 
     /// Reads on to the end of the head.

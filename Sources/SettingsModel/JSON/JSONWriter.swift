@@ -44,6 +44,14 @@ public struct JSONWriter: Sendable {
         bytes.reserveCapacity(capacity)
     }
 
+    /// Forgets what was written and begins another document, in the room that the last one took if that is kept.
+    public mutating func removeAll(keepingCapacity: Bool = false) {
+        bytes.removeAll(keepingCapacity: keepingCapacity)
+        depth = 0
+        followsAnother = false
+        followsName = false
+    }
+
     /// Writes a whole value.
     public mutating func write(_ value: JSONValue) {
         switch value {

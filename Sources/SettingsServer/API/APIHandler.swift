@@ -43,11 +43,15 @@ final class APIHandler: RequestHandler {
     func handle(
         _ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
+        // What this connection wrote before must be there to be read.
+        if exchange.isBehind, head.method == .get || head.method == .head || head.method == .options { return .notYet }
         do throws(Problem) {
             try hosts.check(head, bytes)
-            if !exchange.isBehind, let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
+            if let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
             return try serve(head, bytes, body, exchange)
         } catch {
+            // So must it be for a refusal: it may have lifted the lock, or moved the place in history that is told.
+            if exchange.isBehind { return .notYet }
             return .answer(counted(Response(error, cursor: service.store.state.cursor)))
         }
     }
@@ -92,7 +96,7 @@ final class APIHandler: RequestHandler {
         if head.method == .options {
             return .answer(counted(Response(allowing: route.resource.allowed, service.cursor)))
         }
-        if let suite = shown(route, head, bytes), !exchange.isBehind { return .answer(counted(suite)) }
+        if let suite = shown(route, head, bytes) { return .answer(counted(suite)) }
         let incoming = try Incoming(head, route, in: bytes)
         guard head.method.isSafe else {
             do throws(Problem) {
@@ -107,8 +111,6 @@ final class APIHandler: RequestHandler {
                 createdStatus: head.method == .put ? 201 : 200)
             return .later
         }
-        // What this connection wrote before must be there to be read.
-        guard !exchange.isBehind else { return .notYet }
         return try read(incoming, bytes, exchange.ticket)
     }
 

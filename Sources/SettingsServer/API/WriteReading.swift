@@ -25,7 +25,7 @@ extension Incoming {
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = query.text(.override) != nil
-        request.size = body.count + 512
+        request.size = body.count + WriteRequest.overhead
         if let text = text(.idempotencyKey, in: bytes) {
             guard let key = RequestKey(text) else {
                 throw Problem(
@@ -133,15 +133,12 @@ extension Incoming {
 
 extension WriteRequest {
     /// Checks the value of a `set` against the schema that is published, so that the writer, which is one for all, need
-    /// not. A value that does not pass is left for the writer to refuse, which may know a newer schema.
+    /// not. A value that does not pass as it is, is left for the writer, which may know a newer schema.
     fileprivate mutating func check(against schema: SchemaVersion?) {
-        guard let schema, case .setting(var operation) = command, case .set(let value) = operation.action,
+        guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
         else { return }
-        let normalized = key.normalized(value)
-        guard key.violations(of: normalized).isEmpty else { return }
-        operation.action = .set(normalized)
-        command = .setting(operation)
+        guard key.normalized(value) == value, key.violations(of: value).isEmpty else { return }
         checkedAgainst = schema
     }
 }

@@ -15,8 +15,12 @@ package protocol CommitLog: AnyObject, Sendable {
     func discard()
 
     /// Makes the staged commits as durable as was promised: all of them or, if it throws, as the error says. In either
-    /// case nothing is staged afterwards. A log that failed tries to begin anew with each call.
+    /// case nothing is staged afterwards.
     func flush() throws(CommitLogError)
+
+    /// Gives the log a moment to see to itself, though nobody writes: to begin anew after it failed, to sync, to write a
+    /// snapshot.
+    func tend()
 
     /// Says what is public now, so that the log may write snapshots of it.
     func published(_ state: State)

@@ -18,9 +18,7 @@ extension Draft {
             problem.errors = unknown.map(\.violation) + violations
             throw problem
         }
-        if violations.isEmpty {
-            violations = suiteViolations()
-        }
+        violations += suiteViolations()
         guard violations.isEmpty else { throw Problem(violations: violations) }
     }
 
@@ -30,6 +28,8 @@ extension Draft {
         var violations: [Violation] = []
         for key in touched where key.isDifferent && !seen.contains(key.suite) {
             seen.append(key.suite)
+            let hasRules = state.suites.with(key.suite.text.utf8Span.span) { $0.schema?.schema.hasSuiteRules ?? false }
+            guard hasRules ?? false else { continue }
             guard let suite = state.suite(key.suite), let schema = suite.schema?.schema, schema.hasSuiteRules else {
                 continue
             }
@@ -51,7 +51,7 @@ extension Draft {
     /// The suites that come into being because something is stored in them.
     func created() -> [SuiteChange] {
         var created: [SuiteChange] = []
-        for key in touched where key.isDifferent && key.stored != nil && state.suite(key.suite) == nil {
+        for key in touched where key.isDifferent && key.stored != nil && !state.hasSuite(key.suite) {
             if created.contains(where: { $0.suite == key.suite }) { continue }
             created.append(SuiteChange(suite: key.suite, kind: .created))
         }

@@ -55,6 +55,21 @@ package struct OrderedTree<Element: Named>: Sendable {
         return replaced
     }
 
+    /// Puts an element behind all others; does nothing and says so if its name does not come after theirs.
+    package mutating func append(_ element: Element) -> Bool {
+        switch root.append(element) {
+        case .refused: return false
+        case .taken: break
+        case .split(let bound, let node):
+            var grown = Node()
+            grown.children = [root, node]
+            grown.bounds = [bound]
+            root = grown
+        }
+        count += 1
+        return true
+    }
+
     /// Takes the element of this name out; nil if there is none.
     @discardableResult
     package mutating func remove(_ name: String) -> Element? {
@@ -89,6 +104,12 @@ package struct OrderedTree<Element: Named>: Sendable {
 }
 
 extension OrderedTree {
+    /// What became of an element that was to go last.
+    private enum Appended {
+        case taken, refused
+        case split(String, Node)
+    }
+
     /// A leaf has elements, a branch has children with the bounds between them; never both.
     private struct Node: Sendable {
         var elements: [Element] = []
@@ -136,6 +157,29 @@ extension OrderedTree {
             children.insert(split.node, at: index + 1)
             bounds.insert(split.bound, at: index)
             return children.count > OrderedTree.capacity ? splitBranch() : nil
+        }
+
+        mutating func append(_ element: Element) -> Appended {
+            guard let last = children.indices.last else { return appendToLeaf(element) }
+            let appended = children[last].append(element)
+            guard case .split(let bound, let node) = appended else { return appended }
+            children.append(node)
+            bounds.append(bound)
+            guard children.count > OrderedTree.capacity else { return .taken }
+            let split = splitBranch()
+            return .split(split.bound, split.node)
+        }
+
+        private mutating func appendToLeaf(_ element: Element) -> Appended {
+            if let last = elements.last, last.name.ordered(against: element.name.utf8Span.span) >= 0 { return .refused }
+            if elements.count < OrderedTree.capacity {
+                elements.append(element)
+                return .taken
+            }
+            var right = Node()
+            right.elements.reserveCapacity(OrderedTree.capacity)
+            right.elements.append(element)
+            return .split(element.name, right)
         }
 
         /// Names that come in order leave full leaves behind them, others half full ones.

@@ -48,7 +48,7 @@ package final class Store: Sendable {
         writer.whenIdle(body)
     }
 
-    /// Has the log see to itself: retry what failed, though nobody writes.
+    /// Has the log see to itself, on the writer's queue. To be called now and then.
     package func tend() {
         writer.tend()
     }

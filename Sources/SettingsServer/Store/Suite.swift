@@ -81,13 +81,16 @@ extension Suite {
         recount()
     }
 
-    /// A suite as a snapshot tells of it, its keys still to be put in.
+    /// A suite as a snapshot tells of it.
     init(
-        _ id: SuiteName, revision: Revision, schema: SchemaVersion?, schemaRevision: Revision, floor: Revision
+        _ id: SuiteName, revision: Revision, schema: SchemaVersion?, schemaRevision: Revision,
+        records: OrderedTree<KeyRecord>, removed: RemovedKeys
     ) {
-        self.init(id, revision: revision, floor: floor)
+        self.init(id, revision: revision, floor: removed.floor)
         self.schema = schema
         self.schemaRevision = schemaRevision
+        self.records = records
+        self.removed = removed
         recount()
     }
 

@@ -65,19 +65,15 @@ final class WriterSession: @unchecked Sendable {
         for (index, parcel) in batch.enumerated() { parcel.replies.deliver(answers[index]) }
     }
 
-    /// Lets a log that failed try again though there is nothing to write.
+    /// Lets the log see to itself.
     func tend() {
-        do {
-            try log.flush()
-        } catch {
-            // It has said so itself, and it will be asked again.
-        }
+        log.tend()
     }
 
     private func decide(_ request: WriteRequest) -> (result: Result<WriteAnswer, Problem>, isStaged: Bool) {
         do throws(Problem) {
             if let key = request.requestKey, !request.isDryRun, let commit = repeatable[key] {
-                return (.success(try request.replay(commit, in: staged.epoch)), false)
+                return (.success(try request.replay(commit, at: staged.cursor)), false)
             }
             guard let revision = issued.advanced(by: 1) else {
                 throw Problem(.storageFailed, "there are no revisions left")

@@ -31,6 +31,8 @@ final class Connection {
     /// False once the connection is to close: the last request has been taken.
     var takesRequests = true
     var isUnsettled = false
+    /// The peer is too far behind with a stream: to be closed.
+    var isOverrun = false
     var backlog: Backlog?
 
     /// Requests taken and not answered, or answered and waiting for those before: oldest first.
@@ -63,7 +65,7 @@ final class Connection {
 
     /// True if a further request may be taken now.
     func hasRoom(_ context: LoopContext) -> Bool {
-        takesRequests && unsent.isEmpty && owed.count < context.limits.owedAnswers
+        phase == .open && takesRequests && unsent.isEmpty && owed.count < context.limits.owedAnswers
     }
 
     /// Epoll has reported something.
@@ -82,22 +84,27 @@ final class Connection {
     /// Goes on as far as possible: sends answers that are ready, takes requests that lie here; closes if all is done, or
     /// else settles what to wait for, and how long.
     func proceed(_ context: LoopContext) {
+        guard !isOverrun else {
+            socket.resetOnClose()
+            return close(context)
+        }
         repeat {
             renderReady(context)
             flush(context)
             guard phase == .open else { return }
         } while takeBacklog(context)
-        guard !isDone else { return finish(context) }
+        guard !isDone(context) else { return finish(context) }
         awaitBody(context)
         guard phase == .open else { return }
         renewInterest(context)
         renewDeadline(context)
     }
 
-    private var isDone: Bool {
+    /// Whether all is answered and sent, and nothing further can or may come.
+    private func isDone(_ context: LoopContext) -> Bool {
         guard unsent.isEmpty, owed.isEmpty else { return false }
-        guard takesRequests, inputEnded else { return !takesRequests }
-        return backlog.map { $0.waiting == .bytes } ?? true
+        guard takesRequests, let backlog else { return !takesRequests || inputEnded || context.isStopping }
+        return backlog.waiting == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
     }
 
     private func finish(_ context: LoopContext) {
@@ -126,8 +133,7 @@ final class Connection {
     func stop(_ context: LoopContext) {
         guard isIdle else { return }
         receive(context)
-        proceed(context)
-        if isIdle { close(context) }
+        if isIdle, context.output.isEmpty { close(context) } else { proceed(context) }
     }
 
     private var isIdle: Bool {
@@ -138,17 +144,23 @@ final class Connection {
     func close(_ context: LoopContext) {
         guard phase != .closed else { return }
         phase = .closed
-        let firstNumber = nextNumber &- UInt32(owed.count)
-        let dropped = owed
-        owed = []
         backlog = nil
         unsent = []
         deadline = DeadlineWheel.never
         context.emptyOutput()
         context.connections.remove(self)
         context.doomed.append(socket)
-        for (offset, answer) in dropped.enumerated() where answer.response == nil {
-            context.handler.closed(ticket(firstNumber &+ UInt32(offset)))
+        callOff(from: 0, context)
+    }
+
+    /// The owed answers from that position on are wanted no more; no further requests will be taken.
+    func callOff(from position: Int, _ context: LoopContext) {
+        let firstNumber = nextNumber &- UInt32(owed.count)
+        let dropped = owed[position...]
+        owed.removeSubrange(position...)
+        nextNumber = firstNumber &+ UInt32(position)
+        for (offset, answer) in dropped.enumerated() where !answer.isComplete {
+            context.handler.closed(ticket(nextNumber &+ UInt32(offset)))
         }
     }
 
@@ -157,7 +169,7 @@ final class Connection {
         guard !peerEnded else { return }
         peerEnded = true
         let firstNumber = nextNumber &- UInt32(owed.count)
-        for (offset, answer) in owed.enumerated() where answer.response == nil {
+        for (offset, answer) in owed.enumerated() where !answer.isComplete {
             context.handler.peerHalfClosed(ticket(firstNumber &+ UInt32(offset)))
         }
     }

@@ -26,6 +26,7 @@ extension Connection {
     /// Requests that came with the last read. What cannot be taken becomes the backlog.
     private func takeInPlace(_ bytes: Span<UInt8>, _ context: LoopContext) {
         let taken = take(bytes, &context.parser, context)
+        guard phase == .open else { return context.parser.reset() }
         if taken.count < bytes.count {
             backlog = Backlog(bytes.extracting(taken.count...), context.parser, taken.waiting)
             context.parser.reset()
@@ -103,7 +104,7 @@ extension Connection {
             case .decoded(let bytes): context.handler.handle(head, message, body: bytes.span, exchange)
             }
         var answer = OwedAnswer(
-            isHead: head.method == .head, isHTTP11: head.isHTTP11, keepsAlive: head.keepsAlive, response: nil)
+            isHead: head.method == .head, isHTTP11: head.isHTTP11, keepsAlive: head.keepsAlive)
         switch handling {
         case .answer(let response):
             nextNumber &+= 1

@@ -3,11 +3,34 @@ import HTTPWire
 /// How a connection sends: all answers of a turn in one write, and only what found no room is kept.
 extension Connection {
     /// The answer to an earlier request; sent when the batch ends and those before it have been given.
-    func respond(_ ticket: Ticket, _ response: Response, _ context: LoopContext) {
-        let position = Int(ticket.number &- (nextNumber &- UInt32(owed.count)))
-        guard phase == .open, position < owed.count, owed[position].response == nil else { return }
+    func respond(_ ticket: Ticket, _ response: Response, _ stream: AnswerStream?, _ context: LoopContext) {
+        guard let position = position(ticket), owed[position].response == nil else { return }
         owed[position].response = response
+        owed[position].stream = stream
         if position == 0 { context.settleLater(self) }
+    }
+
+    /// A piece of a body that has been begun; `isLast`: with it the body is complete.
+    func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool, _ context: LoopContext) {
+        guard let position = position(ticket), let stream = owed[position].stream, !stream.hasEnded else { return }
+        let answer = owed[position]
+        if !answer.isHead {
+            ResponseWriter.appendChunk(piece, to: &stream.pending, http11: answer.isHTTP11)
+        }
+        if isLast {
+            stream.hasEnded = true
+            if answer.isHTTP11, !answer.isHead {
+                ResponseWriter.lastChunk.withUTF8Buffer { stream.pending.append(contentsOf: $0) }
+            }
+        }
+        isOverrun = isOverrun || stream.pending.count + unsent.count - unsentStart > context.limits.streamBytes
+        if position == 0 || isOverrun { context.settleLater(self) }
+    }
+
+    /// Where the answer stands among those owed; nil if it is owed no more.
+    private func position(_ ticket: Ticket) -> Int? {
+        let position = Int(ticket.number &- (nextNumber &- UInt32(owed.count)))
+        return phase == .open && position < owed.count ? position : nil
     }
 
     /// Renders the owed answers that have come, up to the first that has not or to the bound of unsent bytes.
@@ -15,12 +38,42 @@ extension Connection {
         guard !owed.isEmpty, phase == .open else { return }
         var count = 0
         while count < owed.count, unsent.isEmpty, let response = owed[count].response {
-            render(response, owed[count], isLast: count + 1 == owed.count, context)
+            let isLast = count + 1 == owed.count
+            if let stream = owed[count].stream {
+                renderStream(stream, response, owed[count], isLast: isLast, context)
+                guard stream.hasEnded else { break }
+                // Whatever followed would be taken for more of the body.
+                if !owed[count].isHTTP11 { callOff(from: count + 1, context) }
+            } else {
+                render(response, owed[count], isLast: isLast, context)
+            }
             count += 1
             if context.output.count >= context.limits.unsentBytes { flush(context) }
             guard phase == .open else { return }
         }
         if count > 0 { owed.removeSubrange(..<count) }
+        // Room for a burst of requests is not kept by a connection that idles.
+        if owed.isEmpty, owed.capacity > Self.keptOwed { owed = [] }
+    }
+
+    private static let keptOwed = 4
+
+    /// What has come of a body since it was last looked at; its head first.
+    private func renderStream(
+        _ stream: AnswerStream, _ response: Response, _ answer: OwedAnswer, isLast: Bool, _ context: LoopContext
+    ) {
+        if !stream.hasBegun {
+            stream.hasBegun = true
+            // Before HTTP/1.1 the end of a body that comes bit by bit is the end of the connection.
+            if !answer.keepsAlive || response.closes || context.isStopping || !answer.isHTTP11 { takesRequests = false }
+            var response = response
+            response.closes = !takesRequests && isLast
+            ResponseWriter.appendStreamHead(
+                response, to: &context.output, head: answer.isHead, keepAlive: true, http11: answer.isHTTP11,
+                date: context.date)
+        }
+        context.output.append(contentsOf: stream.pending)
+        stream.pending = []
     }
 
     /// Into the loop's output buffer. `isLast`: nothing further is owed. A connection that is to close says so in its last

@@ -73,14 +73,20 @@ package final class EventLoop: @unchecked Sendable {
     /// On the loop: the answer to a request that was to be answered `.later`. It is sent when the batch ends and all
     /// requests before it are answered. Ignored if it has been answered, or its connection is gone.
     package func respond(_ ticket: Ticket, _ response: Response) {
-        dispatchPrecondition(condition: .onQueue(queue))
-        guard let context,
-            let connection = context.connections.find(slot: ticket.slot, generation: ticket.generation)
-        else { return }
-        connection.respond(ticket, response, context)
-        guard !isInBatch, !isBatchEndScheduled else { return }
-        isBatchEndScheduled = true
-        queue.async { self.batch { _ in } }
+        answer(ticket, response, nil)
+    }
+
+    /// On the loop: as `respond`, but the body of the response is only its beginning. The rest comes with `push`.
+    package func begin(_ ticket: Ticket, _ response: Response) {
+        answer(ticket, response, AnswerStream())
+    }
+
+    /// On the loop: more of a body that was begun, and its end if `isLast`. A peer that is too far behind in reading it is
+    /// closed, of which the handler hears as of any other end (`RequestHandler.closed`).
+    package func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool = false) {
+        guard let (connection, context) = find(ticket) else { return }
+        connection.push(ticket, piece, isLast: isLast, context)
+        scheduleBatchEnd()
     }
 
     /// From any thread: looks at the deadlines now, for whoever moves the clock by hand.
@@ -116,6 +122,27 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     // MARK: On the loop
+
+    private func answer(_ ticket: Ticket, _ response: Response, _ stream: AnswerStream?) {
+        guard let (connection, context) = find(ticket) else { return }
+        connection.respond(ticket, response, stream, context)
+        scheduleBatchEnd()
+    }
+
+    private func find(_ ticket: Ticket) -> (Connection, LoopContext)? {
+        dispatchPrecondition(condition: .onQueue(queue))
+        guard let context,
+            let connection = context.connections.find(slot: ticket.slot, generation: ticket.generation)
+        else { return nil }
+        return (connection, context)
+    }
+
+    /// Answers may come outside of a batch, from work that was put on the queue by other ways.
+    private func scheduleBatchEnd() {
+        guard !isInBatch, !isBatchEndScheduled else { return }
+        isBatchEndScheduled = true
+        queue.async { self.batch { _ in } }
+    }
 
     private func wake() {
         batch { context in

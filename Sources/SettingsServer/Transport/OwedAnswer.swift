@@ -6,6 +6,19 @@ struct OwedAnswer {
     let isHTTP11: Bool
     /// False if the connection closes after it.
     let keepsAlive: Bool
-    /// Nil until the handler has answered.
+    /// Nil until the handler has answered, or begun to.
     var response: Response?
+    /// If the body comes bit by bit.
+    var stream: AnswerStream?
+
+    /// Whether nothing more is to come from the handler.
+    var isComplete: Bool { response != nil && (stream?.hasEnded ?? true) }
+}
+
+/// A body that comes bit by bit.
+final class AnswerStream {
+    /// What has come and is not rendered yet, framed as it will be sent.
+    var pending: [UInt8] = []
+    var hasBegun = false
+    var hasEnded = false
 }

@@ -4,6 +4,7 @@ import SettingsServer
 /// A daemon of its own for one test, on a port that the kernel chooses.
 final class TestDaemon {
     private let daemon: Daemon
+    private let directory: ScratchDirectory
     let port: UInt16
 
     struct NoPort: Error {}
@@ -13,9 +14,15 @@ final class TestDaemon {
         configuration.listen = [.tcp(host: "127.0.0.1", port: 0)]
         configuration.loops = 1
         adapt(&configuration)
-        daemon = try Daemon(configuration, log: Log(level: .error, clock: Daemon.now) { _ in })
+        directory = try ScratchDirectory()
+        let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
+        daemon = try Daemon(configuration, directory: directory.path, log: log)
         guard case .tcp(_, let port)? = daemon.addresses.first else { throw NoPort() }
         self.port = port
+    }
+
+    deinit {
+        daemon.stop { _ in }
     }
 
     func connect() throws -> Peer {

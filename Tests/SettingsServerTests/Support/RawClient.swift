@@ -107,6 +107,32 @@ final class RawClient {
         }
     }
 
+    /// Reads the head of an answer and nothing of its body.
+    func readHead() throws -> RawResponse {
+        try readResponse(toHead: true)
+    }
+
+    /// Reads a chunk of a body that comes in chunks; nil for the last, which is empty.
+    func readChunk() throws -> String? {
+        let line = try readBytes { bytes in bytes.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } }
+        guard let size = Int(String(decoding: line.dropLast(2), as: UTF8.self), radix: 16) else {
+            throw Failure.malformed(String(decoding: line, as: UTF8.self))
+        }
+        let chunk = try readBytes { $0.count >= size + 2 ? size + 2 : nil }
+        return size == 0 ? nil : String(decoding: chunk.dropLast(2), as: UTF8.self)
+    }
+
+    /// Reads until `end` says how many of the bytes belong together.
+    private func readBytes(_ end: ([UInt8]) -> Int?) throws -> [UInt8] {
+        while true {
+            if let count = end(pending) {
+                defer { pending.removeSubrange(..<count) }
+                return Array(pending[..<count])
+            }
+            try readMore()
+        }
+    }
+
     /// Sends a request and reads its answer.
     func exchange(_ text: String) throws -> RawResponse {
         try send(text)

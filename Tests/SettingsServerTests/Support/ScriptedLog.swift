@@ -57,6 +57,8 @@ final class ScriptedLog: CommitLog {
         if let failure { throw failure }
     }
 
+    func tend() {}
+
     func published(_ state: State) {
         contents.withLock { $0.published.append(state.revision) }
     }

@@ -94,6 +94,21 @@ struct HTTPServerTests {
         #expect(server.server.connectionCount == 0)
     }
 
+    @Test func `Stopping waits for a peer that is still reading its answer`() throws {
+        let server = try TestServer()
+        let client = try server.connect(receiveBuffer: 4096)
+        try client.send(get("/big"))
+        #expect(server.script.log.wait(for: "handled /big"))
+        server.settle()
+        server.stop(within: 60)
+        server.settle()
+        #expect(!server.script.log.all.contains("stopped"))
+        #expect(try client.readResponse().body.count == ScriptedHandler.bigLength)
+        #expect(try client.readUntilClose().isEmpty)
+        client.close()
+        #expect(server.script.log.wait(for: "stopped"))
+    }
+
     @Test func `Stopping closes everything at its bound`() throws {
         let server = try TestServer()
         let client = try server.connect()

@@ -10,4 +10,8 @@ final class ManualClock: Sendable {
     func advance(seconds: Double) {
         time.add(UInt64(seconds * Double(TransportLimits.second)), ordering: .sequentiallyConsistent)
     }
+
+    func advance(nanoseconds: UInt64) {
+        time.add(nanoseconds, ordering: .sequentiallyConsistent)
+    }
 }

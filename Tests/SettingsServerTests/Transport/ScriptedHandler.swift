@@ -68,12 +68,14 @@ final class Script: Sendable {
         Response(status: 200, contentType: .text, body: Array(text.utf8), closes: closes)
     }
 
+    /// The first request with that path that waits; it is up to the test from now on.
+    func take(_ path: String) -> Exchange? {
+        owed.withLock { owed in owed.firstIndex { $0.path == path }.map { owed.remove(at: $0).exchange } }
+    }
+
     /// Answers the owed request with that path with its path; again and again if told so.
     func answer(_ path: String, times: Int = 1) {
-        let found = owed.withLock { owed in
-            owed.firstIndex { $0.path == path }.map { owed.remove(at: $0).exchange }
-        }
-        guard let found else { return }
+        guard let found = take(path) else { return }
         found.loop.run {
             for _ in 0..<times { found.loop.respond(found.ticket, Self.response(path)) }
         }

@@ -1,0 +1,46 @@
+internal import Glibc
+
+/// A call of the file system that failed.
+package struct FileError: Error, Hashable, CustomStringConvertible {
+    /// What was asked of the file system.
+    package enum Call: String, Sendable {
+        case makeDirectory = "mkdir"
+        case open = "open"
+        case read = "read"
+        case write = "write"
+        case allocate = "posix_fallocate"
+        case truncate = "ftruncate"
+        case sync = "fsync"
+        case syncData = "fdatasync"
+        case startWriting = "sync_file_range"
+        case syncDirectory = "fsync of the directory"
+        case rename = "rename"
+        case remove = "unlink"
+        case list = "readdir"
+        case status = "stat"
+        case lock = "flock"
+    }
+
+    package let call: Call
+    package let path: String
+    /// The number that the system gives for the reason.
+    package let code: Int32
+
+    package init(_ call: Call, _ path: String, code: Int32) {
+        self.call = call
+        self.path = path
+        self.code = code
+    }
+
+    /// Whether there was no room: the disk is full, or a quota is used up.
+    package var isFull: Bool { code == ENOSPC || code == EDQUOT }
+
+    /// Whether the file is not there.
+    package var isMissing: Bool { code == ENOENT }
+
+    package var description: String {
+        // strerror answers from storage of its thread since glibc 2.32.
+        let reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        return "\(path): \(reason) (\(call.rawValue), error \(code))"
+    }
+}

@@ -1,0 +1,146 @@
+internal import CLinux
+internal import Glibc
+
+/// The file system of the machine.
+package struct POSIXFileSystem: FileSystem {
+    package init() {}
+
+    package func makeDirectory(_ path: String) throws(FileError) {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        let code = errno
+        guard code == ENOENT, let parent = path.parentDirectory, parent != path else {
+            throw FileError(.makeDirectory, path, code: code)
+        }
+        try makeDirectory(parent)
+        try check(mkdir(path, 0o700), .makeDirectory, path)
+        try syncDirectory(parent)
+    }
+
+    package func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32 {
+        let flags: Int32 =
+            switch access {
+            case .reading: O_RDONLY
+            case .writing: O_RDWR
+            case .creating: O_RDWR | O_CREAT
+            case .replacing: O_RDWR | O_CREAT | O_TRUNC
+            }
+        return try check(Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600), .open, path)
+    }
+
+    package func close(_ descriptor: Int32) {
+        _ = Glibc.close(descriptor)
+    }
+
+    package func read(
+        _ descriptor: Int32, _ path: String, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        try check(pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)), .read, path)
+    }
+
+    package func write(
+        _ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int
+    ) throws(FileError) -> Int {
+        let count = bytes.withUnsafeBytes { bytes in
+            repeating { pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(offset)) }
+        }
+        return try check(count, .write, path)
+    }
+
+    package func allocate(_ descriptor: Int32, _ path: String, upTo size: Int) throws(FileError) {
+        // This one call answers with the error instead of setting it.
+        let code = posix_fallocate(descriptor, 0, off_t(size))
+        guard code == 0 else { throw FileError(.allocate, path, code: code) }
+    }
+
+    package func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError) {
+        try check(ftruncate(descriptor, off_t(size)), .truncate, path)
+    }
+
+    package func syncData(_ descriptor: Int32, _ path: String) throws(FileError) {
+        try check(fdatasync(descriptor), .syncData, path)
+    }
+
+    package func sync(_ descriptor: Int32, _ path: String) throws(FileError) {
+        try check(fsync(descriptor), .sync, path)
+    }
+
+    package func startWriting(
+        _ descriptor: Int32, _ path: String, from offset: Int, count: Int, waits: Bool
+    ) throws(FileError) {
+        let start = UInt32(SYNC_FILE_RANGE_WRITE)
+        let flags = waits ? UInt32(SYNC_FILE_RANGE_WAIT_BEFORE) | start | UInt32(SYNC_FILE_RANGE_WAIT_AFTER) : start
+        try check(sync_file_range(descriptor, off_t(offset), off_t(count), flags), .startWriting, path)
+    }
+
+    package func syncDirectory(_ path: String) throws(FileError) {
+        let descriptor = try check(
+            Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), .syncDirectory, path)
+        defer { close(descriptor) }
+        try check(fsync(descriptor), .syncDirectory, path)
+    }
+
+    package func rename(_ path: String, to new: String) throws(FileError) {
+        try check(Glibc.rename(path, new), .rename, path)
+    }
+
+    package func remove(_ path: String) throws(FileError) {
+        try check(unlink(path), .remove, path)
+    }
+
+    package func list(_ path: String) throws(FileError) -> [String] {
+        guard let stream = opendir(path) else { throw FileError(.list, path, code: errno) }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { throw FileError(.list, path, code: errno) }
+                return names
+            }
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+    }
+
+    package func status(_ path: String) throws(FileError) -> FileStatus {
+        var status = stat()
+        try check(stat(path, &status), .status, path)
+        return FileStatus(
+            size: Int(status.st_size), isDirectory: status.st_mode & S_IFMT == S_IFDIR,
+            isOpenToOthers: status.st_mode & 0o077 != 0)
+    }
+
+    package func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
+        let result = repeating { Int(flock(descriptor, LOCK_EX | LOCK_NB)) }
+        if result < 0 && errno == EWOULDBLOCK { return false }
+        try check(result, .lock, path)
+        return true
+    }
+
+    /// Calls again for as long as a signal comes between.
+    private func repeating(_ call: () -> Int) -> Int {
+        while true {
+            let result = call()
+            if result >= 0 || errno != EINTR { return result }
+        }
+    }
+
+    @discardableResult
+    private func check<Result: SignedInteger>(
+        _ result: Result, _ call: FileError.Call, _ path: String
+    ) throws(FileError) -> Result {
+        guard result >= 0 else { throw FileError(call, path, code: errno) }
+        return result
+    }
+}
+
+extension String {
+    /// The directory that a path lies in; nil for a name without one.
+    var parentDirectory: String? {
+        let path = self.utf8.last == UInt8(ascii: "/") && utf8.count > 1 ? String(dropLast()) : self
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+}

@@ -1,0 +1,35 @@
+internal import SettingsModel
+
+/// What was found in a data directory, and what it came to.
+package struct Recovered: Sendable {
+    /// The state to go on from.
+    package var state: State
+    /// What an operator should know of how it came about.
+    package var notes: [String] = []
+    /// Whether a new epoch began, because the directory is new or because acknowledged writes may be missing.
+    package var beganEpoch = false
+    /// The last commit of the journals, which the next journal names: behind it begins what comes now.
+    var last: Revision
+    /// The snapshot that everything began with; nil for the beginning of history.
+    var snapshot: Revision?
+    /// Snapshots that cannot be read, newest first, with why.
+    var damagedSnapshots: [(name: String, reason: String)] = []
+    /// What the newest journal says of itself; nil if there is none.
+    var head: JournalHead?
+    /// Whether the daemon stopped as it should.
+    var isClosed = false
+    /// A tail to be cut.
+    var torn: TornTail?
+    /// Journals that have nothing in them, not even a head.
+    var empty: [String] = []
+    /// How many bytes of journals were replayed: how far the newest snapshot is behind.
+    var replayed = 0
+    /// The same in commits.
+    var replayedCommits = 0
+
+    init(_ state: State, snapshot: Revision? = nil) {
+        self.state = state
+        self.snapshot = snapshot
+        last = state.revision
+    }
+}

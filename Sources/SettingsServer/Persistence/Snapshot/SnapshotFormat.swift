@@ -1,0 +1,48 @@
+internal import SettingsModel
+
+/// What snapshots look like: one JSON document, laid out in lines that can be read and written one at a time.
+///
+///     {"snapshot":1,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
+///     ,"suites":[
+///     {"suite":"app","revision":17,"schemaRevision":0,"floor":0
+///     ,"records":[
+///     ["launchCount",42,17,1763632800123]
+///     ,["theme",null,9,1763632700000,"default"]
+///     ],"removed":[
+///     ]}
+///     ],"history":[
+///     [312,{"revision":4,…}]
+///     ]
+///     ,"check":"crc32c:1a2b3c4d"}
+///
+/// A record is the key, what is stored, since which commit and when it stands as it does, and how it stands if it is not
+/// simply stored. A commit comes behind the number of bytes that it took in the journal. The check covers all lines before
+/// its own.
+enum SnapshotFormat {
+    /// The format that this daemon writes.
+    static let current: Int64 = 1
+
+    static let suites: StaticString = ",\"suites\":["
+    static let records: StaticString = ",\"records\":["
+    static let removed: StaticString = "],\"removed\":["
+    static let suiteEnd: StaticString = "]}"
+    static let history: StaticString = "],\"history\":["
+    static let historyEnd: StaticString = "]"
+    static let check: StaticString = ",\"check\":\"crc32c:"
+    static let end: StaticString = "\"}"
+}
+
+/// Why a snapshot cannot be used.
+enum SnapshotError: Error {
+    case file(FileError)
+    case fromTheFuture(format: Int64)
+    case damaged(line: Int, offset: Int, reason: String)
+
+    var description: String {
+        switch self {
+        case .file(let error): error.description
+        case .fromTheFuture(let format): "it is of format \(format)"
+        case .damaged(let line, _, let reason): "line \(line): \(reason)"
+        }
+    }
+}

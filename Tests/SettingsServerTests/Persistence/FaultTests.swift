@@ -1,0 +1,109 @@
+import Glibc
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+/// Each call to the file system goes wrong in turn, in each way; then the process or the power goes, and there is a start.
+@Suite("Persistence: each call fails in turn")
+struct FaultTests {
+    static let faults: [SimulatedDisk.Fault] = [.error(EIO), .errorsFromHere(ENOSPC), .shortWrite, .powerLoss]
+
+    /// How a log is run, and what is asked of it.
+    struct Case: CustomTestStringConvertible, Sendable {
+        var durability: Configuration.Durability
+        var seed: UInt64
+        /// A history so short that what was acknowledged cannot be taken from it again.
+        var isForgetful = false
+
+        var testDescription: String { "\(durability.rawValue)\(isForgetful ? ", short history" : ""), seed \(seed)" }
+
+        var setup: LogHarness.Setup {
+            var setup = LogHarness.Setup(durability: durability)
+            if isForgetful { setup.history.commits = 2 }
+            return setup
+        }
+    }
+
+    static let cases: [Case] = [
+        Case(durability: .always, seed: 1), Case(durability: .always, seed: 2, isForgetful: true),
+        Case(durability: .interval, seed: 3), Case(durability: .interval, seed: 4, isForgetful: true),
+        Case(durability: .snapshot, seed: 5),
+    ]
+
+    /// The case with a fault at each call, each fault with another remainder of the calls, so that it does not take long.
+    private func sweep(
+        _ run: Case, _ faults: [SimulatedDisk.Fault] = Self.faults,
+        _ check: (LogHarness, String, SimulatedDisk.Survival) throws -> Void
+    ) throws {
+        let dry = try LogHarness(SimulatedDisk(), run.setup, seed: run.seed)
+        try dry.run()
+        #expect(dry.isStopped)
+        for (number, fault) in faults.enumerated() {
+            for call in 0..<dry.disk.calls {
+                let harness = try LogHarness(SimulatedDisk(), run.setup, seed: run.seed)
+                harness.disk.plan(fault, at: call)
+                try harness.run()
+                let survival = SimulatedDisk.Survival.allCases[(call + number) % 3]
+                try check(harness, "\(run.testDescription), \(fault) at call \(call), \(survival)", survival)
+            }
+        }
+    }
+
+    @Test(
+        "what was acknowledged is there after a crash, as far as it was promised, and nothing by halves",
+        arguments: cases)
+    func crash(_ run: Case) throws {
+        try sweep(run) { harness, title, survival in
+            try crash(harness, survival, title, promised: run.durability)
+            for _ in 0..<2 { try harness.step() }
+            try crash(harness, .everything, title + ", then", promised: run.durability)
+            try harness.step()
+            // What only the page cache had must not have been believed.
+            try crash(harness, .syncedOnly, title + ", then again", promised: run.durability)
+        }
+    }
+
+    @Test("once the fault is gone, writes are taken again, and nothing is lost at the next start", arguments: cases)
+    func heals(_ run: Case) throws {
+        try sweep(run, Self.faults.dropLast()) { harness, title, _ in
+            guard harness.log != nil, !harness.isStopped, !harness.disk.isDown, !harness.wasClosed else { return }
+            #expect(try harness.worksAgain(), "\(title): \(harness.log?.health ?? "healthy, but the write failed")")
+            try harness.close()
+            let before = try #require(harness.last)
+            harness.crash(.syncedOnly, seed: run.seed)
+            try harness.open()
+            #expect(harness.last.map(StateDescription.init) == StateDescription(before), "\(title)")
+            #expect(harness.recovered?.beganEpoch == false, "\(title)")
+        }
+    }
+
+    /// Has a crash happen, and holds what is found against what was promised.
+    private func crash(
+        _ harness: LogHarness, _ survival: SimulatedDisk.Survival, _ title: String,
+        promised durability: Configuration.Durability
+    ) throws {
+        let before = harness.last
+        let (possible, acknowledged) = (harness.possible, harness.acknowledged)
+        harness.crash(survival, seed: UInt64(title.utf8.count))
+        do {
+            try harness.open()
+        } catch {
+            Issue.record("\(title): \(error)")
+            return
+        }
+        guard let before, let found = harness.last, let recovered = harness.recovered else { return }
+        guard recovered.beganEpoch else {
+            let expected = ([before] + possible).first { $0.revision == found.revision }
+            #expect(
+                expected.map(StateDescription.init) == StateDescription(found),
+                "\(title): found \(found.cursor), and before was \(before.cursor)")
+            return
+        }
+        #expect(durability != .always, "\(title): a new epoch")
+        #expect(found.epoch != before.epoch && found.revision > before.revision, "\(title): \(found.cursor)")
+        let revision = found.revision.advanced(by: -DataDirectory.leap)
+        let content = (acknowledged + possible).last { $0.revision == revision }.map { StateDescription($0).content }
+        #expect(content == StateDescription(found).content, "\(title): found \(found.cursor)")
+    }
+}

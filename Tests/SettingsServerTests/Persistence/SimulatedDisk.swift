@@ -1,0 +1,237 @@
+import Glibc
+import Synchronization
+
+@testable import SettingsServer
+
+/// A disk in memory that knows what is only in the page cache, and can fail calls and lose its power.
+///
+/// There is one directory, and all paths are taken to lead into it.
+final class SimulatedDisk: FileSystem {
+    /// What happens at a call.
+    enum Fault: Hashable {
+        /// The call fails, having done nothing. A sync that fails leaves what it was to write neither lost nor safe.
+        case error(Int32)
+        /// This call fails and every one after it, until the disk is healed.
+        case errorsFromHere(Int32)
+        /// A write writes a part, and the next call fails for want of room.
+        case shortWrite
+        /// The power goes before the call.
+        case powerLoss
+    }
+
+    /// What is left when the power goes.
+    enum Survival: CaseIterable {
+        /// Everything, and what was not synced still is not: only the process was killed.
+        case everything
+        /// Nothing but what was synced.
+        case syncedOnly
+        /// Some pieces of what was not synced, and some of the names.
+        case some
+    }
+
+    private let storage = Mutex(SimulatedStorage())
+
+    /// How many calls there were.
+    var calls: Int { storage.withLock { $0.calls } }
+    /// Whether the power is gone.
+    var isDown: Bool { storage.withLock { $0.isDown } }
+    /// Whether calls go wrong from now on.
+    var isFailing: Bool { storage.withLock { $0.failingAll != nil } }
+    /// The names in the directory.
+    var names: [String] { storage.withLock { $0.names.keys.sorted() } }
+
+    /// Has something happen at a call, by its number among all calls.
+    func plan(_ fault: Fault, at call: Int) {
+        storage.withLock { $0.faults[call] = fault }
+    }
+
+    /// Has every call of a kind fail from now on, until there is no code any more.
+    func fail(_ call: FileError.Call, with code: Int32?) {
+        storage.withLock { $0.failing[call] = code }
+    }
+
+    /// Ends everything that was planned to go wrong.
+    func heal() {
+        storage.withLock { storage in
+            storage.faults = [:]
+            storage.failing = [:]
+            storage.failingAll = nil
+            storage.writesShort = false
+        }
+    }
+
+    /// Takes the power away if it is not gone, and gives it back: no file is open any more.
+    func restart(_ survival: Survival, seed: UInt64) {
+        storage.withLock { $0.restart(survival, seed) }
+    }
+
+    /// What a file holds.
+    func content(_ name: String) -> [UInt8]? {
+        storage.withLock { storage in storage.names[name].flatMap { storage.files[$0]?.current } }
+    }
+
+    /// Puts a file in place, safe on disk; removes it if there is no content.
+    func put(_ name: String, _ content: [UInt8]?) {
+        storage.withLock { $0.put(name, content) }
+    }
+
+    // MARK: FileSystem
+
+    func makeDirectory(_ path: String) throws(FileError) {
+        try storage.call(.makeDirectory, path) { _ in nil }
+    }
+
+    func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32 {
+        var descriptor: Int32 = 0
+        try storage.call(.open, path) { storage in
+            if let opened = storage.open(path, access) {
+                descriptor = opened
+                return nil
+            }
+            return ENOENT
+        }
+        return descriptor
+    }
+
+    func close(_ descriptor: Int32) {
+        storage.withLock { storage in
+            guard let file = storage.descriptors.removeValue(forKey: descriptor) else { return }
+            if storage.locks[file] == descriptor { storage.locks[file] = nil }
+        }
+    }
+
+    func read(
+        _ descriptor: Int32, _ path: String, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
+        nonisolated(unsafe) let buffer = buffer
+        var count = 0
+        try storage.call(.read, path) { storage in
+            let bytes = storage.file(descriptor).current
+            guard offset < bytes.count else { return nil }
+            count = min(buffer.count, bytes.count - offset)
+            buffer.copyBytes(from: bytes[offset..<(offset + count)])
+            return nil
+        }
+        return count
+    }
+
+    func write(_ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int) throws(FileError) -> Int {
+        let bytes = bytes.withUnsafeBufferPointer { Array($0) }
+        var count = bytes.count
+        try storage.call(.write, path) { storage in
+            if storage.writesShort {
+                storage.writesShort = false
+                count = bytes.count / 2
+            }
+            storage.change(descriptor, .write(offset: offset, bytes: Array(bytes[..<count])))
+            return nil
+        }
+        return count
+    }
+
+    /// Makes only a little of the room: that is enough to see what becomes of zeros, and a megabyte each time takes long.
+    func allocate(_ descriptor: Int32, _ path: String, upTo size: Int) throws(FileError) {
+        try storage.call(.allocate, path) { storage in
+            let present = storage.file(descriptor).current.count
+            if size > present { storage.change(descriptor, .truncate(size: min(size, present + 3000))) }
+            return nil
+        }
+    }
+
+    func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError) {
+        try storage.call(.truncate, path) { storage in
+            storage.change(descriptor, .truncate(size: size))
+            return nil
+        }
+    }
+
+    func syncData(_ descriptor: Int32, _ path: String) throws(FileError) {
+        try sync(.syncData, descriptor, path)
+    }
+
+    func sync(_ descriptor: Int32, _ path: String) throws(FileError) {
+        try sync(.sync, descriptor, path)
+    }
+
+    private func sync(_ call: FileError.Call, _ descriptor: Int32, _ path: String) throws(FileError) {
+        try storage.call(call, path, onFailure: { $0.failSync(descriptor) }) { storage in
+            storage.sync(descriptor)
+            return nil
+        }
+    }
+
+    func startWriting(
+        _ descriptor: Int32, _ path: String, from offset: Int, count: Int, waits: Bool
+    ) throws(FileError) {
+        try storage.call(.startWriting, path) { _ in nil }
+    }
+
+    func syncDirectory(_ path: String) throws(FileError) {
+        try storage.call(.syncDirectory, path) { storage in
+            storage.syncNames()
+            return nil
+        }
+    }
+
+    func rename(_ path: String, to new: String) throws(FileError) {
+        try storage.call(.rename, path) { $0.rename(path.fileName, to: new.fileName) ? nil : ENOENT }
+    }
+
+    func remove(_ path: String) throws(FileError) {
+        try storage.call(.remove, path) { $0.remove(path.fileName) ? nil : ENOENT }
+    }
+
+    func list(_ path: String) throws(FileError) -> [String] {
+        var names: [String] = []
+        try storage.call(.list, path) { storage in
+            names = storage.names.keys.sorted()
+            return nil
+        }
+        return names
+    }
+
+    func status(_ path: String) throws(FileError) -> FileStatus {
+        var status = FileStatus(size: 0, isDirectory: true, isOpenToOthers: false)
+        try storage.call(.status, path) { storage in
+            if let file = storage.names[path.fileName].flatMap({ storage.files[$0] }) {
+                status = FileStatus(size: file.current.count, isDirectory: false, isOpenToOthers: false)
+            }
+            return nil
+        }
+        return status
+    }
+
+    func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
+        var isLocked = false
+        try storage.call(.lock, path) { storage in
+            guard let file = storage.descriptors[descriptor] else { return EBADF }
+            isLocked = storage.locks[file] ?? descriptor == descriptor
+            if isLocked { storage.locks[file] = descriptor }
+            return nil
+        }
+        return isLocked
+    }
+}
+
+extension Mutex<SimulatedStorage> {
+    /// Counts a call, has happen what is planned for it, or else does it.
+    fileprivate borrowing func call(
+        _ call: FileError.Call, _ path: String, onFailure: (inout SimulatedStorage) -> Void = { _ in },
+        _ body: (inout SimulatedStorage) -> Int32?
+    ) throws(FileError) {
+        let code = withLock { storage -> Int32? in
+            if let code = storage.begin(call) {
+                onFailure(&storage)
+                return code
+            }
+            return body(&storage)
+        }
+        if let code { throw FileError(call, path, code: code) }
+    }
+}
+
+extension String {
+    fileprivate var fileName: String {
+        utf8.lastIndex(of: UInt8(ascii: "/")).map { String(self[self.index(after: $0)...]) } ?? self
+    }
+}

@@ -1,0 +1,197 @@
+import Glibc
+
+@testable import SettingsServer
+
+/// What a simulated disk holds: as it looks now, and as it would be if the power went.
+struct SimulatedStorage: Sendable {
+    /// Something done to a file that may not be on disk yet.
+    enum Change: Sendable {
+        case write(offset: Int, bytes: [UInt8])
+        case truncate(size: Int)
+    }
+
+    /// Something done to the directory.
+    enum NameChange: Sendable {
+        case set(String, Int)
+        case remove(String)
+    }
+
+    struct File: Sendable {
+        var current: [UInt8] = []
+        var durable: [UInt8] = []
+        /// Done since the last sync that succeeded, and not in reach of one that failed.
+        var pending: [Change] = []
+        /// What a sync that failed was to write: no later sync writes it, but it may be on disk.
+        var doubtful: [Change] = []
+    }
+
+    var files: [Int: File] = [:]
+    var names: [String: Int] = [:]
+    var durableNames: [String: Int] = [:]
+    var pendingNames: [NameChange] = []
+    var descriptors: [Int32: Int] = [:]
+    var locks: [Int: Int32] = [:]
+    var calls = 0
+    var faults: [Int: SimulatedDisk.Fault] = [:]
+    var failing: [FileError.Call: Int32] = [:]
+    var failingAll: Int32?
+    var isDown = false
+    var writesShort = false
+    private var next = 1
+
+    /// The granularity in which unsynced content is lost.
+    private static let piece = 64
+
+    /// Counts a call, and says with which code it fails, if it does.
+    mutating func begin(_ call: FileError.Call) -> Int32? {
+        if isDown { return EIO }
+        defer { calls += 1 }
+        switch faults[calls] {
+        case .error(let code)?: return code
+        case .errorsFromHere(let code)?: failingAll = code
+        case .powerLoss?:
+            isDown = true
+            return EIO
+        case .shortWrite?:
+            guard call == .write else { break }
+            writesShort = true
+            faults[calls + 1] = .error(ENOSPC)
+        case nil: break
+        }
+        return failingAll ?? failing[call]
+    }
+
+    func file(_ descriptor: Int32) -> File {
+        descriptors[descriptor].flatMap { files[$0] } ?? File()
+    }
+
+    mutating func open(_ path: String, _ access: FileAccess) -> Int32? {
+        let name = String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
+        next += 1
+        let descriptor = Int32(next)
+        if let file = names[name] {
+            descriptors[descriptor] = file
+            if access == .replacing { change(descriptor, .truncate(size: 0)) }
+        } else {
+            guard access == .creating || access == .replacing else { return nil }
+            files[next] = File()
+            names[name] = next
+            pendingNames.append(.set(name, next))
+            descriptors[descriptor] = next
+        }
+        return descriptor
+    }
+
+    mutating func change(_ descriptor: Int32, _ change: Change) {
+        guard let id = descriptors[descriptor] else { return }
+        files[id, default: File()].pending.append(change)
+        Self.apply(change, to: &files[id, default: File()].current)
+    }
+
+    mutating func sync(_ descriptor: Int32) {
+        guard let id = descriptors[descriptor], var file = files[id] else { return }
+        for change in file.pending { Self.apply(change, to: &file.durable) }
+        file.pending = []
+        files[id] = file
+    }
+
+    mutating func failSync(_ descriptor: Int32) {
+        guard let id = descriptors[descriptor], var file = files[id] else { return }
+        file.doubtful += file.pending
+        file.pending = []
+        files[id] = file
+    }
+
+    mutating func syncNames() {
+        durableNames = names
+        pendingNames = []
+    }
+
+    mutating func rename(_ name: String, to new: String) -> Bool {
+        guard let file = names.removeValue(forKey: name) else { return false }
+        names[new] = file
+        pendingNames += [.set(new, file), .remove(name)]
+        return true
+    }
+
+    mutating func remove(_ name: String) -> Bool {
+        guard names.removeValue(forKey: name) != nil else { return false }
+        pendingNames.append(.remove(name))
+        return true
+    }
+
+    mutating func put(_ name: String, _ content: [UInt8]?) {
+        names[name] = nil
+        if let content {
+            next += 1
+            files[next] = File(current: content, durable: content)
+            names[name] = next
+        }
+        syncNames()
+    }
+
+    mutating func restart(_ survival: SimulatedDisk.Survival, _ seed: UInt64) {
+        var random = SeededGenerator(seed: seed)
+        isDown = false
+        faults = [:]
+        failing = [:]
+        failingAll = nil
+        writesShort = false
+        descriptors = [:]
+        locks = [:]
+        switch survival {
+        case .everything: return
+        case .syncedOnly: names = durableNames
+        case .some:
+            var left = durableNames
+            for change in pendingNames.prefix(Int.random(in: 0...pendingNames.count, using: &random)) {
+                switch change {
+                case .set(let name, let file): left[name] = file
+                case .remove(let name): left[name] = nil
+                }
+            }
+            names = left
+        }
+        for (id, file) in files.sorted(by: { $0.key < $1.key }) {
+            var content = file.durable
+            if survival == .some {
+                for change in file.doubtful + file.pending { Self.applySome(change, to: &content, &random) }
+            }
+            files[id] = File(current: content, durable: content)
+        }
+        syncNames()
+    }
+
+    private static func apply(_ change: Change, to content: inout [UInt8]) {
+        switch change {
+        case .truncate(let size):
+            if size < content.count {
+                content.removeLast(content.count - size)
+            } else {
+                content += [UInt8](repeating: 0, count: size - content.count)
+            }
+        case .write(let offset, let bytes):
+            if content.count < offset + bytes.count {
+                content += [UInt8](repeating: 0, count: offset + bytes.count - content.count)
+            }
+            content.replaceSubrange(offset..<(offset + bytes.count), with: bytes)
+        }
+    }
+
+    /// Applies some of the pieces of a write; the file may have become longer though they are not there.
+    private static func applySome(_ change: Change, to content: inout [UInt8], _ random: inout SeededGenerator) {
+        guard case .write(let offset, let bytes) = change else {
+            if Bool.random(using: &random) { apply(change, to: &content) }
+            return
+        }
+        let isLost = Bool.random(using: &random)
+        var place = offset
+        while place < offset + bytes.count {
+            let end = min((place / piece + 1) * piece, offset + bytes.count)
+            if !isLost && Int.random(in: 0..<4, using: &random) > 0 {
+                apply(.write(offset: place, bytes: Array(bytes[(place - offset)..<(end - offset)])), to: &content)
+            }
+            place = end
+        }
+    }
+}

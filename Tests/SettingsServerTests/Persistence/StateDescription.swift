@@ -1,0 +1,42 @@
+import SettingsModel
+
+@testable import SettingsServer
+
+/// A state in lines that can be compared, all of it.
+struct StateDescription: Hashable, CustomStringConvertible {
+    /// Where in history it is.
+    let place: [String]
+    /// What is stored.
+    let content: [String]
+    /// The recent commits.
+    let history: [String]
+
+    init(_ state: State) {
+        place = ["epoch \(state.epoch)", "revision \(state.revision)", "time \(state.time.milliseconds)"]
+        var lines = ["last drop \(state.lastDrop)"]
+        state.suites.forEach { suite in
+            lines.append("suite \(suite.id) \(suite.revision) schema \(suite.schemaRevision) keys \(suite.keyCount)")
+            if let schema = suite.schema {
+                lines.append("schema \(schema.revision) \(schema.schema.document.text())")
+            }
+            suite.records.forEach { record in
+                lines.append(Self.line(record))
+                return true
+            }
+            lines += suite.removed.records.map { "removed " + Self.line($0) }
+            lines.append("floor \(suite.removed.floor)")
+            return true
+        }
+        content = lines
+        history =
+            ["floor \(state.history.floor), \(state.history.count) commits, \(state.history.size) bytes"]
+            + state.history.all.map { "\($0.size) \($0.commit.jsonText())" }
+    }
+
+    private static func line(_ record: KeyRecord) -> String {
+        let stored = record.stored?.text() ?? "nothing"
+        return "\(record.key) \(stored) \(record.standing) \(record.revision) \(record.modified.milliseconds)"
+    }
+
+    var description: String { (place + content + history).joined(separator: "\n") }
+}

@@ -1,0 +1,84 @@
+"""The peers, each set up the way its own documentation says to for speed and for the durability it is compared at."""
+
+import os
+import re
+
+from harness.service import Service, free_port
+
+
+class Nginx(Service):
+    """Serves `files` (name to bytes) from memory-resident files over keep-alive connections, without a log."""
+
+    SETUP = ("nginx: worker_processes auto, access_log off, sendfile, tcp_nopush, tcp_nodelay, open_file_cache, "
+             "unlimited keep-alive")
+
+    def __init__(self, folder, files):
+        folder.mkdir()
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        self.port = free_port()
+        settings = folder / "nginx.conf"
+        settings.write_text(f"""
+            daemon off;
+            {"user root;" if os.geteuid() == 0 else ""}
+            worker_processes auto;
+            pid {folder}/pid;
+            error_log stderr notice;
+            events {{ worker_connections 4096; use epoll; }}
+            http {{
+                access_log off;
+                sendfile on;
+                tcp_nopush on;
+                tcp_nodelay on;
+                keepalive_timeout 600s;
+                keepalive_requests 1000000000;
+                open_file_cache max=1000 inactive=600s;
+                open_file_cache_valid 600s;
+                default_type application/json;
+                client_body_temp_path {folder}/body;
+                proxy_temp_path {folder}/proxy;
+                fastcgi_temp_path {folder}/fastcgi;
+                uwsgi_temp_path {folder}/uwsgi;
+                scgi_temp_path {folder}/scgi;
+                server {{ listen 127.0.0.1:{self.port}; root {folder}; }}
+            }}
+        """)
+        super().__init__("nginx", ["nginx", "-e", "stderr", "-p", folder, "-c", settings],
+                         re.compile("start worker process "))
+
+    def url(self, name):
+        return f"http://127.0.0.1:{self.port}/{name}"
+
+
+class Redis(Service):
+    """Keeps an append-only file, synced at each write (`always`) or once a second (`everysec`)."""
+
+    SETUP = "redis: appendonly yes, appendfsync as named, no RDB snapshots, no rewriting of the file meanwhile"
+
+    def __init__(self, folder, appendfsync):
+        folder.mkdir()
+        self.port = free_port()
+        super().__init__(
+            f"redis ({appendfsync})",
+            ["redis-server", "--bind", "127.0.0.1", "--port", self.port, "--dir", folder, "--save", "",
+             "--appendonly", "yes", "--appendfsync", appendfsync, "--auto-aof-rewrite-percentage", "0"],
+            re.compile("Ready to accept connections"))
+
+
+class Etcd(Service):
+    """One member that answers the v2 API. Every write is synced before it is answered; etcd knows no other way."""
+
+    SETUP = "etcd: one member, v2 API, everything else as it comes"
+
+    def __init__(self, folder):
+        folder.mkdir()
+        self.port, peer_port = free_port(), free_port()
+        self.origin = f"http://127.0.0.1:{self.port}"
+        peer = f"http://127.0.0.1:{peer_port}"
+        super().__init__(
+            "etcd",
+            ["etcd", "--enable-v2", "--name", "one", "--data-dir", folder / "data", "--logger", "zap",
+             "--log-level", "info",
+             "--listen-client-urls", self.origin, "--advertise-client-urls", self.origin,
+             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"one={peer}"],
+            re.compile("serving client traffic insecurely|serving insecure client requests"))

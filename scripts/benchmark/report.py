@@ -1,0 +1,83 @@
+"""What was measured against what was required, as a table."""
+
+import operator
+import statistics
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Required:
+    """A bound on a row's ratio or, where there is no peer, on our own figure."""
+
+    sign: str
+    bound: float
+
+    def holds(self, value):
+        return {">=": operator.ge, "<=": operator.le}[self.sign](value, self.bound)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the report, judged already; the other members are text to show."""
+
+    title: str
+    ours: str
+    peer: str
+    ratio: str
+    required: str
+    is_met: bool
+    remark: str
+
+    def cells(self):
+        return [self.title, self.ours, self.peer, self.ratio, self.required, "ok" if self.is_met else "MISSED"]
+
+
+HEADINGS = ["", "settingsd", "compared with", "ratio", "required", ""]
+
+
+def compared(title, show, ours, peer, peer_name, required, remark=""):
+    """A row about the medians of two series measured in turns; `show` renders one figure."""
+    our_median, peer_median = statistics.median(ours), statistics.median(peer)
+    ratio = our_median / peer_median
+    return Row(title, show(our_median), f"{peer_name} {show(peer_median)}", f"{ratio:.2f}x",
+               f"{required.sign} {required.bound:g}x", required.holds(ratio), remark)
+
+
+def absolute(title, show, figures, required, remark=""):
+    """A row about a figure of ours alone: the median of `figures`."""
+    median = statistics.median(figures)
+    return Row(title, show(median), "", "", f"{required.sign} {show(required.bound)}", required.holds(median), remark)
+
+
+def table(rows):
+    """The rows as aligned text; remarks stand below, each under its row's title."""
+    cells = [HEADINGS, *(row.cells() for row in rows)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(HEADINGS))]
+    lines = []
+    for line in cells:
+        columns = [text.ljust(width) if column in (0, 2, 5) else text.rjust(width)
+                   for column, (text, width) in enumerate(zip(line, widths))]
+        lines.append("  ".join(columns).rstrip())
+    lines.insert(1, "-" * max(len(line) for line in lines))
+    remarks = [f"{row.title}: {row.remark}" for row in rows if row.remark]
+    return "\n".join([*lines, *([""] if remarks else []), *remarks])
+
+
+def per_second(value):
+    return f"{value:,.0f}/s"
+
+
+def microseconds(value):
+    return f"{value:,.0f} us"
+
+
+def milliseconds(seconds):
+    return f"{seconds * 1e3:.1f} ms"
+
+
+def megabytes(value):
+    return f"{value / 1e6:.1f} MB"
+
+
+def megabytes_per_second(value):
+    return f"{value / 1e6:,.0f} MB/s"

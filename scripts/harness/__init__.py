@@ -1,0 +1,1 @@
+"""What the programs of this folder share: starting services, the daemon's command line, raw HTTP."""
