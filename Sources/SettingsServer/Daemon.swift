@@ -78,9 +78,10 @@ package final class Daemon: Sendable {
             let (recovered, persistence) = try DataDirectory(path).open(
                 options: options, limits: configuration.history, log: log, newEpoch: newEpoch,
                 clock: MonotonicClock.system.now)
-            for note in recovered.notes { log.warning(note) }
+            let isNew = recovered.beganEpoch && recovered.state.revision == .zero
+            for note in recovered.notes { isNew ? log.info(note) : log.warning(note) }
             let state = recovered.state
-            log.info("epoch \(state.epoch), revision \(state.revision), \(state.suites.count) suites")
+            log.info("epoch \(state.epoch), revision \(state.revision), suites: \(state.suites.count)")
             return (recovered, persistence)
         } catch {
             throw .recovery(error)
