@@ -78,6 +78,25 @@ struct FaultTests {
         }
     }
 
+    @Test("what a start finds in the page cache after a failed sync is not believed, or lasts")
+    func failedSync() throws {
+        let setup = LogHarness.Setup()
+        let dry = try LogHarness(SimulatedDisk(), setup, seed: 6)
+        try dry.run()
+        var unknown = 0
+        for call in 0..<dry.disk.calls {
+            let harness = try LogHarness(SimulatedDisk(), setup, seed: 6)
+            harness.disk.plan(.error(EIO), at: call)
+            try harness.run(whileUnknown: false)
+            guard !harness.possible.isEmpty else { continue }
+            unknown += 1
+            let title = "seed 6, call \(call)"
+            try crash(harness, .everything, title, promised: .always)
+            try crash(harness, .syncedOnly, title + ", then", promised: .always)
+        }
+        #expect(unknown > 3)
+    }
+
     /// Has a crash happen, and holds what is found against what was promised.
     private func crash(
         _ harness: LogHarness, _ survival: SimulatedDisk.Survival, _ title: String,

@@ -62,6 +62,7 @@ final class LogHarness {
         isStopped = false
         wasClosed = false
         note(state)
+        possible = []
     }
 
     private func newEpoch() -> Epoch {
@@ -122,14 +123,17 @@ final class LogHarness {
         log?.tend()
     }
 
-    /// Runs from the start to a clean stop, as far as it goes.
-    func run() throws {
+    /// Runs from the start to a clean stop, as far as it goes; if so wished, until the outcome of a batch is unknown.
+    func run(whileUnknown goesOn: Bool = true) throws {
         do {
             try open()
         } catch {
             return
         }
-        for _ in 0..<setup.steps where !disk.isDown { try step() }
+        for _ in 0..<setup.steps where !disk.isDown {
+            try step()
+            if !goesOn && !possible.isEmpty { return }
+        }
         guard !disk.isFailing else { return }
         do throws(FileError) {
             try close()

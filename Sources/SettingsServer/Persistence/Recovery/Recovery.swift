@@ -16,10 +16,11 @@ struct Recovery {
         guard !links.isEmpty || !snapshots.isEmpty else { return nil }
         var recovered = try run(links, snapshots)
         recovered.empty = empty
-        recovered.notes += empty.map { "\($0) is empty and left out" }
+        recovered.notes += empty.map { .warning("\($0) is empty and left out") }
         if let torn = recovered.torn {
             recovered.notes.append(
-                "\(torn.name) ends in the middle of a commit that was never acknowledged, at byte \(torn.offset)")
+                .information(
+                    "\(torn.name) ends in the middle of a commit that was never acknowledged, at byte \(torn.offset)"))
         }
         return recovered
     }
@@ -74,7 +75,8 @@ struct Recovery {
         let origin = start.snapshot.map(DataDirectory.snapshotName(at:)) ?? "the first journal"
         for snapshot in damaged {
             recovered.notes.append(
-                "\(snapshot.name) is damaged (\(snapshot.reason)); went back to \(origin) and the journals since")
+                .warning(
+                    "\(snapshot.name) is damaged (\(snapshot.reason)); went back to \(origin) and the journals since"))
         }
         return recovered
     }

@@ -42,7 +42,7 @@ enum SnapshotError: Error {
         switch self {
         case .file(let error): error.description
         case .fromTheFuture(let format): "it is of format \(format)"
-        case .damaged(let line, _, let reason): "line \(line): \(reason)"
+        case .damaged(let line, let offset, let reason): "line \(line), at byte \(offset): \(reason)"
         }
     }
 }
