@@ -119,6 +119,12 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     ]
 
     private static let journals: [DamageCase] = [
+        .fine("the newest journal missing", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
+            try $0.remove("journal-8.jsonl")
+        },
+        .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
+            for name in $0.names where name != "snapshot-8.json" { try $0.remove(name) }
+        },
         .bad("a line missing", ["journal-8.jsonl, line 3, at byte ", "follows revision 10, not 9"], kept: 9) { folder in
             try folder.editLines("journal-8.jsonl") { $0.remove(at: 2) }
         },

@@ -43,7 +43,7 @@ extension DirectoryCheck {
             for file in directory.snapshots(among: names) {
                 let size = try directory.size(of: file.name)
                 do throws(SnapshotError) {
-                    let state = try SnapshotReader.read(file, in: directory, limits: limits)
+                    let state = try SnapshotReader.read(file, in: directory, limits: limits).state
                     lines.append("\(file.name): \(size) bytes, \(state.contents), sound")
                 } catch {
                     if case .file(let error) = error { throw RecoveryError(error) }
@@ -101,6 +101,8 @@ extension DirectoryCheck {
                 lines.append("a start comes to \(recovered.state.contents)")
                 lines.append(
                     recovered.isClosed ? "the last stop was a clean one" : "there was no clean stop, or a daemon runs")
+                if recovered.lacksJournal { result = .damaged }
+                lines += recovered.notes.map { "it will say: \($0)" }
                 if recovered.mustBeginEpoch {
                     lines.append("acknowledged writes may be missing: a start begins a new epoch")
                 }

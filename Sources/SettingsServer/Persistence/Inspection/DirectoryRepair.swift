@@ -93,7 +93,7 @@ extension DirectoryRepair {
         /// The order matters: until the journal stands there is a directory that refuses to start, and can be repaired
         /// again; from then on it starts, whatever was not moved yet.
         func apply() throws(FileError) {
-            _ = try SnapshotWriter.write(state, in: directory)
+            _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
             let head = JournalHead(
                 epoch: state.epoch, revision: state.revision, after: state.revision, durability: .always)
             do throws(Journal.Unbegun) {

@@ -28,7 +28,7 @@ struct Salvage {
         for snapshot in directory.snapshots(among: names).reversed() {
             let state: State
             do throws(SnapshotError) {
-                state = try SnapshotReader.read(snapshot, in: directory, limits: limits)
+                state = try SnapshotReader.read(snapshot, in: directory, limits: limits).state
             } catch {
                 switch error {
                 case .file(let error): throw RecoveryError(error)
