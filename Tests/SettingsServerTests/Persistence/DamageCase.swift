@@ -119,7 +119,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     ]
 
     private static let journals: [DamageCase] = [
-        .fine("the newest journal missing", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
+        .fine(
+            "the newest journal missing", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged
+        ) {
             try $0.remove("journal-8.jsonl")
         },
         .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
