@@ -29,7 +29,28 @@ package struct DataDirectory: Sendable {
     static func temporaryName(of name: String) -> String { name + temporarySuffix }
 
     /// What a file is called that is of no use any more but to people.
-    static func asideName(of name: String) -> String { "set-aside-" + name }
+    static func asideName(of name: String) -> String { aside + name }
+
+    static func isAside(_ name: String) -> Bool { name.hasPrefix(aside) }
+
+    /// What a file that was set aside was called before; nil for any other.
+    static func nameBeforeAside(_ name: String) -> String? {
+        isAside(name) ? String(name.dropFirst(aside.count)) : nil
+    }
+
+    /// A name to set a file aside under that no other has.
+    static func freeAsideName(of name: String, among names: [String]) -> String {
+        let taken = Set(names.map { Array($0.utf8) })
+        var candidate = asideName(of: name)
+        var number = 1
+        while taken.contains(Array(candidate.utf8)) {
+            number += 1
+            candidate = asideName(of: "\(number)-\(name)")
+        }
+        return candidate
+    }
+
+    private static let aside = "set-aside-"
 
     private static let temporarySuffix = ".tmp"
 

@@ -139,7 +139,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             // The history does not reach back that far: the state itself takes the place of the journal.
             unsnapshotted = 0
             snapshots.wrote(
-                latest.revision, size: try SnapshotWriter.write(latest, in: directory), now: clock())
+                latest.revision, size: try SnapshotWriter.write(latest, journal: latest.revision, in: directory),
+                now: clock())
             trusted = latest.revision
         }
         let commits = trusted < latest.revision ? latest.history.commits(after: trusted).map(\.commit) : []
@@ -232,7 +233,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         guard journal != nil else { return }
         let grown = unsnapshotted
         unsnapshotted = 0
-        snapshots.begin(latest, grown: grown, in: directory)
+        snapshots.begin(latest, journal: head.revision, grown: grown, in: directory)
         if options.isSingleFile { takeReports() }
     }
 
@@ -296,7 +297,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         try sync()
         if latest.revision > snapshots.latest {
             do throws(FileError) {
-                _ = try SnapshotWriter.write(latest, in: directory, isAbandoned: { clock() &- start >= bound })
+                _ = try SnapshotWriter.write(
+                    latest, journal: head.revision, in: directory, isAbandoned: { clock() &- start >= bound })
                 try directory.removeOutdated()
             } catch {
                 if options.durability == .snapshot { throw error }

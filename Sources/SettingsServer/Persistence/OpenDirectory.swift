@@ -19,11 +19,12 @@ extension DataDirectory {
         } else {
             recovered = Recovered(State(epoch: newEpoch(), limits: limits))
             recovered.beganEpoch = true
-            recovered.notes.append("the directory is new")
+            recovered.notes.append(.information("the directory is new"))
         }
         do throws(FileError) {
             if try fileSystem.status(path).isOpenToOthers {
-                recovered.notes.append("\(path) can be entered by other users; 'chmod 700 \(path)' keeps them out")
+                recovered.notes.append(
+                    .warning("\(path) can be entered by other users; 'chmod 700 \(path)' keeps them out"))
             }
             try settle(&recovered)
         } catch {
@@ -42,13 +43,14 @@ extension DataDirectory {
     /// to be served.
     private func settle(_ recovered: inout Recovered) throws(FileError) {
         if let torn = recovered.torn {
-            let aside = "torn-\(recovered.last)-\(torn.offset).bin"
+            let aside = Self.asideName(of: "\(torn.name)-from-\(torn.offset)")
             try cut(torn.name, at: torn.offset, keepingAs: aside)
-            recovered.notes.append("it was cut there, and what was cut is in \(aside)")
+            recovered.notes.append(.information("it was cut there, and what was cut is in \(aside)"))
         }
         for name in recovered.empty { try fileSystem.remove(path(of: name)) }
+        let found = try fileSystem.list(path)
         for (name, _) in recovered.damagedSnapshots {
-            try fileSystem.rename(path(of: name), to: path(of: Self.asideName(of: name)))
+            try fileSystem.rename(path(of: name), to: path(of: Self.freeAsideName(of: name, among: found)))
         }
         let names = try fileSystem.list(path)
         for name in temporaries(among: names) { try fileSystem.remove(path(of: name)) }
@@ -84,8 +86,9 @@ extension DataDirectory {
         recovered.state.beginEpoch(epoch, at: revision)
         recovered.beganEpoch = true
         recovered.notes.append(
-            "the last stop was not a clean one, or this is a copy, and writes may be missing: a new epoch begins, \(epoch)"
-        )
+            .warning(
+                "the last stop was not a clean one, or this is a copy, and writes may be missing: a new epoch begins, "
+                    + "\(epoch)"))
     }
 
     /// Takes away snapshots before the last two, and the journals that only they need.
@@ -106,9 +109,9 @@ extension DataDirectory {
 
 extension Recovered {
     /// Whether acknowledged writes may be missing: the daemon did not stop as it should while it ran in a way that can
-    /// lose some, a journal lost all that it had, or somebody put a snapshot here without what came after it.
+    /// lose some, a journal is gone or lost all that it had, or somebody put a snapshot here without what came after it.
     var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
-        return head.mayLose && !isClosed || !empty.isEmpty
+        return head.mayLose && !isClosed || !empty.isEmpty || lacksJournal
     }
 }

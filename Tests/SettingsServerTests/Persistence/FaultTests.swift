@@ -78,6 +78,65 @@ struct FaultTests {
         }
     }
 
+    @Test(
+        "a start that fails or dies at any call can be repeated, and comes to the same",
+        arguments: Configuration.Durability.allCases)
+    func startAgain(_ durability: Configuration.Durability) throws {
+        func crashed() throws -> LogHarness {
+            let setup = LogHarness.Setup(durability: durability, journalBytes: 900)
+            let harness = try LogHarness(SimulatedDisk(), setup, seed: 9)
+            try harness.run(closes: false)
+            harness.crash(.everything, seed: 9)
+            // A tail to be cut, and a snapshot to be set aside where the journals make good for it.
+            if let journal = harness.disk.names.last(where: { $0.hasPrefix("journal-") }) {
+                harness.disk.put(journal, (harness.disk.content(journal) ?? []) + [UInt8](repeating: 0, count: 99))
+            }
+            return harness
+        }
+        let dry = try crashed()
+        let before = dry.disk.calls
+        try dry.open()
+        let expected = try #require(dry.last)
+        for (number, fault) in Self.faults.enumerated() {
+            for call in before..<dry.disk.calls {
+                let title = "seed 9, \(durability.rawValue), \(fault) at call \(call)"
+                let harness = try crashed()
+                harness.disk.plan(fault, at: call)
+                do { try harness.open() } catch {}
+                harness.crash(SimulatedDisk.Survival.allCases[(call + number) % 3], seed: UInt64(call))
+                do {
+                    try harness.open()
+                } catch {
+                    Issue.record("\(title): \(error)")
+                    continue
+                }
+                let found = try #require(harness.last)
+                #expect(StateDescription(found).content == StateDescription(expected).content, "\(title)")
+                #expect(harness.recovered?.beganEpoch == (durability != .always), "\(title)")
+                #expect(found.revision >= expected.revision, "\(title): \(found.cursor)")
+            }
+        }
+    }
+
+    @Test("what a start finds in the page cache after a failed sync is not believed, or lasts")
+    func failedSync() throws {
+        let setup = LogHarness.Setup()
+        let dry = try LogHarness(SimulatedDisk(), setup, seed: 6)
+        try dry.run()
+        var unknown = 0
+        for call in 0..<dry.disk.calls {
+            let harness = try LogHarness(SimulatedDisk(), setup, seed: 6)
+            harness.disk.plan(.error(EIO), at: call)
+            try harness.run(whileUnknown: false)
+            guard !harness.possible.isEmpty else { continue }
+            unknown += 1
+            let title = "seed 6, call \(call)"
+            try crash(harness, .everything, title, promised: .always)
+            try crash(harness, .syncedOnly, title + ", then", promised: .always)
+        }
+        #expect(unknown > 3)
+    }
+
     /// Has a crash happen, and holds what is found against what was promised.
     private func crash(
         _ harness: LogHarness, _ survival: SimulatedDisk.Survival, _ title: String,

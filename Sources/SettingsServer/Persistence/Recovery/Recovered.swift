@@ -2,10 +2,20 @@ internal import SettingsModel
 
 /// What was found in a data directory, and what it came to.
 package struct Recovered: Sendable {
+    /// Something that an operator should know.
+    package struct Note: Hashable, Sendable, CustomStringConvertible {
+        /// Whether it should not have happened.
+        package let isWarning: Bool
+        package let description: String
+
+        static func warning(_ text: String) -> Note { Note(isWarning: true, description: text) }
+        static func information(_ text: String) -> Note { Note(isWarning: false, description: text) }
+    }
+
     /// The state to go on from.
     package var state: State
     /// What an operator should know of how it came about.
-    package var notes: [String] = []
+    package var notes: [Note] = []
     /// Whether a new epoch began, because the directory is new or because acknowledged writes may be missing.
     package var beganEpoch = false
     /// The last commit of the journals, which the next journal names: behind it begins what comes now.
@@ -22,6 +32,8 @@ package struct Recovered: Sendable {
     var torn: TornTail?
     /// Journals that have nothing in them, not even a head.
     var empty: [String] = []
+    /// Whether the journal is missing that the snapshot goes on in.
+    var lacksJournal = false
     /// How many bytes of journals were replayed: how far the newest snapshot is behind.
     var replayed = 0
     /// The same in commits.

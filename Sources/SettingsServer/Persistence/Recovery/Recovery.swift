@@ -14,12 +14,13 @@ struct Recovery {
         let links = try links(among: names, &empty)
         let snapshots = directory.snapshots(among: names)
         guard !links.isEmpty || !snapshots.isEmpty else { return nil }
-        var recovered = try run(links, snapshots)
+        var recovered = try run(links, snapshots, empty)
         recovered.empty = empty
-        recovered.notes += empty.map { "\($0) is empty and left out" }
+        recovered.notes += empty.map { .warning("\($0) is empty and left out") }
         if let torn = recovered.torn {
             recovered.notes.append(
-                "\(torn.name) ends in the middle of a commit that was never acknowledged, at byte \(torn.offset)")
+                .information(
+                    "\(torn.name) ends in the middle of a commit that was never acknowledged, at byte \(torn.offset)"))
         }
         return recovered
     }
@@ -27,23 +28,30 @@ struct Recovery {
     /// Tries one beginning after the other: the newest snapshot, and what is before it only if it is damaged and the
     /// journals lead from there to it and on.
     private func run(
-        _ links: [JournalChain.Link], _ snapshots: [DataDirectory.Numbered]
+        _ links: [JournalChain.Link], _ snapshots: [DataDirectory.Numbered], _ empty: [String]
     ) throws(RecoveryError) -> Recovered {
         let chain = JournalChain(directory: directory, links: links)
         var damaged: [(name: String, reason: String)] = []
         var failure: RecoveryError?
         for snapshot in snapshots.reversed() {
-            let state: State
+            let found: Snapshot
             do throws(SnapshotError) {
-                state = try SnapshotReader.read(snapshot, in: directory, limits: limits)
+                found = try SnapshotReader.read(snapshot, in: directory, limits: limits)
             } catch {
                 let reason = try damage(error, in: snapshot)
                 failure = failure ?? reason
                 damaged.append((snapshot.name, error.description))
                 continue
             }
-            return try go(
-                from: Recovered(state, snapshot: state.revision), chain, past: snapshots.last, failure, damaged)
+            var start = Recovered(found.state, snapshot: found.state.revision)
+            start.lacksJournal = empty.isEmpty && !links.contains { $0.head.revision >= found.journal }
+            if start.lacksJournal {
+                start.notes.append(
+                    .warning(
+                        "\(snapshot.name) goes on in \(DataDirectory.journalName(after: found.journal)), which is missing "
+                            + "with all that was committed there"))
+            }
+            return try go(from: start, chain, past: snapshots.last, failure, damaged)
         }
         guard let first = links.first, first.head.after == .zero else {
             throw failure
@@ -74,7 +82,8 @@ struct Recovery {
         let origin = start.snapshot.map(DataDirectory.snapshotName(at:)) ?? "the first journal"
         for snapshot in damaged {
             recovered.notes.append(
-                "\(snapshot.name) is damaged (\(snapshot.reason)); went back to \(origin) and the journals since")
+                .warning(
+                    "\(snapshot.name) is damaged (\(snapshot.reason)); went back to \(origin) and the journals since"))
         }
         return recovered
     }

@@ -23,14 +23,17 @@ package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     }
 
     package let kind: Kind
+    /// What is wrong and where, without what to do.
+    let reason: String
     /// What is wrong, where, and what to do.
     package let description: String
     /// Where, if it is one place in a file.
     package let place: Place?
 
-    package init(_ kind: Kind, _ description: String, place: Place? = nil) {
+    package init(_ kind: Kind, _ description: String, reason: String? = nil, place: Place? = nil) {
         self.kind = kind
         self.description = description
+        self.reason = reason ?? description
         self.place = place
     }
 
@@ -53,6 +56,7 @@ extension DataDirectory {
             .damaged,
             "\(self.path(of: name))\(place): \(reason). Nothing was changed. Look with 'settingsd check \(path)', restore a "
                 + "copy, or have 'settingsd repair \(path)' cut what cannot be read",
+            reason: (line.map { "line \($0), at byte \(offset): " } ?? "") + reason,
             place: RecoveryError.Place(file: name, line: line, offset: offset))
     }
 }

@@ -2,7 +2,7 @@ internal import SettingsModel
 
 /// What snapshots look like: one JSON document, laid out in lines that can be read and written one at a time.
 ///
-///     {"snapshot":1,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
+///     {"snapshot":1,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3,"journal":17
 ///     ,"suites":[
 ///     {"suite":"app","revision":17,"schemaRevision":0,"floor":0
 ///     ,"records":[
@@ -32,6 +32,13 @@ enum SnapshotFormat {
     static let end: StaticString = "\"}"
 }
 
+/// What a snapshot holds.
+struct Snapshot {
+    let state: State
+    /// The journal that goes on from it, or a later one does: if there is none, what was committed since is lost.
+    let journal: Revision
+}
+
 /// Why a snapshot cannot be used.
 enum SnapshotError: Error {
     case file(FileError)
@@ -42,7 +49,7 @@ enum SnapshotError: Error {
         switch self {
         case .file(let error): error.description
         case .fromTheFuture(let format): "it is of format \(format)"
-        case .damaged(let line, _, let reason): "line \(line): \(reason)"
+        case .damaged(let line, let offset, let reason): "line \(line), at byte \(offset): \(reason)"
         }
     }
 }

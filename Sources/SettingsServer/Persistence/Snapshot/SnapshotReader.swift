@@ -6,11 +6,12 @@ struct SnapshotReader {
     private var line: LineReader.Line
     /// The check of all lines before the present one.
     private var check = CRC32C()
+    private var journal = Revision.zero
 
     /// The state of a snapshot.
     static func read(
         _ snapshot: DataDirectory.Numbered, in directory: DataDirectory, limits: History.Limits
-    ) throws(SnapshotError) -> State {
+    ) throws(SnapshotError) -> Snapshot {
         let file: OpenFile
         do {
             file = try OpenFile(directory.path(of: snapshot.name), .reading, in: directory.fileSystem)
@@ -22,7 +23,7 @@ struct SnapshotReader {
         guard state.revision == snapshot.revision else {
             throw .damaged(line: 1, offset: 0, reason: "it is of revision \(state.revision)")
         }
-        return state
+        return Snapshot(state: state, journal: reader.journal)
     }
 
     private init(_ lines: LineReader) {
@@ -58,6 +59,7 @@ struct SnapshotReader {
         guard let format = json["snapshot"]?.integer else { throw damage("it does not begin as a snapshot") }
         guard format <= SnapshotFormat.current else { throw .fromTheFuture(format: format) }
         guard let epoch = json["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is none") }
+        journal = try form { () throws(BodyError) in try Revision(json: json["journal"] ?? .null) }
         return try form { () throws(BodyError) in
             State(
                 epoch: epoch, revision: try Revision(json: json["revision"] ?? .null),

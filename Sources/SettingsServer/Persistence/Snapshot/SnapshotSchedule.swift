@@ -65,12 +65,12 @@ final class SnapshotSchedule: Sendable {
         }
     }
 
-    func begin(_ state: State, grown: Int, in directory: DataDirectory) {
+    func begin(_ state: State, journal: Revision, grown: Int, in directory: DataDirectory) {
         progress.withLock { $0.isRunning = true }
         if isSingleFile {
-            run(state, grown, directory)
+            run(state, journal, grown, directory)
         } else {
-            queue.async { self.run(state, grown, directory) }
+            queue.async { self.run(state, journal, grown, directory) }
         }
     }
 
@@ -104,11 +104,11 @@ final class SnapshotSchedule: Sendable {
         }
     }
 
-    private func run(_ state: State, _ grown: Int, _ directory: DataDirectory) {
+    private func run(_ state: State, _ journal: Revision, _ grown: Int, _ directory: DataDirectory) {
         let report: Report
         do throws(FileError) {
             let size = try SnapshotWriter.write(
-                state, in: directory, isAbandoned: { self.isAbandoned.load(ordering: .relaxed) })
+                state, journal: journal, in: directory, isAbandoned: { self.isAbandoned.load(ordering: .relaxed) })
             report = .wrote(state.revision, size: size)
             // What cannot be removed now is removed after the next one.
             try? directory.removeOutdated()

@@ -19,14 +19,14 @@ struct SnapshotWriter {
     /// Writes the snapshot under its own name, once it lasts, and returns its size. What was written is taken away if
     /// that fails, and also once the closure says that nobody wants it any more (`ECANCELED`).
     static func write(
-        _ state: State, in directory: DataDirectory, isAbandoned: @escaping () -> Bool = { false }
+        _ state: State, journal: Revision, in directory: DataDirectory, isAbandoned: @escaping () -> Bool = { false }
     ) throws(FileError) -> Int {
         let fileSystem = directory.fileSystem
         let name = DataDirectory.snapshotName(at: state.revision)
         let temporary = directory.path(of: DataDirectory.temporaryName(of: name))
         do throws(FileError) {
             var writer = SnapshotWriter(try OpenFile(temporary, .replacing, in: fileSystem), isAbandoned)
-            try writer.write(state)
+            try writer.write(state, journal)
             try fileSystem.rename(temporary, to: directory.path(of: name))
             try fileSystem.syncDirectory(directory.path)
             return writer.offset
@@ -43,8 +43,8 @@ struct SnapshotWriter {
         buffer.reserveCapacity(Self.slice + 4096)
     }
 
-    private mutating func write(_ state: State) throws(FileError) {
-        add(head: state)
+    private mutating func write(_ state: State, _ journal: Revision) throws(FileError) {
+        add(head: state, journal)
         add(SnapshotFormat.suites)
         var isFirst = true
         state.suites.forEach { suite in
@@ -75,7 +75,7 @@ struct SnapshotWriter {
         try file.sync()
     }
 
-    private mutating func add(head state: State) {
+    private mutating func add(head state: State, _ journal: Revision) {
         addOpen(true) { json in
             json.name("snapshot")
             json.write(integer: SnapshotFormat.current)
@@ -89,6 +89,8 @@ struct SnapshotWriter {
             state.lastDrop.write(to: &json)
             json.name("historyFloor")
             state.history.floor.write(to: &json)
+            json.name("journal")
+            journal.write(to: &json)
         }
     }
 

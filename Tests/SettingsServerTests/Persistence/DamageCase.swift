@@ -1,0 +1,183 @@
+import Glibc
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+/// A directory that somebody or something has been at, and what must come of it.
+struct DamageCase: CustomTestStringConvertible, Sendable {
+    enum Start: Sendable {
+        /// It comes to the state of a revision, perhaps in a new epoch, with these words in its notes.
+        case starts(at: Int64, isNewEpoch: Bool, notes: [String])
+        /// It refuses, with these words in its message.
+        case refuses(RecoveryError.Kind, [String])
+    }
+
+    var name: String
+    var durability = Configuration.Durability.always
+    var start: Start
+    var check: DirectoryCheck.Result
+    /// The revision that a repair keeps; nil if there is nothing to do for it.
+    var kept: Int64?
+    var edit: @Sendable (DataFolder) throws -> Void
+
+    var testDescription: String { name }
+
+    private static func fine(
+        _ name: String, at revision: Int64 = 12, newEpoch: Bool = false, notes: [String] = [],
+        _ check: DirectoryCheck.Result = .sound, durability: Configuration.Durability = .always,
+        _ edit: @escaping @Sendable (DataFolder) throws -> Void
+    ) -> DamageCase {
+        DamageCase(
+            name: name, durability: durability, start: .starts(at: revision, isNewEpoch: newEpoch, notes: notes),
+            check: check, edit: edit)
+    }
+
+    private static func bad(
+        _ name: String, _ words: [String], kept: Int64, durability: Configuration.Durability = .always,
+        _ edit: @escaping @Sendable (DataFolder) throws -> Void
+    ) -> DamageCase {
+        DamageCase(
+            name: name, durability: durability,
+            start: .refuses(.damaged, words + ["settingsd check", "settingsd repair"]), check: .damaged, kept: kept,
+            edit: edit)
+    }
+
+    static let all: [DamageCase] = harmless + snapshots + journals + flipped
+
+    private static let harmless: [DamageCase] = [
+        .fine("nothing") { _ in },
+        .fine("zeros at the end", notes: ["journal-8.jsonl ends in the middle", "set-aside"], .torn) { folder in
+            try folder.edit("journal-8.jsonl") { $0 += [UInt8](repeating: 0, count: 700) }
+        },
+        .fine("a page of a batch that was lost", at: 12, notes: ["ends in the middle"], .torn) { folder in
+            try folder.edit("journal-8.jsonl") { $0 += [0, 0, 0] + Array("\"x\":1}}\n".utf8) }
+        },
+        .fine("files left behind") { folder in
+            try folder.write("journal-8.jsonl.tmp", "x".utf8)
+            try folder.write("snapshot-9.json.tmp", [])
+            try folder.write("notes.txt", "hello".utf8)
+        },
+        .fine("an empty newest journal", at: 8, newEpoch: true, notes: ["journal-8.jsonl is empty"], .torn) {
+            try $0.write("journal-8.jsonl", [])
+        },
+        .fine("a newest journal of zeros", at: 8, newEpoch: true, notes: ["journal-8.jsonl is empty"], .torn) {
+            try $0.write("journal-8.jsonl", [UInt8](repeating: 0, count: 4096))
+        },
+        .fine("a journal whose sync failed, before the one in its place") { folder in
+            // A batch whose outcome was unknown, and half of another.
+            let line = try folder.line(2, of: "journal-8.jsonl")
+            try folder.edit("journal-4.jsonl") { $0 += line + line + Array("{\"crc\":\"0".utf8) + [0, 0, 7] }
+        },
+        .fine("interval, not closed", newEpoch: true, notes: ["a new epoch begins"], durability: .interval) { _ in },
+        .fine("snapshots alone, not closed", at: 8, newEpoch: true, notes: ["a new epoch"], durability: .snapshot) {
+            _ in
+        },
+    ]
+
+    private static let snapshots: [DamageCase] = [
+        .fine(
+            "the newest snapshot cut", notes: ["snapshot-8.json is damaged", "went back to snapshot-4.json"], .damaged
+        ) {
+            try $0.edit("snapshot-8.json") { $0.removeLast($0.count / 2) }
+        },
+        .fine("the newest snapshot missing") { try $0.remove("snapshot-8.json") },
+        .fine("the newest snapshot empty", notes: ["snapshot-8.json is damaged"], .damaged) {
+            try $0.write("snapshot-8.json", [])
+        },
+        .fine("the newest snapshot with another check", notes: ["the check fails"], .damaged) {
+            try $0.edit("snapshot-8.json") { $0[$0.count - 5] ^= 1 }
+        },
+        .fine("the older snapshot cut", .damaged) { try $0.edit("snapshot-4.json") { $0.removeLast(9) } },
+        .bad("both snapshots cut", ["snapshot-8.json, line", "at byte"], kept: 0) { folder in
+            try folder.edit("snapshot-8.json") { $0.removeLast(9) }
+            try folder.edit("snapshot-4.json") { $0.removeLast(9) }
+        },
+        .bad("both snapshots missing", ["no snapshot that the journals lead on from"], kept: 0) { folder in
+            try folder.remove("snapshot-8.json")
+            try folder.remove("snapshot-4.json")
+        },
+        .bad("the newest snapshot cut, the older missing", ["snapshot-8.json, line"], kept: 0) { folder in
+            try folder.edit("snapshot-8.json") { $0.removeLast(9) }
+            try folder.remove("snapshot-4.json")
+        },
+        .bad("the newest snapshot cut, a journal missing", ["snapshot-8.json, line", "is missing"], kept: 4) { folder in
+            try folder.edit("snapshot-8.json") { $0.removeLast(9) }
+            try folder.remove("journal-4.jsonl")
+        },
+        .bad("the newest snapshot cut, and nothing but snapshots", ["snapshot-8.json"], kept: 4, durability: .snapshot)
+        {
+            try $0.edit("snapshot-8.json") { $0.removeLast(9) }
+        },
+        .bad("everything empty", ["snapshot-8.json"], kept: 0) { folder in
+            for name in folder.names { try folder.write(name, []) }
+        },
+        DamageCase(
+            name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 2"]),
+            check: .damaged
+        ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "2") } },
+    ]
+
+    private static let journals: [DamageCase] = [
+        .fine(
+            "the newest journal missing", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged
+        ) {
+            try $0.remove("journal-8.jsonl")
+        },
+        .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
+            for name in $0.names where name != "snapshot-8.json" { try $0.remove(name) }
+        },
+        .bad("a line missing", ["journal-8.jsonl, line 3, at byte ", "follows revision 10, not 9"], kept: 9) { folder in
+            try folder.editLines("journal-8.jsonl") { $0.remove(at: 2) }
+        },
+        .bad("a line twice", ["journal-8.jsonl, line 4, at byte ", "follows revision 9, not 10"], kept: 10) { folder in
+            try folder.editLines("journal-8.jsonl") { $0.insert($0[2], at: 3) }
+        },
+        .bad("a line of something else", ["journal-8.jsonl, line 3, at byte "], kept: 9) { folder in
+            try folder.editLines("journal-8.jsonl") { $0[2] = Array("hello\n".utf8) }
+        },
+        .bad("a journal by another name", ["journal-9.jsonl", "journal-8.jsonl"], kept: 8) { folder in
+            try folder.write("journal-9.jsonl", try folder.read("journal-8.jsonl"))
+            try folder.remove("journal-8.jsonl")
+        },
+        DamageCase(
+            name: "a journal of a newer version", start: .refuses(.fromTheFuture, ["journal-8.jsonl", "format 2"]),
+            check: .damaged
+        ) { folder in
+            try folder.editLines("journal-8.jsonl") { lines in
+                var line = Array(lines[0].dropLast())
+                line[28] = UInt8(ascii: "2")
+                let digits = CRC32C(of: line.span.extracting(18..<line.count)).digits
+                for index in digits.indices { line[8 + index] = digits[index] }
+                lines[0] = line + [UInt8(ascii: "\n")]
+            }
+        },
+    ]
+
+    /// A bit in the middle of each line of the newest journal, the head and the last one included.
+    private static let flipped: [DamageCase] = (1...5).map { line in
+        let kept = Int64(max(8, line + 6))
+        return .bad("a bit in line \(line)", ["journal-8.jsonl, line \(line), at byte ", "check"], kept: kept) {
+            folder in
+            try folder.editLines("journal-8.jsonl") { $0[line - 1][$0[line - 1].count / 2] ^= 4 }
+        }
+    }
+}
+
+extension DataFolder {
+    /// A line of a file with its end, by its number.
+    func line(_ number: Int, of name: String) throws -> [UInt8] {
+        try lines(of: name)[number - 1]
+    }
+
+    func lines(of name: String) throws -> [[UInt8]] {
+        try read(name).split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).dropLast()
+            .map { $0 + [UInt8(ascii: "\n")] }
+    }
+
+    func editLines(_ name: String, _ body: (inout [[UInt8]]) throws -> Void) throws {
+        var lines = try lines(of: name)
+        try body(&lines)
+        try write(name, lines.joined())
+    }
+}

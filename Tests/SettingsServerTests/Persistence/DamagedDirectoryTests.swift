@@ -1,0 +1,159 @@
+import Glibc
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+/// Directories that were edited by hand: whether they start, what `check` says of them, and what `repair` makes of them.
+@Suite("Persistence: damaged directories")
+struct DamagedDirectoryTests {
+    private func folder(_ damage: DamageCase) throws -> (DataFolder, [Int64: State]) {
+        let folder = try DataFolder()
+        let states = try folder.fill(damage.durability)
+        try damage.edit(folder)
+        return (folder, states)
+    }
+
+    @Test(
+        "a start tells what it went past, or refuses with the file, the place and what to do", arguments: DamageCase.all
+    )
+    func start(_ damage: DamageCase) throws {
+        let (folder, states) = try folder(damage)
+        let before = try folder.contents()
+        switch damage.start {
+        case .starts(let revision, let isNewEpoch, let notes):
+            let (recovered, log) = try folder.open(damage.durability)
+            let notesFound = recovered.notes.map(\.description).joined(separator: "\n")
+            for note in notes { #expect(notesFound.contains(note), "\(notesFound)") }
+            #expect(recovered.beganEpoch == isNewEpoch)
+            #expect(recovered.state.revision.number == revision + (isNewEpoch ? DataDirectory.leap : 0))
+            #expect(StateDescription(recovered.state).content == states[revision].map { StateDescription($0).content })
+            // What a start has seen to, the next finds in order.
+            try log.close()
+            let next = try folder.open(damage.durability)
+            #expect(next.0.notes.isEmpty, "\(next.0.notes)")
+            #expect(StateDescription(next.0.state) == StateDescription(recovered.state))
+            #expect(try DirectoryCheck(folder.directory).result == .sound)
+        case .refuses(let kind, let words):
+            let error = #expect(throws: RecoveryError.self) { _ = try folder.open(damage.durability) }
+            #expect(error?.kind == kind)
+            for word in words { #expect(error?.description.contains(word) ?? false, "\(error?.description ?? "")") }
+            #expect(try folder.contents() == before, "a start that refuses changes nothing")
+        }
+    }
+
+    @Test("a check says how a directory is, and changes nothing", arguments: DamageCase.all)
+    func check(_ damage: DamageCase) throws {
+        let (folder, _) = try folder(damage)
+        let before = try folder.contents()
+        let check = try DirectoryCheck(folder.directory)
+        #expect(check.result == damage.check, "\(check.lines.joined(separator: "\n"))")
+        for name in before.keys { #expect(check.lines.contains { $0.hasPrefix(name + ": ") }, "\(name)") }
+        #expect(try folder.contents() == before)
+    }
+
+    @Test("after a repair a directory starts, with all that was sound before the damage", arguments: DamageCase.all)
+    func repair(_ damage: DamageCase) throws {
+        let (folder, states) = try folder(damage)
+        let before = try folder.contents()
+        if case .refuses(.fromTheFuture, _) = damage.start {
+            #expect(throws: RecoveryError.self) {
+                _ = try DirectoryRepair(folder.directory, apply: true, newEpoch: folder.newEpoch)
+            }
+            #expect(try folder.contents() == before)
+            return
+        }
+        let plan = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)
+        #expect(plan.outcome == (damage.kept == nil ? .nothingToDo : .wouldRepair), "\(plan.lines)")
+        #expect(try folder.contents() == before, "what is only said is not done")
+        let repair = try DirectoryRepair(folder.directory, apply: true, newEpoch: folder.newEpoch)
+        guard let kept = damage.kept else {
+            #expect(repair.outcome == .nothingToDo)
+            return
+        }
+        #expect(repair.outcome == .repaired)
+        let left = Set(try folder.contents().values)
+        for (name, content) in before { #expect(left.contains(content), "\(name) is gone") }
+        #expect(try DirectoryCheck(folder.directory).result == .sound)
+        let (recovered, _) = try folder.open(damage.durability)
+        #expect(StateDescription(recovered.state).content == states[kept].map { StateDescription($0).content })
+        #expect(recovered.state.revision.number >= DataDirectory.leap + 8)
+        #expect(recovered.state.epoch != states[12]?.epoch && recovered.notes.isEmpty, "\(recovered.notes)")
+        let again = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)
+        #expect(again.outcome == .nothingToDo)
+    }
+
+    @Test("a last commit that is cut at any byte is left out, and nothing else")
+    func tornAnywhere() throws {
+        let folder = try DataFolder()
+        let states = try folder.fill()
+        let before = try folder.contents()
+        let whole = try #require(before["journal-8.jsonl"])
+        let start = try whole.count - folder.line(5, of: "journal-8.jsonl").count
+        let expected = states[11].map { StateDescription($0) }
+        for end in start..<whole.count {
+            for name in folder.names { try folder.remove(name) }
+            for (name, content) in before { try folder.write(name, content) }
+            try folder.write("journal-8.jsonl", whole[..<end])
+            let check = try DirectoryCheck(folder.directory)
+            #expect(check.result == (end == start ? .sound : .torn), "cut at \(end)")
+            let (recovered, _) = try folder.open()
+            #expect(StateDescription(recovered.state) == expected, "cut at \(end)")
+            #expect(!recovered.beganEpoch)
+            let aside = folder.names.first { $0.hasPrefix("set-aside-") }
+            #expect(try aside.map { try folder.read($0) } ?? [] == Array(whole[start..<end]))
+        }
+    }
+
+    @Test("a directory in use names the process that has it")
+    func locked() throws {
+        let folder = try DataFolder()
+        let (_, log) = try folder.open()
+        let error = #expect(throws: RecoveryError.self) { _ = try folder.open() }
+        #expect(error?.kind == .locked)
+        #expect(error?.description.contains("process \(getpid());") ?? false, "\(error?.description ?? "")")
+        let repair = #expect(throws: RecoveryError.self) {
+            _ = try DirectoryRepair(folder.directory, apply: true, newEpoch: folder.newEpoch)
+        }
+        #expect(repair?.kind == .locked)
+        try log.close()
+        _ = try folder.open()
+    }
+
+    @Test(
+        "a directory that cannot be is inaccessible, and neither check nor repair makes one",
+        arguments: ["below", "missing"])
+    func inaccessible(_ what: String) throws {
+        let folder = try DataFolder()
+        try folder.write("file", [])
+        let path = folder.path + (what == "below" ? "/file/data" : "/missing")
+        let directory = DataDirectory(path)
+        if what == "below" {
+            let error = #expect(throws: RecoveryError.self) {
+                _ = try directory.open(
+                    options: LocalLog.Options(durability: .always), limits: History.Limits(), log: LogHarness.quiet,
+                    newEpoch: folder.newEpoch, clock: { 0 })
+            }
+            #expect(error?.kind == .inaccessible && error?.description.contains(path) ?? false)
+        }
+        let check = #expect(throws: RecoveryError.self) { _ = try DirectoryCheck(directory) }
+        #expect(check?.kind == .inaccessible)
+        let repair = #expect(throws: RecoveryError.self) {
+            _ = try DirectoryRepair(directory, apply: true, newEpoch: folder.newEpoch)
+        }
+        #expect(repair?.kind == .inaccessible)
+        #expect(folder.names == ["file"])
+    }
+
+    @Test(
+        "after a clean stop the same epoch goes on, whatever was promised", arguments: Configuration.Durability.allCases
+    )
+    func cleanStop(_ durability: Configuration.Durability) throws {
+        let folder = try DataFolder()
+        let (first, log) = try folder.open(durability)
+        try log.close()
+        let (second, next) = try folder.open(durability)
+        #expect(first.state.cursor == second.state.cursor && !second.beganEpoch && second.notes.isEmpty)
+        try next.close()
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+/// A data directory on the real file system, for as long as the object lives.
+final class DataFolder {
+    let path: String
+    private let clock = ManualClock()
+    private var epochs = 0
+    private static let files = POSIXFileSystem()
+    private static let interval: UInt64 = 300_000_000_000
+
+    init() throws {
+        var template = Array("/tmp/settingsd-test-XXXXXX\0".utf8).map { CChar(bitPattern: $0) }
+        guard mkdtemp(&template) != nil else { throw FileError(.makeDirectory, "/tmp", code: errno) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit {
+        for name in names { unlink(path + "/" + name) }
+        rmdir(path)
+    }
+
+    var directory: DataDirectory { DataDirectory(path) }
+
+    var names: [String] { ((try? Self.files.list(path)) ?? []).sorted() }
+
+    func read(_ name: String) throws -> [UInt8] {
+        let file = try OpenFile(path + "/" + name, .reading, in: Self.files)
+        var bytes = [UInt8](repeating: 0, count: try Self.files.status(path + "/" + name).size)
+        let count = try file.read(at: 0, into: &bytes)
+        return Array(bytes[..<count])
+    }
+
+    func write(_ name: String, _ bytes: some Sequence<UInt8>) throws {
+        try OpenFile(path + "/" + name, .replacing, in: Self.files).write(Array(bytes).span, at: 0)
+    }
+
+    func edit(_ name: String, _ body: (inout [UInt8]) throws -> Void) throws {
+        var bytes = try read(name)
+        try body(&bytes)
+        try write(name, bytes)
+    }
+
+    func remove(_ name: String) throws {
+        try Self.files.remove(path + "/" + name)
+    }
+
+    /// Every file with its content, without the lock.
+    func contents() throws -> [String: [UInt8]] {
+        Dictionary(uniqueKeysWithValues: try names.filter { $0 != "LOCK" }.map { ($0, try read($0)) })
+    }
+
+    func open(_ durability: Configuration.Durability = .always) throws(RecoveryError) -> (Recovered, LocalLog) {
+        var options = LocalLog.Options(durability: durability)
+        options.snapshotInterval = Self.interval
+        options.isSingleFile = true
+        return try directory.open(
+            options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: newEpoch,
+            clock: clock.clock.now)
+    }
+
+    func newEpoch() -> Epoch {
+        epochs += 1
+        return Epoch("epoch\(epochs)") ?? Epoch(unchecked: epochs)
+    }
+
+    /// Fills the directory: commits 1 to 12, a sync each, with snapshots at 4 and 8, and then a crash.
+    ///
+    /// - Returns: the states by revision.
+    func fill(_ durability: Configuration.Durability = .always) throws -> [Int64: State] {
+        let (recovered, log) = try open(durability)
+        var state = recovered.state
+        var states = [state.revision.number: state]
+        var commits = RandomCommits(seed: 12)
+        for number in 1...12 {
+            let revision = try #require(state.revision.advanced(by: 1))
+            let commit = try commits.next(on: state, revision: revision)
+            let size = log.stage(commit, after: state.revision)
+            try state.apply(commit, size: size)
+            try log.flush()
+            log.published(state)
+            states[revision.number] = state
+            if number == 4 || number == 8 {
+                clock.advance(nanoseconds: Self.interval)
+                log.tend()
+            }
+        }
+        return states
+    }
+}
+
+extension Epoch {
+    fileprivate init(unchecked number: Int) {
+        guard let epoch = Epoch("e") else { preconditionFailure("an epoch of one letter, \(number)") }
+        self = epoch
+    }
+}
