@@ -115,7 +115,7 @@ struct SnapshotReader {
 
     private func parse(_ bytes: Span<UInt8>) throws(SnapshotError) -> JSONValue {
         do {
-            return try JSONValue(parsing: bytes)
+            return try JSONValue(kept: bytes)
         } catch {
             throw damage(error.description)
         }
