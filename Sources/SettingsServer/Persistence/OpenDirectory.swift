@@ -107,7 +107,7 @@ extension DataDirectory {
 extension Recovered {
     /// Whether acknowledged writes may be missing: the daemon did not stop as it should while it ran in a way that can
     /// lose some, a journal lost all that it had, or somebody put a snapshot here without what came after it.
-    fileprivate var mustBeginEpoch: Bool {
+    var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
         return head.mayLose && !isClosed || !empty.isEmpty
     }

@@ -45,7 +45,7 @@ struct Journal: Sendable {
         let temporary = directory.path(of: DataDirectory.temporaryName(of: name))
         let file: OpenFile
         do throws(FileError) {
-            file = try OpenFile(temporary, .replacing, in: fileSystem)
+            file = try OpenFile(temporary, .replacing, in: fileSystem, toBe: directory.path(of: name))
             try file.write(batch.bytes.span, at: 0)
             try file.sync()
         } catch {
