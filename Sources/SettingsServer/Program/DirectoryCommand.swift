@@ -9,7 +9,7 @@ enum DirectoryCommand {
             throw ProgramError(StartError.recovery(error))
         }
         for line in check.lines { Program.say(line) }
-        return switch check.verdict {
+        return switch check.result {
         case .sound: .success
         case .torn: .tornTail
         case .damaged: .damagedData
@@ -18,19 +18,16 @@ enum DirectoryCommand {
 
     /// Says what would be cut off a damaged directory and, if that is confirmed, does it.
     static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
+        let repair: DirectoryRepair
         do {
-            let repair = try Repair(DataDirectory(path))
-            for line in repair.lines { Program.say(line) }
-            guard repair.damage != nil else { return .success }
-            guard isConfirmed else {
-                Program.say("nothing was changed; 'settingsd repair \(path) --yes' does it")
-                return .success
-            }
-            try repair.perform(newEpoch: Daemon.newEpoch)
-            Program.say("done")
-            return .success
+            repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Daemon.newEpoch)
         } catch {
             throw ProgramError(StartError.recovery(error))
         }
+        for line in repair.lines { Program.say(line) }
+        if case .wouldRepair = repair.outcome {
+            Program.say("nothing was changed; 'settingsd repair \(path) --yes' does it")
+        }
+        return .success
     }
 }
