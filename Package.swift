@@ -29,6 +29,9 @@ let package = Package(
             name: "schema-conformance", dependencies: ["SettingsModel"], path: "Tools/SchemaConformance",
             swiftSettings: houseRules),
         .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer"],
+            swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests", dependencies: ["CLinux", "HTTPWire", "SettingsModel", "SettingsServer"],

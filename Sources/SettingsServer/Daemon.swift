@@ -53,11 +53,11 @@ package final class Daemon: Sendable {
     package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
         isStopping.set()
         log.info("stopping")
-        server.stop(within: bound) { [store, persistence, ticker] in
+        server.stop(within: bound) { [store, persistence, ticker, bound] in
             store.whenIdle { _ in
                 ticker.stop()
                 do throws(FileError) {
-                    try persistence.close()
+                    try persistence.close(within: bound)
                     completion(nil)
                 } catch {
                     completion(error)
@@ -82,7 +82,7 @@ package final class Daemon: Sendable {
                 if note.isWarning { log.warning(note.description) } else { log.info(note.description) }
             }
             let state = recovered.state
-            log.info("epoch \(state.epoch), revision \(state.revision), \(state.suites.count) suites")
+            log.info("epoch \(state.epoch), revision \(state.revision), suites: \(state.suites.count)")
             return (recovered, persistence)
         } catch {
             throw .recovery(error)
@@ -97,7 +97,8 @@ package final class Daemon: Sendable {
         }
     }
 
-    private static func newEpoch() -> Epoch {
+    /// A name for a history that begins.
+    static func newEpoch() -> Epoch {
         let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         while true {
             if let epoch = Epoch(String((0..<8).compactMap { _ in letters.randomElement() })) { return epoch }

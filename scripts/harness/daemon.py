@@ -14,7 +14,7 @@ ALWAYS, INTERVAL, SNAPSHOT = "always", "interval", "snapshot"
 DURABILITIES = (ALWAYS, INTERVAL, SNAPSHOT)
 
 # Exit codes of `settingsd check DIR`: sound, or with a torn tail that the next start cuts off by itself.
-CHECK_SOUND, CHECK_TORN_TAIL = 0, 3
+CHECK_SOUND, CHECK_TORN_TAIL = 0, 1
 
 JOURNALS = "journal-*.jsonl"
 SNAPSHOTS = "snapshot-*.json"
@@ -22,7 +22,7 @@ SNAPSHOTS = "snapshot-*.json"
 
 def snapshot_options(journal_bytes=None, interval=None):
     """Options that decide when a snapshot is written: after so many bytes of journal, after so many seconds."""
-    chosen = {"journalBytes": journal_bytes, "interval": interval}
+    chosen = {"journalBytes": journal_bytes, "intervalSeconds": interval}
     return {"snapshot": {name: value for name, value in chosen.items() if value is not None}}
 
 

@@ -27,11 +27,16 @@ package struct FieldBlock: Hashable, Sendable {
     /// Adds a field with bytes from anywhere.
     package mutating func append(_ name: StaticString, _ value: Span<UInt8>) {
         begin(name)
-        let start = bytes.count
-        bytes.append(copying: value)
-        for index in start..<bytes.count where bytes[index] < 0x20 || bytes[index] == 0x7F {
-            bytes[index] = .space
-        }
+        appendOnOneLine(value)
+        bytes.append("\r\n")
+    }
+
+    /// Adds a field with a number that has text round it, without a string made of them.
+    package mutating func append(_ name: StaticString, _ before: String, integer: Int, _ after: StaticString = "") {
+        begin(name)
+        appendOnOneLine(before.utf8Span.span)
+        bytes.append(decimal: integer)
+        bytes.append(after)
         bytes.append("\r\n")
     }
 
@@ -45,6 +50,14 @@ package struct FieldBlock: Hashable, Sendable {
     /// Adds all fields of another block.
     package mutating func append(_ other: FieldBlock) {
         bytes.append(contentsOf: other.bytes)
+    }
+
+    private mutating func appendOnOneLine(_ value: Span<UInt8>) {
+        let start = bytes.count
+        bytes.append(copying: value)
+        for index in start..<bytes.count where bytes[index] < 0x20 || bytes[index] == 0x7F {
+            bytes[index] = .space
+        }
     }
 
     private mutating func begin(_ name: StaticString) {

@@ -20,6 +20,8 @@ public struct SuiteChange: Hashable, Sendable {
     public var replaced: ReplacedSchema?
     /// The revision that the suite had before; nil if it did not exist.
     public var oldRevision: Revision?
+    /// When the schema was removed that is not in force before: what its absence went by. Nil if there never was one.
+    public var oldSchemaRevision: Revision?
 
     /// A schema that is no longer in force.
     public struct ReplacedSchema: Hashable, Sendable {
@@ -37,12 +39,14 @@ public struct SuiteChange: Hashable, Sendable {
 
     /// A change of a suite.
     public init(
-        suite: SuiteName, kind: Kind, replaced: ReplacedSchema? = nil, oldRevision: Revision? = nil
+        suite: SuiteName, kind: Kind, replaced: ReplacedSchema? = nil, oldRevision: Revision? = nil,
+        oldSchemaRevision: Revision? = nil
     ) {
         self.suite = suite
         self.kind = kind
         self.replaced = replaced
         self.oldRevision = oldRevision
+        self.oldSchemaRevision = oldSchemaRevision
     }
 }
 
@@ -69,6 +73,7 @@ extension SuiteChange: JSONReadable, JSONWritable {
             }
         replaced = try reader.optional("replaced")
         oldRevision = try reader.optional("oldRevision")
+        oldSchemaRevision = try reader.optional("oldSchemaRevision")
     }
 
     /// Writes what happened as an `op` with what belongs to it.
@@ -82,6 +87,7 @@ extension SuiteChange: JSONReadable, JSONWritable {
         }
         writer.member("replaced", replaced)
         writer.member("oldRevision", oldRevision)
+        writer.member("oldSchemaRevision", oldSchemaRevision)
         writer.endObject()
     }
 

@@ -9,7 +9,8 @@ public protocol JSONWritable {
 extension JSONWritable {
     /// The JSON form as bytes.
     public func jsonBytes(style: JSONWriter.Style = .compact) -> [UInt8] {
-        var writer = JSONWriter(style: style)
+        // Most bodies are about one setting; longer ones grow.
+        var writer = JSONWriter(style: style, reservingCapacity: 256)
         write(to: &writer)
         return writer.bytes
     }

@@ -1,6 +1,6 @@
 extension JSONValue {
     /// The value in a sentence, as its JSON where that is short and as its kind and size where it is not.
-    var briefPhrase: String {
+    package var briefPhrase: String {
         switch self {
         case .string(let text) where text.utf8.count > Self.briefLength:
             "a string of \(Plural.count(text.unicodeScalars.count, "character"))"

@@ -43,17 +43,35 @@ final class APIHandler: RequestHandler {
     func handle(
         _ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
+        // What this connection wrote before must be there to be read.
+        if exchange.isBehind, head.method == .get || head.method == .head || head.method == .options { return .notYet }
         do throws(Problem) {
             try hosts.check(head, bytes)
-            if !exchange.isBehind, let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
+            if let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
             return try serve(head, bytes, body, exchange)
         } catch {
+            // So must it be for a refusal: it may have lifted the lock, or moved the place in history that is told.
+            if exchange.isBehind { return .notYet }
             return .answer(counted(Response(error, cursor: service.store.state.cursor)))
         }
     }
 
     func rejected(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>) -> Response {
-        counted(Response(Problem(rejection), cursor: service.store.state.cursor))
+        let problem = head.flatMap { refusal(before: rejection, $0, bytes) } ?? Problem(rejection)
+        return counted(Response(problem, cursor: service.store.state.cursor))
+    }
+
+    /// Why a request whose body is too large would be refused whatever its body: who may not ask at all is told that.
+    private func refusal(before rejection: Rejection, _ head: RequestHead, _ bytes: Span<UInt8>) -> Problem? {
+        guard case .request(.bodyTooLarge) = rejection, !head.isServerWide else { return nil }
+        do throws(Problem) {
+            try hosts.check(head, bytes)
+            let incoming = try Incoming(head, Route(head, in: bytes), in: bytes)
+            if !head.method.isSafe { try incoming.checkLock(bytes, on: service.store) }
+            return nil
+        } catch {
+            return error
+        }
     }
 
     func batchEnded() {
@@ -72,26 +90,27 @@ final class APIHandler: RequestHandler {
         _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         if head.isServerWide {
-            return .answer(counted(Response(allowing: ["GET", "HEAD", "OPTIONS"], service.cursor)))
+            return .answer(counted(Response(allowing: Resource.allowedSomewhere, service.cursor)))
         }
-        guard let route = Route(head.path, in: bytes) else {
-            throw Problem(
-                .unknownPath, "there is nothing at this path; \(Resource.service.rawValue) tells what there is")
-        }
-        guard route.resource.allows(head.method) else { throw Problem(methodOf: head, bytes, at: route.resource) }
+        let route = try Route(head, in: bytes)
         if head.method == .options {
             return .answer(counted(Response(allowing: route.resource.allowed, service.cursor)))
         }
-        if let suite = shown(route, head, bytes), !exchange.isBehind { return .answer(counted(suite)) }
+        if let suite = shown(route, head, bytes) { return .answer(counted(suite)) }
         let incoming = try Incoming(head, route, in: bytes)
-        guard head.method == .get || head.method == .head else {
+        guard head.method.isSafe else {
+            do throws(Problem) {
+                try incoming.checkLock(bytes, on: service.store)
+            } catch {
+                // What this connection wrote before may lift the lock.
+                if exchange.isBehind { return .notYet }
+                throw error
+            }
             collect(
                 try incoming.write(bytes, body: body, on: service.store), exchange.ticket,
                 createdStatus: head.method == .put ? 201 : 200)
             return .later
         }
-        // What this connection wrote before must be there to be read.
-        guard !exchange.isBehind else { return .notYet }
         return try read(incoming, bytes, exchange.ticket)
     }
 

@@ -4,7 +4,7 @@ internal import SettingsModel
 /// The check of `Host` and `Origin`, which remembers the last host that it let pass: most requests name the same one.
 struct AcceptedHosts {
     private let policy: HostPolicy
-    private var last: [UInt8] = []
+    private var last: [UInt8]?
 
     init(_ policy: HostPolicy) {
         self.policy = policy
@@ -12,18 +12,16 @@ struct AcceptedHosts {
 
     /// Refuses a request that names a host which is not this one, or that comes from a page which may not send it.
     mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>) throws(Problem) {
-        // Only HTTP/1.0 lets it be left out.
-        guard let host = head.host else { return }
         let origin = head.field(.origin)
-        if origin == nil, isLast(host, bytes) { return }
+        if origin == nil, isLast(head.host, bytes) { return }
         try policy.check(
-            host: bytes.text(in: host), port: head.port.map { bytes.text(in: $0) },
+            host: head.host.map { bytes.text(in: $0) }, port: head.port.map { bytes.text(in: $0) },
             origin: origin.map { bytes.text(in: $0) })
-        last = Array(host.map { bytes[$0] })
+        if let host = head.host { last = host.map { bytes[$0] } }
     }
 
-    private func isLast(_ host: Range<Int>, _ bytes: Span<UInt8>) -> Bool {
-        guard host.count == last.count else { return false }
+    private func isLast(_ host: Range<Int>?, _ bytes: Span<UInt8>) -> Bool {
+        guard let host, let last, host.count == last.count else { return false }
         for index in last.indices where last[index] != bytes[host.lowerBound + index] { return false }
         return true
     }

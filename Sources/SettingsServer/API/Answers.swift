@@ -40,13 +40,13 @@ extension FieldBlock {
         self.init(reservingCapacity: 224)
         append("Cache-Control", "no-cache")
         append("X-Content-Type-Options", "nosniff")
-        append("Settings-Cursor", text: cursor.description)
+        append("Settings-Cursor", "\(cursor.epoch.text).", integer: Int(cursor.revision.number))
         if let tag { append(tag: tag) }
     }
 
     /// The tag of what the answer shows.
     mutating func append(tag: Revision) {
-        append("ETag", text: EntityTag(tag).description)
+        append("ETag", "\"", integer: Int(tag.number), "\"")
     }
 
     /// Where the value comes from.

@@ -17,14 +17,19 @@ package struct HostPolicy: Sendable {
 
     /// Refuses a request by the host that it names and by the page that it comes from.
     ///
-    /// - Parameter port: as it was sent; nil if it was not.
-    func check(host: String, port: String?, origin: String?) throws(Problem) {
-        guard admits(host) else {
+    /// - Parameters:
+    ///   - host: as it was sent; nil if it was not, which only HTTP/1.0 allows.
+    ///   - port: as it was sent; nil if it was not.
+    ///   - origin: the page that the request comes from; nil if it comes from none.
+    func check(host: String?, port: String?, origin: String?) throws(Problem) {
+        if let host, !admits(host) {
+            let name = host.isEmpty ? "a host without a name" : host
             throw Problem(
                 .misdirected,
-                "this daemon does not answer to \(host); add the name to \"hosts\" in its configuration if it should")
+                "this daemon does not answer to \(name); add the name to \"hosts\" in its configuration if it should")
         }
-        guard let origin, !admits(origin: origin, authority: port.map { "\(host):\($0)" } ?? host) else { return }
+        let authority = host.map { host in port.map { "\(host):\($0)" } ?? host }
+        guard let origin, !admits(origin: origin, authority: authority) else { return }
         throw Problem(
             .forbidden,
             "pages of \(origin) may not use this daemon; add the origin to \"origins\" in its configuration if they may"
@@ -37,10 +42,11 @@ package struct HostPolicy: Sendable {
         return name == "localhost" || hosts.contains(name) || Self.isAddress(name)
     }
 
-    private func admits(origin: String, authority: String) -> Bool {
+    private func admits(origin: String, authority: String?) -> Bool {
         let origin = origin.lowercased()
-        let authority = authority.lowercased()
-        return origins.contains(origin) || origin == "http://\(authority)" || origin == "https://\(authority)"
+        if origins.contains(origin) { return true }
+        guard let authority = authority?.lowercased() else { return false }
+        return origin == "http://\(authority)" || origin == "https://\(authority)"
     }
 
     /// Whether the text is an IPv4 address, or an IPv6 address in brackets.

@@ -32,6 +32,13 @@ enum Resource: String, CaseIterable, Sendable {
         return names + ["OPTIONS"]
     }
 
+    /// What `Allow` says of the server as a whole.
+    static var allowedSomewhere: [String] {
+        var names: [String] = []
+        for name in allCases.flatMap(\.allowed) where !names.contains(name) { names.append(name) }
+        return names
+    }
+
     /// Whether a request with this method is answered by this resource.
     func allows(_ method: Method) -> Bool {
         methods.contains(method == .head ? .get : method) || method == .options
@@ -104,6 +111,9 @@ extension Parameter {
 }
 
 extension Method {
+    /// Whether it only reads.
+    var isSafe: Bool { self == .get || self == .head || self == .options }
+
     /// The method's token.
     var name: String {
         switch self {

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsModel
 
 /// Where a path leads, with the names that stand in it still as they were sent.
 struct Route {
@@ -14,6 +15,16 @@ struct Route {
         guard let first = segments.next(in: bytes) else { return nil }
         let route = bytes.holds("v1", in: first) ? Self.versioned(&segments, in: bytes) : Self.fixed(first, in: bytes)
         guard let route, segments.next(in: bytes) == nil else { return nil }
+        self = route
+    }
+
+    /// The resource that a request is about, which must be there and know the method.
+    init(_ head: RequestHead, in bytes: Span<UInt8>) throws(Problem) {
+        guard let route = Route(head.path, in: bytes) else {
+            throw Problem(
+                .unknownPath, "there is nothing at this path; \(Resource.service.rawValue) tells what there is")
+        }
+        guard route.resource.allows(head.method) else { throw Problem(methodOf: head, bytes, at: route.resource) }
         self = route
     }
 

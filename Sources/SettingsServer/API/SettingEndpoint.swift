@@ -19,7 +19,9 @@ struct SettingEndpoint {
         case .stored, .default: break
         }
         if try incoming.isNotModified(record.revision, in: bytes) {
-            return Response(notModified: record.revision, cursor: state.cursor)
+            var response = Response(notModified: record.revision, cursor: state.cursor)
+            response.fields.append(source: record.standing.source)
+            return response
         }
         let setting = suite.setting(record)
         var response =

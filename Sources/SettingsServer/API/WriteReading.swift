@@ -3,14 +3,20 @@ internal import SettingsModel
 
 /// From a request to the write that it asks for.
 extension Incoming {
+    /// Refuses a write to a locked key. To be asked before the body is looked at: whether a name may be written does not
+    /// depend on what was to be stored.
+    func checkLock(_ bytes: Span<UInt8>, on store: Store) throws(Problem) {
+        guard route.key != nil, query.text(.override) == nil else { return }
+        let suite = try suite(in: bytes)
+        let key = try key(in: bytes)
+        if store.schema(of: suite)?.schema.key(key.text)?.isLocked ?? false { throw Evaluator.locked(key, in: suite) }
+    }
+
     /// The write that the request asks for.
-    ///
-    /// Locks are looked at before the body: whether a name may be written does not depend on what was to be stored.
     func write(_ bytes: Span<UInt8>, body: Span<UInt8>, on store: Store) throws(Problem) -> WriteRequest {
         let suite = route.suite == nil ? nil : try self.suite(in: bytes)
         let key = route.key == nil ? nil : try self.key(in: bytes)
         let schema = suite.flatMap { store.schema(of: $0) }
-        try checkLock(of: suite, key, schema)
         if head.field(.contentEncoding) != nil {
             throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
         }
@@ -19,7 +25,7 @@ extension Incoming {
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = query.text(.override) != nil
-        request.size = body.count + 512
+        request.size = body.count + WriteRequest.overhead
         if let text = text(.idempotencyKey, in: bytes) {
             guard let key = RequestKey(text) else {
                 throw Problem(
@@ -47,7 +53,7 @@ extension Incoming {
         case (.suite, .delete, let suite?, _): return try removal(of: suite)
         case (.schema, .put, let suite?, _):
             let policy = query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
-            return .setSchema(suite, try Self.schema(body), onConflict: policy)
+            return try Self.schema(body, of: suite, onConflict: policy)
         case (.schema, .delete, let suite?, _): return .removeSchema(suite)
         case (.transaction, .post, _, _): return .transaction(try Self.read(try Self.json(body)))
         default: throw Problem(.methodNotAllowed, "\(method.name) writes nothing here")
@@ -73,7 +79,7 @@ extension Incoming {
 
     /// A map from keys to values.
     private func map(_ bytes: Span<UInt8>, _ body: Span<UInt8>) throws(Problem) -> JSONObject {
-        if BodyFormat(contentType: text(.contentType, in: bytes)) == .jsonPatch {
+        if method == .patch, BodyFormat(contentType: text(.contentType, in: bytes)) == .jsonPatch {
             throw Problem(
                 .unsupportedMediaType,
                 "a JSON Patch changes one setting; for a suite send a map, or a transaction of patches")
@@ -85,12 +91,14 @@ extension Incoming {
         return values
     }
 
-    private static func schema(_ body: Span<UInt8>) throws(Problem) -> Schema {
+    private static func schema(
+        _ body: Span<UInt8>, of suite: SuiteName, onConflict policy: WriteRequest.ConflictPolicy
+    ) throws(Problem) -> WriteRequest.Command {
         let document = try json(body)
         do {
-            return try Schema(document)
+            return .setSchema(suite, try Schema(document), onConflict: policy)
         } catch {
-            throw Problem(error)
+            return .refuseSchema(suite, Problem(error))
         }
     }
 
@@ -110,11 +118,6 @@ extension Incoming {
         }
     }
 
-    private func checkLock(of suite: SuiteName?, _ key: KeyName?, _ schema: SchemaVersion?) throws(Problem) {
-        guard let suite, let key, let schema, query.text(.override) == nil else { return }
-        if schema.schema.key(key.text)?.isLocked ?? false { throw Evaluator.locked(key, in: suite) }
-    }
-
     /// Tells this request from any other: method, target, guards, format and body.
     private func digest(_ bytes: Span<UInt8>, _ body: Span<UInt8>) -> String {
         var digest = RequestDigest()
@@ -130,15 +133,12 @@ extension Incoming {
 
 extension WriteRequest {
     /// Checks the value of a `set` against the schema that is published, so that the writer, which is one for all, need
-    /// not. A value that does not pass is left for the writer to refuse, which may know a newer schema.
+    /// not. A value that does not pass as it is, is left for the writer, which may know a newer schema.
     fileprivate mutating func check(against schema: SchemaVersion?) {
-        guard let schema, case .setting(var operation) = command, case .set(let value) = operation.action,
+        guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
         else { return }
-        let normalized = key.normalized(value)
-        guard key.violations(of: normalized).isEmpty else { return }
-        operation.action = .set(normalized)
-        command = .setting(operation)
+        guard key.normalized(value) == value, key.violations(of: value).isEmpty else { return }
         checkedAgainst = schema
     }
 }

@@ -32,7 +32,7 @@ package struct Configuration: Sendable {
     package var transport = TransportLimits()
     /// What may wait for the writer.
     package var writes = WriteLimits()
-    /// How many event loops there are; nil for one for each core.
+    /// How many event loops there are; nil for one for every other core.
     package var loops: Int?
     /// How long a clean stop may take, in seconds.
     package var stopBound = 10

@@ -155,6 +155,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             next.after = revision
         }
         generation += 1
+        journal?.giveBackRoom()
         let begun: Journal
         do throws(Journal.Unbegun) {
             begun = try Journal(next, commits: commits, generation: generation, in: directory)
@@ -321,6 +322,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         mark.addClosed(after: latest.revision)
         do throws(Journal.Failure) {
             try journal?.append(mark)
+            journal?.giveBackRoom()
             try journal?.sync()
         } catch {
             throw error.cause

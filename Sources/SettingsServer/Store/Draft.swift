@@ -20,6 +20,8 @@ struct Draft {
         var place = JSONPointer.root
         /// Whether the value was checked already.
         var isChecked = false
+        /// Whether the suite does not admit the key, so that nothing can be done to it.
+        var isUnknown = false
 
         var key: KeyName { before.key }
         var isSecret: Bool { schema?.isSecret ?? false }
@@ -51,9 +53,17 @@ struct Draft {
     /// Whether storing something may bring a suite into being.
     private let opensSuites: Bool
     private(set) var touched: [Touched] = []
-    /// Keys named in the body that their suites do not admit.
-    private(set) var unknown: [Problem] = []
+    /// Keys named in the body that their suites do not admit: told of when everything else was looked at.
+    private(set) var unknown: [UnknownKey] = []
     private var positions: [Address: Int] = [:]
+
+    /// A key that a body names and that its suite does not admit.
+    struct UnknownKey {
+        let suite: Suite
+        let key: KeyName
+        /// Where the body names it.
+        let pointer: JSONPointer
+    }
 
     private struct Address: Hashable {
         let suite: SuiteName
@@ -76,7 +86,10 @@ struct Draft {
     mutating func touch(
         _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool = false
     ) throws(Problem) -> Int {
-        if let position = position(of: name, key) { return position }
+        if let position = position(of: name, key) {
+            if !isRemoval, let suite, touched[position].schema == nil { try refuse(suite, position, named: naming) }
+            return position
+        }
         guard suite != nil || opensSuites else { throw state.unknownSuite(name, isClosed: true) }
         let before =
             suite?.record(key)
@@ -84,25 +97,33 @@ struct Draft {
                 key: key, stored: nil, standing: .unset, revision: state.lastDrop,
                 modified: Timestamp(milliseconds: 0))
         let schema = suite?.schema?.schema.key(key.text)
-        if let suite, suite.schema != nil, schema == nil, !(isRemoval && before.stored != nil) {
-            switch naming {
-            case .path: throw suite.unknownKey(key)
-            case .body(let pointer):
-                var problem = suite.unknownKey(key, status: 422)
-                problem.pointer = pointer
-                unknown.append(problem)
-            }
-        }
         touched.append(
             Touched(
                 suite: name, before: before, valueBefore: suite?.effectiveValue(of: before), schema: schema,
                 stored: before.stored))
+        if let suite, schema == nil, !(isRemoval && before.stored != nil) {
+            try refuse(suite, touched.count - 1, named: naming)
+        }
         // One key is found without an index, which most writes then never need.
         if touched.count == 2 {
             positions[Address(suite: touched[0].suite, key: touched[0].key)] = 0
         }
         if touched.count >= 2 { positions[Address(suite: name, key: key)] = touched.count - 1 }
         return touched.count - 1
+    }
+
+    /// Notes that a suite does not admit a key, unless it is an open one.
+    private mutating func refuse(_ suite: Suite, _ position: Int, named naming: Naming) throws(Problem) {
+        guard suite.schema != nil else { return }
+        let key = touched[position].key
+        guard case .body(let pointer) = naming else { throw suite.unknownKey(key) }
+        touched[position].isUnknown = true
+        unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
+    }
+
+    /// Notes that a condition names a key that its suite does not admit.
+    mutating func refuse(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
+        unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }
 
     private func position(of suite: SuiteName, _ key: KeyName) -> Int? {
@@ -142,7 +163,23 @@ extension Draft {
         do {
             set(position, to: try operation.applied(to: value))
         } catch {
-            throw Problem(error, ofSecret: key.isSecret)
+            throw problem(error, in: operation.name, at: position)
         }
+    }
+
+    /// That an operation could not be done to a key, or that a test in it found another value.
+    func problem(_ error: OperationError, in operation: String, at position: Int) -> Problem {
+        let key = touched[position]
+        var problem = Problem(error, ofSecret: key.isSecret)
+        switch error.kind {
+        case .testFailed: problem.current = .setting(state.setting(key.suite, key.key))
+        case .invalid:
+            problem.errors = [
+                Violation(
+                    suite: key.suite.text, key: key.key.text, pointer: problem.pointer ?? .root, keyword: operation,
+                    detail: problem.detail)
+            ]
+        }
+        return problem
     }
 }

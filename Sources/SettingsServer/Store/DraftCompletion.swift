@@ -2,7 +2,8 @@ internal import SettingsModel
 
 /// From a draft to the changes that it amounts to.
 extension Draft {
-    /// Everything that the schemas say against the draft, all of it: single values first, then suites as a whole.
+    /// Everything that the schemas say against the draft, all of it: names and single values first, then suites as a
+    /// whole.
     func check() throws(Problem) {
         var violations: [Violation] = []
         for key in touched where key.isDifferent && !key.isChecked {
@@ -11,9 +12,13 @@ extension Draft {
                 violations.append(violation.inSuite(key.suite, under: key.place))
             }
         }
-        if violations.isEmpty {
-            violations = suiteViolations()
+        if let first = unknown.first {
+            var problem = first.suite.unknownKey(first.key, status: 422)
+            problem.pointer = first.pointer
+            problem.errors = unknown.map(\.violation) + violations
+            throw problem
         }
+        violations += suiteViolations()
         guard violations.isEmpty else { throw Problem(violations: violations) }
     }
 
@@ -23,6 +28,8 @@ extension Draft {
         var violations: [Violation] = []
         for key in touched where key.isDifferent && !seen.contains(key.suite) {
             seen.append(key.suite)
+            let hasRules = state.suites.with(key.suite.text.utf8Span.span) { $0.schema?.schema.hasSuiteRules ?? false }
+            guard hasRules ?? false else { continue }
             guard let suite = state.suite(key.suite), let schema = suite.schema?.schema, schema.hasSuiteRules else {
                 continue
             }
@@ -36,16 +43,6 @@ extension Draft {
         return violations
     }
 
-    /// Keys that the body names and that do not exist, all of them in one answer.
-    func checkNames() throws(Problem) {
-        guard var problem = unknown.first else { return }
-        problem.errors = unknown.map { unknown in
-            Violation(
-                pointer: unknown.pointer ?? .root, keyword: "additionalProperties", detail: unknown.detail)
-        }
-        throw problem
-    }
-
     /// The changes, in the order in which keys were first touched.
     func changes(revision: Revision, time: Timestamp) -> [Change] {
         touched.filter(\.isDifferent).map { $0.change(revision: revision, time: time) }
@@ -54,7 +51,7 @@ extension Draft {
     /// The suites that come into being because something is stored in them.
     func created() -> [SuiteChange] {
         var created: [SuiteChange] = []
-        for key in touched where key.isDifferent && key.stored != nil && state.suite(key.suite) == nil {
+        for key in touched where key.isDifferent && key.stored != nil && !state.hasSuite(key.suite) {
             if created.contains(where: { $0.suite == key.suite }) { continue }
             created.append(SuiteChange(suite: key.suite, kind: .created))
         }
@@ -77,12 +74,22 @@ extension Draft.Touched {
     /// The setting as it is after the write, or as it stands if the write changes nothing.
     func setting(revision: Revision, time: Timestamp?) -> Setting {
         var setting = Setting(
-            suite: suite, key: key, value: value, source: standing.source, revision: revision, modified: time)
+            suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,
+            revision: revision, modified: time)
         setting.isSecret = isSecret
         setting.changed = isDifferent
         setting.previous = Setting.Previous(
             value: valueBefore, source: before.standing.source, revision: before.revision)
         return setting
+    }
+}
+
+extension Draft.UnknownKey {
+    /// The key as one of all things that are wrong.
+    fileprivate var violation: Violation {
+        Violation(
+            suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
+            detail: suite.unknownKey(key).detail)
     }
 }
 

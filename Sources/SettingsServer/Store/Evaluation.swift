@@ -26,6 +26,7 @@ package enum Evaluation: Sendable {
         case .dropSuite(let suite): self = try evaluator.drop(suite)
         case .setSchema(let suite, let schema, let policy):
             self = try evaluator.setSchema(suite, schema, onConflict: policy)
+        case .refuseSchema(let suite, let problem): throw evaluator.refusal(of: suite, problem)
         case .removeSchema(let suite): self = try evaluator.removeSchema(suite)
         case .transaction(let transaction): self = try evaluator.transaction(transaction)
         }
@@ -63,6 +64,11 @@ struct Evaluator {
     ) -> Evaluation {
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
+        var changes = changes
+        if request.isDryRun {
+            // What would be called by the next revision has none: somebody else may be given that.
+            for index in changes.indices { changes[index].revision = state.revision }
+        }
         let summary = WriteSummary(
             revision: isDone ? revision : state.revision, changed: isChanged, changes: changes,
             schemaRevision: schemaRevision, isDryRun: request.isDryRun)

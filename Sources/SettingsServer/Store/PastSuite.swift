@@ -19,8 +19,23 @@ extension State {
         guard !since.isEmpty else { return suite }
         for kept in since.reversed() { Self.undo(kept.commit, of: name, on: &suite) }
         guard var past = suite else { return nil }
-        past.revision = past.newestRevision
+        past.revision = revision(of: past, at: moment)
         return past
+    }
+
+    /// The last commit up to a moment that touched a suite.
+    private func revision(of past: Suite, at moment: Revision) -> Revision {
+        let next = history.commits(after: moment).first { $0.commit.touches(past.id) }
+        // Nothing touched it since: it stands as it did.
+        guard let next else { return suite(past.id)?.revision ?? past.newestRevision }
+        let change = next.commit.suiteChanges.first { $0.suite == past.id }
+        if let revision = change?.oldRevision { return revision }
+        var last: Revision?
+        for kept in history.all {
+            if kept.commit.revision > moment { break }
+            if kept.commit.touches(past.id) { last = kept.commit.revision }
+        }
+        return last ?? past.newestRevision
     }
 
     private static func undo(_ commit: Commit, of name: SuiteName, on suite: inout Suite?) {
@@ -29,8 +44,8 @@ extension State {
             case .created: suite = nil
             case .dropped:
                 suite = Suite(name, revision: change.oldRevision ?? .zero, floor: .zero)
-                suite?.restore(change.replaced)
-            case .schemaSet, .schemaRemoved: suite?.restore(change.replaced)
+                suite?.restoreSchema(before: change)
+            case .schemaSet, .schemaRemoved: suite?.restoreSchema(before: change)
             }
         }
         for change in commit.changes where change.suite == name {
@@ -41,6 +56,13 @@ extension State {
                     revision: change.record.oldRevision ?? .zero,
                     modified: change.record.oldModified ?? Timestamp(milliseconds: 0)))
         }
+    }
+}
+
+extension Commit {
+    /// Whether anything in it is about a suite.
+    fileprivate func touches(_ suite: SuiteName) -> Bool {
+        changes.contains { $0.suite == suite } || suiteChanges.contains { $0.suite == suite }
     }
 }
 
@@ -56,10 +78,10 @@ extension Suite {
         return newest
     }
 
-    /// Puts a schema back in force that was before. It was compiled once, so it compiles again.
-    fileprivate mutating func restore(_ replaced: SuiteChange.ReplacedSchema?) {
-        guard let replaced, let schema = try? Schema(replaced.document) else {
-            setSchema(nil, revision: .zero)
+    /// Puts the schema back in force that was before a change. It was compiled once, so it compiles again.
+    fileprivate mutating func restoreSchema(before change: SuiteChange) {
+        guard let replaced = change.replaced, let schema = try? Schema(replaced.document) else {
+            setSchema(nil, revision: change.oldSchemaRevision ?? .zero)
             return
         }
         setSchema(SchemaVersion(schema, revision: replaced.revision), revision: replaced.revision)

@@ -3,13 +3,14 @@ internal import SettingsModel
 /// Answering a request that was done already.
 extension WriteRequest {
     /// The first answer to this request, made again from the commit that it led to; an error if that was another request.
-    func replay(_ commit: Commit, in epoch: Epoch) throws(Problem) -> WriteAnswer {
+    ///
+    /// - Parameter cursor: the present place in history: the answer tells nothing that is not true there.
+    func replay(_ commit: Commit, at cursor: Cursor) throws(Problem) -> WriteAnswer {
         guard commit.requestDigest == digest else {
             throw Problem(
                 .idempotencyMismatch,
                 "the idempotency key was used at revision \(commit.revision) for another request; use a new one")
         }
-        let cursor = Cursor(epoch: epoch, revision: commit.revision)
         if case .setting = command, let change = commit.changes.first {
             return WriteAnswer(
                 .setting(Setting(replaying: change)), created: change.oldStored == nil && change.stored != nil,

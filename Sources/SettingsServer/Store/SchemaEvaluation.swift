@@ -21,20 +21,28 @@ extension Evaluator {
         var suites = suite == nil ? [SuiteChange(suite: name, kind: .created)] : []
         suites.append(
             SuiteChange(
-                suite: name, kind: .schemaSet(revision: revision, document: schema.document),
-                replaced: suite?.replacedSchema, oldRevision: suite?.revision))
+                name, .schemaSet(revision: revision, document: schema.document), endingSchemaOf: suite))
         let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
         let schemaRevision = request.isDryRun ? suite?.schemaRevision ?? .zero : revision
         return finish(
             suites: suites, changes, created: suite?.schema == nil, schema: schema, schemaRevision: schemaRevision)
     }
 
+    /// Why a document that is no schema is refused: for its mistakes, unless a guard does not hold.
+    func refusal(of name: SuiteName, _ problem: Problem) -> Problem {
+        do throws(Problem) {
+            try checkSchemaGuards(of: name, state.suite(name))
+            return problem
+        } catch {
+            return error
+        }
+    }
+
     func removeSchema(_ name: SuiteName) throws(Problem) -> Evaluation {
         let suite = try existing(name)
         try checkSchemaGuards(of: name, suite)
         guard suite.schema != nil else { return finish(suites: [], [], schemaRevision: suite.schemaRevision) }
-        let removed = SuiteChange(
-            suite: name, kind: .schemaRemoved, replaced: suite.replacedSchema, oldRevision: suite.revision)
+        let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
         let schemaRevision = request.isDryRun ? suite.schemaRevision : revision
         return finish(
             suites: [removed], changes(of: suite, name, to: nil) { _ in false }, schemaRevision: schemaRevision)

@@ -31,6 +31,11 @@ package struct State: Sendable {
     /// The place in history.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
+    /// Whether there is a suite of this name.
+    package func hasSuite(_ name: SuiteName) -> Bool {
+        suites.with(name.text.utf8Span.span) { _ in true } ?? false
+    }
+
     /// The suite of this name.
     package func suite(_ name: SuiteName) -> Suite? {
         suites.find(name.text)
@@ -68,11 +73,11 @@ extension State {
         return history.append(KeptCommit(commit, size: size()), limits: limits)
     }
 
-    /// Goes on in a new epoch: no cursor from before means anything any more.
+    /// Goes on in a new epoch: no cursor from before means anything any more. What was recovered did happen, so the
+    /// history stays, and with it the answers to requests that are repeated.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         self.epoch = epoch
         self.revision = revision
-        history = History(floor: revision)
     }
 
     private mutating func apply(
@@ -80,7 +85,7 @@ extension State {
     ) throws(CommitMismatch) {
         switch change.kind {
         case .created:
-            guard suite(change.suite) == nil else { throw CommitMismatch("suite \(change.suite) is created twice") }
+            guard !hasSuite(change.suite) else { throw CommitMismatch("suite \(change.suite) is created twice") }
             suites.set(Suite(change.suite, revision: commit.revision, floor: lastDrop))
         case .schemaSet(let revision, let document):
             let schema: Schema
@@ -106,7 +111,7 @@ extension State {
             throw CommitMismatch("\(change.suite)/\(change.key) has the unknown source \(change.source)")
         }
         // A drop tells of every key that had a value; they are gone with the suite.
-        if lastDrop == commit.revision && suite(change.suite) == nil { return }
+        if lastDrop == commit.revision && !hasSuite(change.suite) { return }
         let record = KeyRecord(
             key: change.key, stored: change.stored, standing: standing, revision: commit.revision,
             modified: commit.time)

@@ -6,7 +6,9 @@ extension Evaluator {
     func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
         let suite = state.suite(name)
         var draft = Draft(state, opensSuites: opensSuites)
-        for (position, key) in try touch(values, in: suite, name, &draft, removesNull: true).enumerated() {
+        let keys = try touch(values, in: suite, name, &draft, removesNull: true)
+        try checkGuards(of: name)
+        for (position, key) in keys.enumerated() {
             let value = values.members[position].value
             let place = JSONPointer([values.members[position].name])
             switch (value, draft[key].value) {
@@ -15,7 +17,7 @@ extension Evaluator {
                 do {
                     draft.set(key, to: try JSONValue.object(old).merging(value), at: place)
                 } catch {
-                    throw Problem(error, ofSecret: draft[key].isSecret)
+                    throw draft.problem(error, in: "merge", at: key)
                 }
             default: draft.set(key, to: value, at: place)
             }
@@ -27,7 +29,10 @@ extension Evaluator {
     func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
         let suite = state.suite(name)
         var draft = Draft(state, opensSuites: opensSuites)
-        for (position, key) in try touch(values, in: suite, name, &draft, removesNull: false).enumerated() {
+        let keys = try touch(values, in: suite, name, &draft, removesNull: false)
+        try checkLocks(in: suite) { values[$0.name] == nil }
+        try checkGuards(of: name)
+        for (position, key) in keys.enumerated() {
             let member = values.members[position]
             draft.set(key, to: member.value, at: [member.name])
         }
@@ -41,6 +46,7 @@ extension Evaluator {
     func reset(_ name: SuiteName, prefix: String) throws(Problem) -> Evaluation {
         let suite = try existing(name)
         var draft = Draft(state, opensSuites: opensSuites)
+        try checkLocks(in: suite) { $0.name.hasBytePrefix(prefix) }
         try checkGuards(of: name)
         try remove(from: suite, &draft) { $0.name.hasBytePrefix(prefix) }
         return try finish(draft)
@@ -49,18 +55,16 @@ extension Evaluator {
     /// Removes the suite with its schema.
     func drop(_ name: SuiteName) throws(Problem) -> Evaluation {
         let suite = try existing(name)
-        for record in suite.records.elements where record.stored != nil { try checkLock(record.key, in: suite) }
+        try checkLocks(in: suite) { _ in true }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
             guard record.standing != .unset else { return nil }
             return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time)
         }
-        let dropped = SuiteChange(
-            suite: name, kind: .dropped, replaced: suite.replacedSchema, oldRevision: suite.revision)
-        return finish(suites: [dropped], changes)
+        return finish(suites: [SuiteChange(name, .dropped, endingSchemaOf: suite)], changes)
     }
 
-    /// The keys of a map, in its order: all names are looked at before anything else is decided.
+    /// The keys of a map, in its order. Locks are looked at before anything else is decided.
     private func touch(
         _ values: JSONObject, in suite: Suite?, _ name: SuiteName, _ draft: inout Draft, removesNull: Bool
     ) throws(Problem) -> [Int] {
@@ -81,9 +85,15 @@ extension Evaluator {
                 try draft.touch(
                     suite, name, key, named: .body(place), isRemoval: removesNull && member.value.isNull))
         }
-        try draft.checkNames()
-        try checkGuards(of: name)
         return positions
+    }
+
+    /// Refuses to remove what is stored under keys of a kind if one of them is locked.
+    private func checkLocks(in suite: Suite?, where isMeant: (KeyRecord) -> Bool) throws(Problem) {
+        guard let suite, suite.schema != nil, !request.overridesLocks else { return }
+        for record in suite.records.elements where record.stored != nil && isMeant(record) {
+            try checkLock(record.key, in: suite)
+        }
     }
 
     /// Removes what is stored under the keys of a kind.
@@ -91,15 +101,18 @@ extension Evaluator {
         from suite: Suite, _ draft: inout Draft, where isMeant: (KeyRecord) -> Bool
     ) throws(Problem) {
         for record in suite.records.elements where record.stored != nil && isMeant(record) {
-            try checkLock(record.key, in: suite)
             draft.remove(try draft.touch(suite, suite.id, record.key, named: .path, isRemoval: true))
         }
     }
 }
 
-extension Suite {
-    /// The schema in force as the journal keeps it of a commit that ends it.
-    var replacedSchema: SuiteChange.ReplacedSchema? {
-        schema.map { SuiteChange.ReplacedSchema(document: $0.schema.document, revision: $0.revision) }
+extension SuiteChange {
+    /// A change that ends the schema in force, or its absence, with what it takes to undo that.
+    init(_ name: SuiteName, _ kind: Kind, endingSchemaOf suite: Suite?) {
+        let replaced = suite?.schema.map { ReplacedSchema(document: $0.schema.document, revision: $0.revision) }
+        let removal = replaced == nil ? suite?.schemaRevision : nil
+        self.init(
+            suite: name, kind: kind, replaced: replaced, oldRevision: suite?.revision,
+            oldSchemaRevision: removal == .zero ? nil : removal)
     }
 }

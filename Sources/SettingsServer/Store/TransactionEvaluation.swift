@@ -11,17 +11,14 @@ extension Evaluator {
         }
         for (index, operation) in transaction.operations.enumerated() {
             let suite = state.suite(operation.suite)
-            if suite == nil, operation.action == .delete, !brings(operation.suite, transaction) {
-                throw state.unknownSuite(operation.suite)
-            }
+            if suite == nil, !brings(operation.suite, transaction) { throw state.unknownSuite(operation.suite) }
             positions.append(
                 try draft.touch(
                     suite, operation.suite, operation.key, named: .body(["do", String(index), "key"]),
                     isRemoval: operation.action == .delete))
         }
-        try draft.checkNames()
-        try check(transaction.conditions)
-        for (index, operation) in transaction.operations.enumerated() {
+        try check(transaction.conditions, &draft)
+        for (index, operation) in transaction.operations.enumerated() where !draft[positions[index]].isUnknown {
             do {
                 try apply(operation.action, index, to: positions[index], in: operation.suite, &draft)
             } catch {
@@ -46,17 +43,13 @@ extension Evaluator {
         switch action {
         case .set(let value): draft.set(position, to: value, at: ["do", String(index), "value"])
         case .delete: draft.remove(position)
-        case .change(let change):
-            let found = state.suite(suite)
-            if found == nil, draft[position].value == nil { throw state.unknownSuite(suite) }
-            try draft.change(position, by: change, in: found)
+        case .change(let change): try draft.change(position, by: change, in: state.suite(suite))
         }
     }
 
     /// Refuses the transaction if a condition does not hold, and tells of all that do not.
-    private func check(_ conditions: [Transaction.Condition]) throws(Problem) {
+    private func check(_ conditions: [Transaction.Condition], _ draft: inout Draft) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
-        var unknown: Problem?
         for (index, condition) in conditions.enumerated() {
             switch condition {
             case .suite(let name, let revision):
@@ -67,14 +60,13 @@ extension Evaluator {
                         index: Int64(index), current: .suite(SuiteRevision(suite: name, revision: current))))
             case .setting(let name, let key, let test):
                 if let suite = state.suite(name), !suite.admits(key), suite.record(key).stored == nil {
-                    unknown = unknown ?? suite.unknownKey(key, status: 422).at(["if", String(index), "key"])
+                    draft.refuse(key, in: suite, at: ["if", String(index), "key"])
                 }
                 let setting = state.setting(name, key)
                 guard !holds(test, of: setting) else { continue }
                 failed.append(Problem.FailedCondition(index: Int64(index), current: .setting(setting)))
             }
         }
-        if let unknown { throw unknown }
         guard let first = failed.first else { return }
         let more = failed.count > 1 ? " (and \(failed.count - 1) more)" : ""
         var problem = Problem(.preconditionFailed, "condition \(first.index) does not hold\(more)")
@@ -92,12 +84,6 @@ extension Evaluator {
 }
 
 extension Problem {
-    fileprivate func at(_ pointer: JSONPointer) -> Problem {
-        var problem = self
-        problem.pointer = pointer
-        return problem
-    }
-
     /// The problem of one operation of a transaction, which its detail names. Its pointer leads into the operation's
     /// result and stays.
     fileprivate func inOperation(_ index: Int) -> Problem {

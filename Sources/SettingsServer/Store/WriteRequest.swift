@@ -16,6 +16,8 @@ package struct WriteRequest: Sendable {
         case dropSuite(SuiteName)
         /// A schema put in force.
         case setSchema(SuiteName, Schema, onConflict: ConflictPolicy)
+        /// A document that is no schema: refused, unless a guard does not hold, which is told before.
+        case refuseSchema(SuiteName, Problem)
         /// The schema removed.
         case removeSchema(SuiteName)
         /// Several operations, all or none.
@@ -56,11 +58,14 @@ package struct WriteRequest: Sendable {
     package var requestKey: RequestKey?
     /// Tells a repeat of the request from another one under the same key.
     package var digest: String?
-    /// The schema that the value of a `set` was normalised and checked against, which need not be done again while that
-    /// is in force.
+    /// The schema that the value of a `set` was checked against and passed as it is, which need not be done again while
+    /// that is in force.
     package var checkedAgainst: SchemaVersion?
     /// How many bytes the request keeps in memory.
     package var size = 0
+
+    /// What a request keeps in memory beside its body, about.
+    package static let overhead = 512
 
     package init(_ command: Command) {
         self.command = command

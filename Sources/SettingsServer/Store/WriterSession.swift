@@ -73,7 +73,7 @@ final class WriterSession: @unchecked Sendable {
     private func decide(_ request: WriteRequest) -> (result: Result<WriteAnswer, Problem>, isStaged: Bool) {
         do throws(Problem) {
             if let key = request.requestKey, !request.isDryRun, let commit = repeatable[key] {
-                return (.success(try request.replay(commit, in: staged.epoch)), false)
+                return (.success(try request.replay(commit, at: staged.cursor)), false)
             }
             guard let revision = issued.advanced(by: 1) else {
                 throw Problem(.storageFailed, "there are no revisions left")

@@ -32,7 +32,7 @@ struct ListenerTests {
         }
         #expect(port != 0)
         _ = try RawClient(port: port)
-        listener.close()
+        ChildProcess.whileNoneStarts { listener.close() }
         #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
     }
 
@@ -40,7 +40,7 @@ struct ListenerTests {
         let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
         let error = #expect(throws: ListenError.self) { try Listener(listener.address) }
         #expect(error?.description == "cannot listen on \(listener.address): bind: Address already in use (error 98)")
-        listener.close()
+        ChildProcess.whileNoneStarts { listener.close() }
         try Listener(listener.address).close()
     }
 

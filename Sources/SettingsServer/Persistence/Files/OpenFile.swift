@@ -2,13 +2,17 @@ internal import Glibc
 
 /// A file that is open, and is closed when its last owner lets go.
 package final class OpenFile: Sendable {
+    /// What errors call it.
     package let path: String
     private let fileSystem: any FileSystem
     private let descriptor: Int32
 
-    package init(_ path: String, _ access: FileAccess, in fileSystem: any FileSystem) throws(FileError) {
+    /// - Parameter name: the path that it will have once it is written, if it is opened under another.
+    package init(
+        _ path: String, _ access: FileAccess, in fileSystem: any FileSystem, toBe name: String? = nil
+    ) throws(FileError) {
         descriptor = try fileSystem.open(path, access)
-        self.path = path
+        self.path = name ?? path
         self.fileSystem = fileSystem
     }
 
@@ -39,6 +43,10 @@ package final class OpenFile: Sendable {
             guard count > 0 else { throw FileError(.write, path, code: ENOSPC) }
             done += count
         }
+    }
+
+    package func allocate(upTo size: Int) throws(FileError) {
+        try fileSystem.allocate(descriptor, path, upTo: size)
     }
 
     package func truncate(to size: Int) throws(FileError) {

@@ -46,6 +46,12 @@ package struct POSIXFileSystem: FileSystem {
         return try check(count, .write, path)
     }
 
+    package func allocate(_ descriptor: Int32, _ path: String, upTo size: Int) throws(FileError) {
+        // This one call answers with the error instead of setting it.
+        let code = posix_fallocate(descriptor, 0, off_t(size))
+        guard code == 0 else { throw FileError(.allocate, path, code: code) }
+    }
+
     package func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError) {
         try check(ftruncate(descriptor, off_t(size)), .truncate, path)
     }

@@ -68,6 +68,12 @@ extension Span<UInt8> {
         }
     }
 
+    /// Whether all of the bytes are zeros.
+    var holdsNothing: Bool {
+        for index in 0..<count where self[index] != 0 { return false }
+        return true
+    }
+
     /// Whether one of the bytes is zero, as none is in JSON.
     var holdsZero: Bool {
         for index in 0..<count where self[index] == 0 { return true }

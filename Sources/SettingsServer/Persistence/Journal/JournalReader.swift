@@ -50,6 +50,8 @@ struct JournalReader {
         _ = try next(&reader)
         while let line = try next(&reader) {
             let bytes = reader.buffer.span.extracting(line.range)
+            // Room that was made for lines to come.
+            if !line.isTerminated && bytes.holdsNothing { return nil }
             guard line.isTerminated, JournalLine.isSound(bytes) else {
                 if isNewest, !line.isTerminated || bytes.holdsZero {
                     var rest = reader

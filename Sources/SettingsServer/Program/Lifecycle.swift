@@ -1,0 +1,112 @@
+internal import Dispatch
+internal import Glibc
+internal import Synchronization
+
+/// What signals do to the daemon, from before it starts to its end.
+///
+/// The first TERM or INT stops it cleanly; a second one ends the process at once. One that comes while it still starts is
+/// heeded once it has started: until then nothing was promised to anybody, so nobody waits longer than the bound.
+///
+/// Unchecked because of the sources, which are set once, before anybody else knows of the object, and only held.
+final class Lifecycle: @unchecked Sendable {
+    private enum Phase {
+        case starting
+        case serving(Daemon)
+        /// Without a daemon, it was asked to stop before it had started.
+        case stopping(Daemon?)
+    }
+
+    /// Seconds for what is done after the connections have ended: the last sync, the last snapshot.
+    private static let grace = 15
+
+    private let phase = Mutex(Phase.starting)
+    private let stopBound: Int
+    private let log: Log
+    private let queue = DispatchQueue(label: "settingsd.signals", qos: .userInitiated)
+    private let sources: [any DispatchSourceSignal]
+
+    /// From here on signals come here, and the object stays for as long as the process does.
+    init(stopBound: Int, log: Log) {
+        self.stopBound = stopBound
+        self.log = log
+        let numbers = [SIGTERM, SIGINT, SIGHUP]
+        let queue = queue
+        sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        for (number, source) in zip(numbers, sources) {
+            // A source only hears of a signal; what the signal does by itself has to be switched off.
+            signal(number, SIG_IGN)
+            source.setEventHandler { self.receive(number) }
+            source.activate()
+        }
+    }
+
+    /// The daemon serves.
+    func serve(_ daemon: Daemon) {
+        let mustStop = phase.withLock { phase in
+            if case .starting = phase {
+                phase = .serving(daemon)
+                return false
+            }
+            phase = .stopping(daemon)
+            return true
+        }
+        if mustStop { stop(daemon) }
+    }
+
+    private func receive(_ number: Int32) {
+        dispatchPrecondition(condition: .onQueue(queue))
+        guard number != SIGHUP else {
+            log.info("SIGHUP: nothing is read again; restart the daemon to change its configuration")
+            return
+        }
+        let name = number == SIGTERM ? "SIGTERM" : "SIGINT"
+        let before = phase.withLock { phase in
+            let before = phase
+            switch phase {
+            case .starting: phase = .stopping(nil)
+            case .serving(let daemon): phase = .stopping(daemon)
+            case .stopping: break
+            }
+            return before
+        }
+        switch before {
+        case .starting:
+            log.info("\(name): stopping once it has started; a second one stops at once")
+            limit()
+        case .serving(let daemon):
+            log.info("\(name): a second one stops at once")
+            limit()
+            stop(daemon)
+        case .stopping:
+            log.warning("\(name) again: stopped at once")
+            // As a shell tells of a process that a signal ended.
+            _exit(128 + number)
+        }
+    }
+
+    private func stop(_ daemon: Daemon) {
+        daemon.stop { failure in
+            guard let failure else {
+                self.log.info("stopped")
+                Program.leave(.success)
+            }
+            self.log.error("stopped, but not all is on disk: \(failure)")
+            Program.leave(.cannotWrite)
+        }
+    }
+
+    /// Ends the process when a clean stop takes longer than it may.
+    private func limit() {
+        queue.asyncAfter(deadline: .now() + .seconds(stopBound + Self.grace)) {
+            let hasServed = self.phase.withLock { phase in
+                if case .stopping(nil) = phase { false } else { true }
+            }
+            guard hasServed else {
+                self.log.info("stopped before it had started")
+                Program.leave(.success)
+            }
+            self.log.error("stopping took longer than \(self.stopBound + Self.grace) seconds: left as it is")
+            Program.leave(.internalFailure)
+        }
+    }
+}

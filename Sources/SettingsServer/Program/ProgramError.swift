@@ -1,0 +1,66 @@
+internal import Glibc
+
+/// Why the program does not do what it was started for: one line for people, one number for programs.
+package struct ProgramError: Error, Hashable, Sendable {
+    package let code: ExitCode
+    /// What is wrong.
+    package let problem: String
+    /// What to do about it, unless the problem says that already.
+    package let remedy: String?
+
+    package init(_ code: ExitCode, _ problem: String, remedy: String?) {
+        self.code = code
+        self.problem = problem
+        self.remedy = remedy
+    }
+}
+
+extension ProgramError: CustomStringConvertible {
+    /// The line that goes to standard error. What is quoted from outside may hold anything, line ends too.
+    package var description: String {
+        let parts = [Service.name, problem] + (remedy.map { [$0] } ?? [])
+        return parts.joined(separator: ": ").map { $0.isNewline ? " " : String($0) }.joined()
+    }
+}
+
+extension ProgramError {
+    /// Any error that ended a start, with the number and the advice that belong to it.
+    package init(_ error: any Error) {
+        switch error {
+        case let error as ProgramError: self = error
+        case let error as ConfigurationError: self.init(.configuration, error.problem, remedy: error.remedy)
+        case StartError.recovery(let error): self.init(error.kind.exitCode, error.description, remedy: nil)
+        case StartError.listen(let error): self.init(.cannotListen, error.description, remedy: error.remedy)
+        case StartError.system(let reason):
+            self.init(.internalFailure, reason, remedy: "see what the system lacks, then start again")
+        default: self.init(.internalFailure, "\(error)", remedy: "this is a defect; please report it")
+        }
+    }
+}
+
+extension RecoveryError.Kind {
+    fileprivate var exitCode: ExitCode {
+        switch self {
+        case .locked: .locked
+        case .inaccessible: .cannotWrite
+        case .damaged, .fromTheFuture: .damagedData
+        }
+    }
+}
+
+extension ListenError {
+    /// What to do so that the daemon can listen.
+    fileprivate var remedy: String {
+        switch reason {
+        case .malformed: "write it like 127.0.0.1:7070"
+        case .unresolved: "give an address of this machine, or a name that leads to one"
+        case .system(let error):
+            switch error.code {
+            case EADDRINUSE: "stop whatever listens there, or choose another port with --listen"
+            case EACCES: "choose a port from 1024, or give the program CAP_NET_BIND_SERVICE"
+            case EADDRNOTAVAIL: "give an address of this machine; 0.0.0.0 stands for all of them"
+            default: "choose another address with --listen"
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+import SettingsModel
+import SettingsServer
+import Testing
+
+/// Section 4 of the contract: of all that is wrong with a request, what it is told.
+@Suite("The order of decisions")
+struct DecisionOrderTests {
+    static let stale = "If-Match: \"999\""
+
+    static let rows: [Row] = [
+        Row(
+            "The head before the host", Request("GET /v1", "Host: evil.example", "Host: evil.example"), 400, .badRequest
+        ),
+        Row(
+            "The version before the host", Request("GET /v1", "Host: evil.example").with(version: "HTTP/2.0"), 505,
+            .httpVersion),
+        Row(
+            "The length of the target before the host",
+            Request("GET /v1?\(String(repeating: "a", count: 9000))", "Host: evil.example"), 414, .tooLarge),
+        Row(
+            "The host before the origin", Request("GET /v1", "Host: evil.example", "Origin: http://x.example"), 421,
+            .misdirected),
+        Row("The host before the path", Request("GET /v2", "Host: evil.example"), 421, .misdirected),
+        Row("The host before the method", Request("POST /v1 {}", "Host: evil.example"), 421, .misdirected),
+        Row("The host before the parameters", Request("GET /v1?x", "Host: evil.example"), 421, .misdirected),
+        Row(
+            "The host before the length of the body",
+            Request("PUT app/keys/a", "Host: evil.example", "Content-Length: 16777217"), 421, .misdirected),
+        Row("The origin before the path", Request("GET /v2", "Origin: http://x.example"), 403, .forbidden),
+        Row("The origin before the method", Request("POST /v1 {}", "Origin: http://x.example"), 403, .forbidden),
+        Row(
+            "The origin before the length of the body",
+            Request("PUT app/keys/a", "Origin: http://x.example", "Content-Length: 16777217"), 403, .forbidden),
+        Row(
+            "The path before the length of the body", Request("PUT /v2", "Content-Length: 16777217"), 404, .unknownPath),
+        Row(
+            "The method before the length of the body", Request("POST app/keys/a", "Content-Length: 16777217"), 405,
+            .methodNotAllowed),
+        Row("The path before the coding", Request("PUT /v2 1", "Content-Encoding: gzip"), 404, .unknownPath),
+        Row(
+            "The method before the coding", Request("POST app/keys/a 1", "Content-Encoding: gzip"), 405,
+            .methodNotAllowed),
+        Row(
+            "A lock before the length of the body", Request("PUT app/keys/fixed", "Content-Length: 16777217"), 403,
+            .locked
+        )
+        .after(Samples.schema),
+        Row("A lock before the coding", Request("PUT app/keys/fixed 1", "Content-Encoding: gzip"), 403, .locked)
+            .after(Samples.schema),
+        Row("A lock before the body", "PUT app/keys/fixed [", 403, .locked).after(Samples.schema),
+        Row("A lock before a guard", Request("PUT app/keys/fixed 2", stale), 403, .locked).after(Samples.schema),
+        Row("A lock before a value", "PUT app/keys/fixed true", 403, .locked).after(Samples.schema),
+        Row(
+            "A lock in a map before its unknown key", #"PATCH app {"nothing":1,"fixed":2}"#, 403, .locked
+        ).after(Samples.schema),
+        Row("A lock in a map before a guard", Request(#"PUT app {"fixed":2}"#, stale), 403, .locked).after(
+            Samples.schema),
+        Row("A lock on what a map leaves out before a guard", Request("PUT app {}", stale), 403, .locked)
+            .after(Samples.schema, "PUT app/keys/fixed?override=locked 2"),
+        Row("A lock on what is reset before a guard", Request("DELETE app", stale), 403, .locked)
+            .after(Samples.schema, "PUT app/keys/fixed?override=locked 2"),
+        Row("A lock on what is dropped before a guard", Request("DELETE app?drop", stale), 403, .locked)
+            .after(Samples.schema, "PUT app/keys/fixed?override=locked 2"),
+        Row(
+            "A lock in a transaction before a suite that is missing",
+            #"POST /v1/transaction {"do":[{"op":"delete","suite":"none","key":"k"},"#
+                + #"{"op":"set","suite":"app","key":"fixed","value":2}]}"#, 403, .locked
+        ).after(Samples.schema),
+        Row(
+            "The coding before the body", Request("PUT app/keys/a [", "Content-Encoding: gzip"), 415,
+            .unsupportedMediaType),
+        Row("The body before the suite", #"PATCH none/keys/a {"op":"ad"}"#, 400, .badRequest),
+        Row("The body before the key", "PUT app/keys/nothing [", 400, .badRequest).after(Samples.schema),
+        Row("The body before a guard", Request("PUT app/keys/a [", stale), 400, .badRequest),
+        Row("The suite before a guard", Request("DELETE none", stale), 404, .unknownSuite),
+        Row("The suite of a setting before a guard", Request("DELETE none/keys/k", stale), 404, .unknownSuite),
+        Row(
+            "The suite of an operation before a guard", Request(#"PATCH none/keys/k {"op":"toggle"}"#, stale), 404,
+            .unknownSuite),
+        Row("The suite of a schema before a guard", Request("DELETE none/schema", stale), 404, .unknownSuite),
+        Row(
+            "A suite of a transaction before its conditions",
+            #"POST /v1/transaction {"if":[{"suite":"a","revision":999}],"do":[{"op":"toggle","suite":"none","key":"k"}]}"#,
+            404, .unknownSuite),
+        Row("The key before a guard", Request("PUT app/keys/nothing 1", stale), 404, .unknownKey).after(Samples.schema),
+        Row(
+            "A guard before what is invalid", Request(#"PATCH app/keys/count {"op":"add","by":1}"#, stale), 412,
+            .preconditionFailed
+        ).after("PUT app/keys/count 11", Samples.narrow),
+        Row("A guard before a value", Request("PUT app/keys/volume 2", stale), 412, .preconditionFailed)
+            .after(Samples.schema),
+        Row(
+            "A guard before an operation", Request(#"PATCH app/keys/volume {"op":"toggle"}"#, stale), 412,
+            .preconditionFailed
+        ).after(Samples.schema),
+        Row("A guard before a map's values", Request(#"PATCH app {"volume":2}"#, stale), 412, .preconditionFailed)
+            .after(Samples.schema),
+        Row("A guard before a map's names", Request(#"PATCH app {"nothing":2}"#, stale), 412, .preconditionFailed)
+            .after(Samples.schema),
+        Row(
+            "A guard before a schema's mistakes", Request(#"PUT app/schema {"tipe":1}"#, stale), 412,
+            .preconditionFailed
+        ).after(Samples.schema),
+        Row(
+            "A guard before a schema's conflicts", Request(#"PUT app/schema {"additionalProperties":false}"#, stale),
+            412, .preconditionFailed
+        ).after("PUT app/keys/a 1"),
+        Row(
+            "Conditions before names",
+            #"POST /v1/transaction {"if":[{"suite":"app","revision":999}],"#
+                + #""do":[{"op":"set","suite":"app","key":"nothing","value":1}]}"#, 412, .preconditionFailed
+        ).after(Samples.schema),
+        Row(
+            "Conditions before values",
+            #"POST /v1/transaction {"if":[{"suite":"app","revision":999}],"#
+                + #""do":[{"op":"set","suite":"app","key":"volume","value":2}]}"#, 412, .preconditionFailed
+        ).after(Samples.schema),
+        Row(
+            "What is invalid before values",
+            #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"volume","value":20},"#
+                + #"{"op":"add","suite":"app","key":"count","by":1}]}"#, 409, .invalidStored
+        ).after("PUT app/keys/count 11", Samples.narrow),
+        Row(
+            "What is invalid before names",
+            #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"nothing","value":20},"#
+                + #"{"op":"add","suite":"app","key":"count","by":1}]}"#, 409, .invalidStored
+        ).after("PUT app/keys/count 11", Samples.narrow),
+    ]
+
+    @Test("What comes first in the contract is told first", arguments: rows)
+    func order(row: Row) throws {
+        try row.check()
+    }
+
+    static let hosts: [Row] = [
+        Row("A name", Request("GET /v1", "Host: evil.example"), 421, .misdirected),
+        Row(
+            "A name that begins as this machine's", Request("GET /v1", "Host: localhost.evil.example"), 421,
+            .misdirected),
+        Row("A name that looks like an address", Request("GET /v1", "Host: 127.0.0.1.evil.example"), 421, .misdirected),
+        Row("A number that is no address", Request("GET /v1", "Host: 127.1"), 421, .misdirected),
+        Row("An empty name", Request("GET /v1", "Host: "), 421, .misdirected),
+        Row("A name in the target", Request("GET http://evil.example/v1"), 421, .misdirected),
+        Row("A write", Request("PUT app/keys/a 1", "Host: evil.example:7070"), 421, .misdirected),
+        Row("A quick read", Request("GET app/keys/a", "Host: evil.example"), 421, .misdirected).after(
+            "PUT app/keys/a 1"),
+        Row("This machine", Request("GET /v1", "Host: localhost:7070"), 200),
+        Row("This machine in capitals", Request("GET /v1", "Host: LOCALHOST"), 200),
+        Row("An address", Request("GET /v1", "Host: 192.168.0.7:80"), 200),
+        Row("An address of version 6", Request("GET /v1", "Host: [::1]:7070"), 200),
+        Row("A name that was configured", Request("GET /v1", "Host: Settings.example:7070"), 200) {
+            $0.hosts = ["settings.example"]
+        },
+        Row("A page of somebody else", Request("GET /v1", "Origin: http://evil.example"), 403, .forbidden),
+        Row("A page that hides where it is from", Request("PUT app/keys/a 1", "Origin: null"), 403, .forbidden),
+        Row(
+            "A page of another port", Request("GET /v1", "Host: localhost:7070", "Origin: http://localhost:3000"), 403,
+            .forbidden),
+        Row(
+            "A page that the name begins", Request("GET /v1", "Origin: http://localhost.evil.example"), 403, .forbidden),
+        Row(
+            "A page without a host of its own",
+            Request("GET /v1", "Host", "Origin: http://evil.example")
+                .with(version: "HTTP/1.0"), 403, .forbidden),
+        Row("A page of its own", Request("GET /v1", "Host: localhost:7070", "Origin: http://localhost:7070"), 200),
+        Row("A page that was configured", Request("GET /v1", "Origin: https://console.example"), 200) {
+            $0.origins = ["https://console.example"]
+        },
+        Row("A page that asks for options", Request("OPTIONS /v1", "Origin: http://evil.example"), 403, .forbidden),
+        Row("An old client without a host", Request("GET /v1", "Host").with(version: "HTTP/1.0"), 200),
+    ]
+
+    @Test("A web page cannot use the daemon", arguments: hosts)
+    func host(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,213 @@
+import SettingsModel
+import Testing
+
+/// Section 3 of the contract: guards on settings, suites and schemas, and requests that are repeated.
+@Suite("Guards and repeats")
+struct GuardTests {
+    static let settings: [Row] = [
+        Row("The tag that was seen", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
+        Row(
+            "One of the tags", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""),
+            200),
+        Row(
+            "A tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("PUT app/keys/a 3", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","key":"a","value":2,"source":"stored","revision":$2,"modified":"*"}}"#),
+        Row(
+            "A tag from before, of the same value", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "A weak tag", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: W/\"$1\""), 412,
+            .preconditionFailed),
+        Row(
+            "A tag of somebody else", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"abc\""),
+            412,
+            .preconditionFailed, #"{"current":{"value":1}}"#),
+        Row(
+            "Another key does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
+        Row(
+            "An unchanged write does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
+        Row("The tag of a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-Match: \"$1\""), 201),
+        Row(
+            "The tag of what was never set", given: ["PUT app/keys/b 1"],
+            Request("PUT app/keys/a 1", "If-Match: \"0\""),
+            201),
+        Row(
+            "The tag of a removed key", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
+            Request("PUT app/keys/a 2", "If-Match: \"$2\""), 201),
+        Row(
+            "A tag from before the removal", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
+            Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"value":null,"source":"unset","revision":$2}}"#),
+        Row(
+            "A tag from before the suite was dropped",
+            given: ["PUT app/keys/a 1", "DELETE app?drop", "PUT app/keys/b 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"0\""), 412, .preconditionFailed),
+        Row("What is stored", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: *"), 200),
+        Row(
+            "What is not stored", given: ["PUT app/keys/b 1"], Request("PUT app/keys/a 2", "If-Match: *"), 412,
+            .preconditionFailed, #"{"current":{"key":"a","source":"unset"}}"#),
+        Row(
+            "What is only a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-Match: *"), 412,
+            .preconditionFailed, #"{"current":{"value":0.5,"source":"default"}}"#),
+        Row(
+            "Nothing in a suite that does not exist", Request("PUT app/keys/a 2", "If-Match: *"), 412,
+            .preconditionFailed,
+            #"{"current":{"suite":"app","key":"a","source":"unset","revision":0}}"#),
+        Row("Assigned as it was absent", Request("PUT app/keys/a 1", "If-None-Match: *"), 201),
+        Row(
+            "Assigned over a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-None-Match: *"),
+            201),
+        Row(
+            "Not assigned as it is there", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-None-Match: *"),
+            412, .preconditionFailed, #"{"current":{"value":1}}"#),
+        Row(
+            "Not assigned over what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            Request("PUT app/keys/count 2", "If-None-Match: *"), 412, .preconditionFailed,
+            #"{"current":{"source":"invalid","stored":11}}"#),
+        Row(
+            "Unless it is that", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-None-Match: \"$1\""), 412,
+            .preconditionFailed),
+        Row(
+            "Unless it is something else", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: \"0\""),
+            200),
+        Row(
+            "A removal", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("DELETE app/keys/a", "If-Match: \"$1\""),
+            412, .preconditionFailed),
+        Row(
+            "An operation", given: ["PUT app/keys/a 1"],
+            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, "If-Match: \"$1\""), 200, nil, #"{"value":2}"#),
+        Row(
+            "Without changing anything", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a?dryRun 2", "If-Match: \"999\""), 412, .preconditionFailed),
+    ]
+
+    static let suites: [Row] = [
+        Row("The tag of a suite", given: ["PUT app/keys/a 1"], Request(#"PATCH app {"b":1}"#, "If-Match: \"$1\""), 200),
+        Row(
+            "The tag of a suite from before", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
+            Request(#"PATCH app {"c":1}"#, "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":$2}}"#),
+        Row(
+            "Another suite does not matter", given: ["PUT app/keys/a 1", "PUT b/keys/a 1"],
+            Request("PUT app {}", "If-Match: \"$1\""), 200),
+        Row(
+            "A schema does", given: ["PUT app/keys/count 1", Samples.narrow], Request("PUT app {}", "If-Match: \"$1\""),
+            412,
+            .preconditionFailed, #"{"current":{"suite":"app","revision":$2}}"#),
+        Row("A suite that is there", given: ["PUT app/keys/a 1"], Request("PUT app {}", "If-Match: *"), 200),
+        Row(
+            "A suite that is not there", Request(#"PUT app {"a":1}"#, "If-Match: *"), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":0}}"#),
+        Row("A suite made as it was absent", Request(#"PUT app {"a":1}"#, "If-None-Match: *"), 200),
+        Row(
+            "A suite not made as it is there", given: ["PUT app/keys/a 1"],
+            Request(#"PATCH app {"a":2}"#, "If-None-Match: *"), 412, .preconditionFailed),
+        Row("A reset", given: ["PUT app/keys/a 1"], Request("DELETE app", "If-Match: \"0\""), 412, .preconditionFailed),
+        Row(
+            "A drop", given: ["PUT app/keys/a 1"], Request("DELETE app?drop", "If-Match: \"0\""), 412,
+            .preconditionFailed),
+        Row("A schema that is there", given: [Samples.schema], Request("DELETE app/schema", "If-Match: \"$1\""), 200),
+        Row(
+            "A schema from before", given: [Samples.schema, Samples.narrow],
+            Request("DELETE app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":$2}}"#),
+        Row(
+            "A schema that values do not touch", given: [Samples.schema, "PUT app/keys/volume 1"],
+            Request("DELETE app/schema", "If-Match: \"$1\""), 200),
+        Row(
+            "A schema made as there was none",
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"),
+            201),
+        Row(
+            "A schema not made as there is one", given: [Samples.schema],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"), 412, .preconditionFailed),
+        Row(
+            "A schema that is not there", given: ["PUT app/keys/a 1"],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-Match: *"), 412, .preconditionFailed),
+        Row(
+            "A schema that was removed", given: [Samples.schema, "DELETE app/schema"],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-Match: \"$2\""), 201),
+        Row(
+            "A suite that the caller has", given: ["PUT app/keys/a 1"], Request("GET app", "If-None-Match: \"$1\""), 304
+        ),
+        Row(
+            "Keys that the caller has", given: ["PUT app/keys/a 1"], Request("GET app/keys", "If-None-Match: \"$1\""),
+            304),
+        Row(
+            "A schema that the caller has", given: [Samples.schema],
+            Request("GET app/schema", "If-None-Match: W/\"x\", \"$1\""), 304, fields: ["ETag: \"$1\""]),
+    ]
+
+    @Test("A write is done only if what its guard says holds", arguments: settings + suites)
+    func guarded(row: Row) throws {
+        try row.check()
+    }
+
+    static let key = "Idempotency-Key: one two"
+    static let put = Request("PUT app/keys/a 1", key)
+    static let transaction = Request(
+        #"POST /v1/transaction {"do":[{"op":"add","suite":"app","key":"a","by":1}]}"#, key)
+
+    static let repeats: [Row] = [
+        Row(
+            "A repeat", given: [put], put, 201, nil,
+            #"{"value":1,"source":"stored","revision":$1,"changed":true,"replayed":true,"#
+                + #""previous":{"value":null,"source":"unset","revision":0}}"#, fields: ["ETag: \"$1\""]),
+        Row(
+            "A repeat after others", given: [put, "PUT app/keys/a 2"], put, 201, nil,
+            #"{"value":1,"revision":$1,"replayed":true}"#, then: [("GET app/keys/a", #"{"value":2}"#)]),
+        Row(
+            "A repeat of a guarded write",
+            given: ["PUT app/keys/a 0", Request("PUT app/keys/a 1", key, "If-Match: \"$1\"")],
+            Request("PUT app/keys/a 1", key, "If-Match: \"$1\""), 200, nil,
+            #"{"value":1,"revision":$2,"replayed":true}"#),
+        Row(
+            "A repeat of a removal", given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key)],
+            Request("DELETE app/keys/a", key), 200, nil, #"{"source":"unset","replayed":true,"previous":{"value":1}}"#),
+        Row(
+            "A repeat of an operation",
+            given: ["PUT app/keys/a 1", Request(#"PATCH app/keys/a {"op":"add","by":1}"#, key)],
+            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, key), 200, nil, #"{"value":2,"replayed":true}"#,
+            then: [("GET app/keys/a", #"{"value":2}"#)]),
+        Row(
+            "A repeat of a transaction", given: ["PUT app/keys/a 1", transaction], transaction, 200, nil,
+            #"{"revision":$2,"changed":true,"replayed":true,"changes":[{"suite":"app","key":"a","old":1,"new":2}]}"#),
+        Row(
+            "A repeat of a map", given: [Request(#"PATCH app {"a":1}"#, key)], Request(#"PATCH app {"a":1}"#, key), 200,
+            nil, #"{"revision":$1,"replayed":true,"changes":[{"key":"a","new":1}]}"#),
+        Row(
+            "A repeat of a schema", given: [Request(#"PUT app/schema {"additionalProperties":true}"#, key)],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, key), 201, nil,
+            #"{"revision":$1,"schemaRevision":$1,"replayed":true}"#),
+        Row(
+            "A repeat of a drop", given: ["PUT app/keys/a 1", Request("DELETE app?drop", key)],
+            Request("DELETE app?drop", key), 200, nil,
+            #"{"revision":$2,"replayed":true,"changes":[{"key":"a","old":1}]}"#),
+        Row("Another value", given: [put], Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
+        Row("Another key", given: [put], Request("PUT app/keys/b 1", key), 422, .idempotencyMismatch),
+        Row("Another method", given: [put], Request("DELETE app/keys/a", key), 422, .idempotencyMismatch),
+        Row("Another guard", given: [put], Request("PUT app/keys/a 1", key, "If-Match: *"), 422, .idempotencyMismatch),
+        Row(
+            "Another name for the request", given: [put], Request("PUT app/keys/a 1", "Idempotency-Key: other"), 200,
+            nil,
+            #"{"changed":false}"#, lacks: ["replayed"]),
+        Row(
+            "What changed nothing is not kept", given: ["PUT app/keys/a 1", put], Request("PUT app/keys/a 2", key), 200),
+        Row(
+            "What was refused is not kept", given: [Samples.schema],
+            Request("PUT app/keys/volume 1", key), 201, nil, #"{"changed":true}"#, lacks: ["replayed"]),
+        Row(
+            "A dry run is not kept", given: [Request("PUT app/keys/a?dryRun 1", key)], put, 201, nil,
+            #"{"changed":true}"#, lacks: ["replayed"]),
+    ]
+
+    @Test("A request that is repeated by its key is answered as the first time", arguments: repeats)
+    func repeated(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,176 @@
+import Testing
+
+/// A history by hand, and what the checker has to say of it. There are three settings, all 0 at revision 1 to begin with.
+struct HistoryCase: CustomTestStringConvertible {
+    let name: String
+    /// Whether some order of the calls explains the answers, revisions being no more than tags.
+    let isExplained: Bool
+    /// Whether revisions and cursors are in order.
+    let isOrdered: Bool
+    var isPipelined = false
+    let calls: [Call]
+
+    var testDescription: String { name }
+
+    static let initial = Model((0..<3).map { _ in Model.Standing(value: 0, revision: 1) })
+
+    static func right(_ name: String, isPipelined: Bool = false, _ calls: Call...) -> HistoryCase {
+        HistoryCase(name: name, isExplained: true, isOrdered: true, isPipelined: isPipelined, calls: calls)
+    }
+
+    /// A history that no order explains.
+    static func wrong(_ name: String, ordered: Bool = true, isPipelined: Bool = false, _ calls: Call...) -> HistoryCase
+    {
+        HistoryCase(name: name, isExplained: false, isOrdered: ordered, isPipelined: isPipelined, calls: calls)
+    }
+
+    /// A history that is wrong in its revisions only.
+    static func disordered(_ name: String, _ calls: Call...) -> HistoryCase {
+        HistoryCase(name: name, isExplained: true, isOrdered: false, calls: calls)
+    }
+}
+
+extension HistoryCase {
+    static let rightOnes: [HistoryCase] = [
+        .right(
+            "one after the other",
+            .commit(0, 1...2, [0: .set(5)], 2, before: [.at(0, 0, 1)], after: .at(0, 5, 2)),
+            .read(1, 3...4, .at(0, 5, 2), at: 2)),
+        .right(
+            "reads beside a write show what was before or after",
+            .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 2...3, .at(0, 0, 1), at: 1),
+            .read(1, 4...5, .at(0, 5, 2), at: 2)),
+        .right(
+            "the write that was sent last takes effect first",
+            .commit(0, 1...9, [0: .add(1)], 3, before: [.at(0, 7, 2)], after: .at(0, 8, 3)),
+            .commit(1, 2...8, [0: .set(7)], 2, before: [.at(0, 0, 1)], after: .at(0, 7, 2))),
+        .right(
+            "of two that compare one is refused",
+            .commit(0, 1...5, if: [.isAt(0, revision: 1)], [0: .set(5)], 2, after: .at(0, 5, 2)),
+            .write(1, 1...5, if: [.isAt(0, revision: 1)], [0: .set(6)], .refused(.condition, [.at(0, 5, 2)]), at: 2)),
+        .right(
+            "nothing is added to what is not there, and what is there already is unchanged",
+            .commit(0, 1...2, [0: .remove], 2, after: .at(0, nil, 2)),
+            .write(0, 3...4, [0: .add(1)], .refused(.unset, []), at: 2),
+            .write(1, 3...4, [0: .remove], .unchanged([.at(0, nil, 2)]), at: 2),
+            .commit(0, 5...6, if: [.isStored(0, false)], [0: .set(0)], 3, after: .at(0, 0, 3))),
+        .right(
+            "a transaction is seen whole, and leaves the revision of what it does not change",
+            .commit(0, 1...4, [0: .set(5), 1: .add(1), 2: .set(0)], 2, after: .at(0, 5, 2), .at(1, 1, 2)),
+            .read(1, 2...3, .at(0, 0), .at(1, 0), at: 1), .read(1, 5...6, .at(0, 5), .at(1, 1), at: 2),
+            .read(1, 7...8, .at(2, 0, 1), at: 2)),
+        .right(
+            "a lost write was made, late",
+            .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1),
+            .commit(1, 4...5, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2)),
+            .read(1, 6...7, .at(0, 5, 3), at: 3)),
+        .right(
+            "a lost write was made, and nobody saw its revision",
+            .lost(0, 1..., [0: .add(2)]),
+            .commit(1, 4...5, [0: .add(1)], 3, before: [.at(0, 2)], after: .at(0, 3, 3))),
+        .right(
+            "a lost write was never made", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
+        .right(
+            "two lost writes, told apart by their values",
+            .lost(0, 1..., [0: .set(5), 1: .set(5)]), .lost(1, 1..., [0: .set(6)]),
+            .read(2, 2...3, .at(0, 6, 2), at: 2), .read(2, 4...5, .at(0, 5, 3), at: 3),
+            .read(2, 6...7, .at(1, 5, 3), at: 3)),
+        .right(
+            "calls of one connection overlap and take effect in order", isPipelined: true,
+            .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(0, 1...9, .at(0, 5, 2), at: 2)),
+    ]
+
+    static let wrongOnes: [HistoryCase] = [
+        .wrong(
+            "a stale read", ordered: false,
+            .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0, 1), at: 1)),
+        .wrong(
+            "a stale read that shows no revision",
+            .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0))),
+        .wrong(
+            "a later read that shows less, while the write is pending",
+            .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 2...3, .at(0, 5)),
+            .read(2, 4...5, .at(0, 0))),
+        .wrong(
+            "a lost update",
+            .commit(0, 1...5, [0: .add(1)], 2, after: .at(0, 1, 2)),
+            .commit(1, 1...5, [0: .add(1)], 3, after: .at(0, 1, 3))),
+        .wrong(
+            "two writers with one tag",
+            .commit(0, 1...5, if: [.isAt(0, revision: 1)], [0: .set(5)], 2, after: .at(0, 5, 2)),
+            .commit(1, 1...5, if: [.isAt(0, revision: 1)], [0: .set(6)], 3, after: .at(0, 6, 3))),
+        .wrong(
+            "a value that was never written", ordered: false,
+            .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 7, 3), at: 3)),
+        .wrong("a value that was never written, without a revision", .read(1, 3...4, .at(0, 7))),
+        .wrong(
+            "another value at the revision of a write", ordered: false,
+            .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 6, 2), at: 2)),
+        .wrong(
+            "half a transaction in one read",
+            .commit(0, 1...9, [0: .set(5), 1: .set(5)], 2, after: .at(0, 5, 2), .at(1, 5, 2)),
+            .read(1, 2...3, .at(0, 5), .at(1, 0), at: 2)),
+        .wrong(
+            "half a transaction in two reads",
+            .commit(0, 1...9, [0: .set(5), 1: .set(5)], 2, after: .at(0, 5, 2), .at(1, 5, 2)),
+            .read(1, 2...3, .at(0, 5, 2), at: 2), .read(2, 4...5, .at(1, 0, 1), at: 2)),
+        .wrong(
+            "half a lost transaction",
+            .lost(0, 1..., [0: .set(5), 1: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2),
+            .read(2, 4...5, .at(1, 0, 1), at: 2)),
+        .wrong(
+            "a transaction that does not tell all that it changed",
+            .commit(0, 1...2, [0: .set(5), 1: .set(5)], 2, after: .at(0, 5, 2))),
+        .wrong(
+            "two transactions that each rest on what the other changes",
+            .commit(0, 1...5, if: [.hasValue(0, 0)], [1: .set(5)], 2, after: .at(1, 5, 2)),
+            .commit(1, 1...5, if: [.hasValue(1, 0)], [0: .set(5)], 3, after: .at(0, 5, 3))),
+        .wrong(
+            "a lost write made twice",
+            .lost(0, 1..., [0: .add(1)]), .read(1, 2...3, .at(0, 2), at: 3)),
+        .wrong(
+            "a lost write made twice, with both revisions seen",
+            .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2),
+            .commit(1, 4...5, [0: .set(6)], 3, after: .at(0, 6, 3)), .read(1, 6...7, .at(0, 5, 4), at: 4)),
+        .wrong(
+            "a repeated write made twice",
+            .commit(0, 1...5, [0: .add(1)], 2, after: .at(0, 1, 2)),
+            .commit(1, 6...7, [1: .set(5)], 4, after: .at(1, 5, 4)), .read(1, 8...9, .at(0, 2), at: 4)),
+        .wrong(
+            "a lost write before it was sent", ordered: false,
+            .read(1, 1...2, .at(0, 5, 2), at: 2), .lost(0, 3..., [0: .set(5)])),
+        .wrong(
+            "a lost write that is there and gone again",
+            .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2), .read(1, 4...5, .at(0, 0, 1), at: 2)),
+        .wrong(
+            "an acknowledged write that is gone", ordered: false,
+            .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0, 1), at: 1),
+            .commit(1, 5...6, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2))),
+        .wrong(
+            "refused though its condition held",
+            .write(0, 1...2, if: [.isAt(0, revision: 1)], [0: .set(6)], .refused(.condition, [.at(0, 0, 1)]), at: 1)),
+        .wrong("unchanged though it changes", .write(0, 1...2, [0: .set(6)], .unchanged([]), at: 1)),
+        .wrong(
+            "a read that overtakes a write sent before it on its connection", isPipelined: true,
+            .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(0, 1...9, .at(0, 0, 1), at: 2)),
+        .disordered(
+            "one revision twice", .commit(0, 1...5, [0: .set(5)], 2, after: .at(0, 5, 2)),
+            .commit(1, 1...5, [1: .set(5)], 2, after: .at(1, 5, 2))),
+        .disordered(
+            "revisions against time", .commit(0, 1...2, [0: .set(5)], 3, after: .at(0, 5, 3)),
+            .commit(1, 3...4, [1: .set(5)], 2, after: .at(1, 5, 2))),
+        .disordered(
+            "a cursor from before a write that was answered",
+            .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(1, 0, 1), at: 1)),
+        .disordered(
+            "a cursor from before what another read saw",
+            .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 2...3, .at(0, 5, 2), at: 2),
+            .read(2, 4...5, .at(1, 0, 1), at: 1)),
+        .disordered(
+            "a cursor that goes back on a connection", .read(0, 1...9, .at(0, 0, 1), at: 4),
+            .read(0, 2...9, .at(0, 0, 1), at: 3)),
+        .disordered(
+            "what was seen is from after the cursor", .lost(0, 1..., [0: .set(5)]),
+            .read(1, 2...3, .at(0, 5, 4), at: 3)),
+    ]
+}

@@ -1,0 +1,118 @@
+/// What a daemon would hold that did one thing at a time.
+///
+/// Revisions are tags here, without an order: whoever changes a setting gives it another one. That they grow is looked at
+/// elsewhere (`RevisionOrder`).
+struct Model: Hashable {
+    /// A setting as it stands.
+    struct Standing: Hashable {
+        var value: Int64?
+        /// The commit that changed it last.
+        var revision: Int64
+    }
+
+    /// The revision of a commit that no answer ever told of.
+    static let unseen: Int64 = -1
+
+    private(set) var standings: [Standing]
+    /// Revisions of commits that nobody was told of, given to writes of unknown outcome.
+    private var adopted: [Int64] = []
+
+    init(_ standings: [Standing]) {
+        self.standings = standings
+    }
+
+    /// What a write does to a model.
+    enum Effect {
+        case refused(Call.Refusal)
+        /// The settings that change, with their values afterwards.
+        case change([Int: Int64?])
+    }
+
+    /// The model after a call that ended as its answer says; nil if it cannot have ended so here.
+    func after(_ call: Call) -> Model? {
+        switch (call.request, call.outcome) {
+        case (.read, .shown(let sights)): return agrees(with: sights) ? self : nil
+        case (.write(let conditions, let steps), let outcome):
+            switch (effect(of: steps, if: conditions), outcome) {
+            case (.refused(.condition), .refused(.condition, let sights)),
+                (.refused(.unset), .refused(.unset, let sights)):
+                return agrees(with: sights) ? self : nil
+            case (.change(let values), .unchanged(let sights)):
+                return values.isEmpty && agrees(with: sights) ? self : nil
+            case (.change(let values), .committed(let revision, let before, let after)):
+                guard !values.isEmpty, agrees(with: before), Set(after.map(\.setting)) == Set(values.keys) else {
+                    return nil
+                }
+                let changed = changed(values, at: revision)
+                return changed.agrees(with: after) ? changed : nil
+            default: return nil
+            }
+        default: return nil
+        }
+    }
+
+    /// What may follow if a write of unknown outcome is made here.
+    ///
+    /// - Parameter orphans: what was seen of commits that nobody was told of, by revision and setting.
+    func possibilities(after call: Call, orphans: [Int64: [Int: Int64?]]) -> [Model] {
+        guard case .write(let conditions, let steps) = call.request,
+            case .change(let values) = effect(of: steps, if: conditions), !values.isEmpty
+        else { return [] }
+        let fitting = orphans.keys.sorted().filter { revision in
+            !adopted.contains(revision)
+                && (orphans[revision] ?? [:]).allSatisfy { setting, value in values[setting] == .some(value) }
+        }
+        var possibilities = fitting.map { revision in
+            var model = changed(values, at: revision)
+            model.adopted = (adopted + [revision]).sorted()
+            return model
+        }
+        possibilities.append(changed(values, at: Self.unseen))
+        return possibilities
+    }
+
+    private func agrees(with sights: [Call.Sight]) -> Bool {
+        sights.allSatisfy { sight in
+            let standing = standings[sight.setting]
+            return standing.value == sight.value && (sight.revision ?? standing.revision) == standing.revision
+        }
+    }
+
+    func changed(_ values: [Int: Int64?], at revision: Int64) -> Model {
+        var model = self
+        for (setting, value) in values { model.standings[setting] = Standing(value: value, revision: revision) }
+        return model
+    }
+
+    func effect(of steps: [Call.Step], if conditions: [Call.Condition]) -> Effect {
+        guard conditions.allSatisfy(holds) else { return .refused(.condition) }
+        var values: [Int: Int64?] = [:]
+        for step in steps {
+            let present = values[step.setting] ?? standings[step.setting].value
+            switch step.action {
+            case .set(let value): values[step.setting] = .some(value)
+            case .remove: values[step.setting] = .some(nil)
+            case .add(let amount):
+                guard let present else { return .refused(.unset) }
+                values[step.setting] = .some(present + amount)
+            }
+        }
+        return .change(values.filter { setting, value in standings[setting].value != value })
+    }
+
+    private func holds(_ condition: Call.Condition) -> Bool {
+        switch condition {
+        case .isAt(let setting, let revision): standings[setting].revision == revision
+        case .isStored(let setting, let isStored): (standings[setting].value != nil) == isStored
+        case .hasValue(let setting, let value): standings[setting].value == value
+        }
+    }
+}
+
+extension Model: CustomStringConvertible {
+    var description: String {
+        standings.enumerated().map { index, standing in
+            "\(index)=\(standing.value.map(String.init) ?? "unset")@\(standing.revision)"
+        }.joined(separator: " ")
+    }
+}

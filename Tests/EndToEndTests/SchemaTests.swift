@@ -1,0 +1,181 @@
+import SettingsModel
+import SettingsServer
+import Testing
+
+/// Section 7 of the contract: schemas coming and going.
+@Suite("Schemas")
+struct SchemaTests {
+    static let rules: Request = """
+        PUT app/schema {"additionalProperties":false,"properties":{"tls":{"type":"boolean","default":false},\
+        "certificate":{"type":"string"},"other":{}},\
+        "if":{"properties":{"tls":{"const":true}},"required":["tls"]},"then":{"required":["certificate"]}}
+        """
+
+    static let reading: [Row] = [
+        Row(
+            "As it was sent", given: [#"PUT app/schema { "x-b":1, "additionalProperties":true ,"x-a":[1.0]}"#],
+            "GET app/schema", 200, text: #"{"x-b":1,"additionalProperties":true,"x-a":[1.0]}"#, fields: ["ETag: \"$1\""]
+        ),
+        Row(
+            "Its tag is that of its last change", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app/schema",
+            200,
+            fields: ["ETag: \"$1\""]),
+        Row("None", given: ["PUT app/keys/a 1"], "GET app/schema", 404, .noSchema, fields: ["ETag: \"0\""]),
+        Row(
+            "None any more", given: [Samples.schema, "DELETE app/schema"], "GET app/schema", 404, .noSchema,
+            fields: ["ETag: \"$2\""]),
+        Row("Of no suite", given: [Samples.schema], "GET ap/schema", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
+    ]
+
+    static let setting: [Row] = [
+        Row(
+            "The first time", Samples.schema, 201, nil,
+            #"{"revision":$1,"schemaRevision":$1,"changed":true,"changes":[{"suite":"app","key":"fixed","old":null,"new":1,"#
+                + #""oldSource":"unset","source":"default","revision":$1},{"key":"isOn"},{"key":"volume","new":0.5}]}"#,
+            fields: ["ETag: \"$1\""]),
+        Row(
+            "Over an open suite", given: ["PUT app/keys/volume 1"], Samples.schema, 201, nil,
+            #"{"changes":[{"key":"fixed"},{"key":"isOn"}]}"#),
+        Row(
+            "Another one", given: [Samples.schema], Samples.narrow, 200, nil,
+            #"{"schemaRevision":$2,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"},{"key":"volume","old":0.5,"#
+                + #""new":null,"oldSource":"default","source":"unset"}]}"#),
+        Row(
+            "The same again", given: [#"PUT app/schema {"additionalProperties":false,"x-a":1}"#],
+            #"PUT app/schema {"x-a":1,"additionalProperties":false}"#, 200, nil,
+            #"{"revision":$1,"schemaRevision":$1,"changed":false,"changes":[]}"#, fields: ["ETag: \"$1\""],
+            then: [("GET app/schema", #"{"additionalProperties":false,"x-a":1}"#)]),
+        Row("After one was removed", given: [Samples.schema, "DELETE app/schema"], Samples.schema, 201),
+        Row("Where suites are not opened by writes", Samples.schema, 201) { $0.writes.opensSuites = false },
+        Row(
+            "Whatever type it is said to have",
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "Content-Type: application/schema+json"), 201),
+        Row(
+            "Without changing anything", "PUT app/schema?dryRun {\"additionalProperties\":true}", 201, nil,
+            #"{"revision":$0,"schemaRevision":0,"changed":true,"dryRun":true}"#,
+            then: [("GET app/schema", #"{"code":"unknown_suite"}"#)]),
+    ]
+
+    static let invalid: [Row] = [
+        Row(
+            "A keyword that is unknown",
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"minimun":1}}}"#,
+            422, .invalidSchema, #"{"errors":[{"pointer":"/properties/a/minimun","keyword":"minimun","detail":"*"}]}"#),
+        Row(
+            "A type that is unknown",
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"int"}}}"#,
+            422, .invalidSchema),
+        Row(
+            "Another type at the top", #"PUT app/schema {"type":"array","additionalProperties":false}"#, 422,
+            .invalidSchema),
+        Row(
+            "No word about other keys", #"PUT app/schema {"properties":{}}"#, 422, .invalidSchema,
+            #"{"errors":[{"keyword":"additionalProperties"}]}"#),
+        Row("No object", "PUT app/schema true", 422, .invalidSchema),
+        Row(
+            "A default that is not valid",
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"1"}}}"#, 422,
+            .invalidSchema),
+        Row(
+            "Defaults that are not valid together",
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"default":1}},"maxProperties":0}"#, 422,
+            .invalidSchema),
+        Row(
+            "A reference that leads nowhere",
+            ##"PUT app/schema {"additionalProperties":false,"properties":{"a":{"$ref":"#/$defs/x"}}}"##, 422,
+            .invalidSchema),
+        Row("An identifier", #"PUT app/schema {"$id":"x","additionalProperties":false}"#, 422, .invalidSchema),
+        Row(
+            "All mistakes are told",
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"tipe":1},"b":{"minimum":"x"}}}"#, 422,
+            .invalidSchema, #"{"errors":["*","*"]}"#),
+        Row("Without changing anything", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
+    ]
+
+    static let conflicts: [Row] = [
+        Row(
+            "Stored values that do not fit", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
+            Request("PUT app/schema ") + String(decoding: Samples.narrow.body, as: UTF8.self), 409, .schemaConflict,
+            #"{"conflicts":[{"key":"count","stored":11,"errors":[{"suite":"app","key":"count","keyword":"maximum"}]},"#
+                + #"{"key":"old","stored":1,"errors":[{"keyword":"additionalProperties"}]}]}"#),
+        Row(
+            "Values that do not fit together", given: [#"PUT app {"tls":true}"#], rules, 409, .schemaConflict,
+            #"{"errors":[{"suite":"app"}]}"#),
+        Row(
+            "Kept", given: [#"PUT app {"count":11,"old":1,"volume":5}"#], Samples.narrow, 201, nil,
+            #"{"changes":[{"key":"count","old":11,"new":null,"oldSource":"stored","source":"invalid"},{"key":"old"}]}"#,
+            then: [("GET app", #"{"values":{"volume":5},"invalid":{"count":{"stored":11},"old":{"stored":1}}}"#)]),
+        Row(
+            "Removed", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
+            Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.narrow.body, as: UTF8.self), 201,
+            nil,
+            #"{"changes":[{"key":"count","old":11,"new":null,"source":"unset"},{"key":"old","source":"unset"}]}"#,
+            then: [("GET app", #"{"values":{"volume":5}}"#), ("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
+        Row(
+            "Removed, to a default", given: [#"PUT app {"volume":5}"#],
+            Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.schema.body, as: UTF8.self), 201,
+            nil, "",
+            then: [("GET app/keys/volume", #"{"value":0.5,"source":"default"}"#)]),
+        Row(
+            "Valid again under another schema", given: ["PUT app/keys/count 11", Samples.narrow], Samples.schema, 200,
+            nil,
+            "", then: [("GET app/keys/count", #"{"value":11,"source":"stored","revision":$3}"#)]),
+        Row(
+            "Valid again without a schema", given: [#"PUT app {"count":11,"old":1}"#, Samples.narrow],
+            "DELETE app/schema",
+            200, nil,
+            #"{"changes":[{"key":"count","old":null,"new":11,"oldSource":"invalid","source":"stored"},{"key":"old"}]}"#,
+            then: [("GET app", #"{"values":{"count":11,"old":1}}"#)]),
+        Row(
+            "Without changing anything", given: [#"PUT app {"count":11}"#],
+            Request("PUT app/schema?dryRun ") + String(decoding: Samples.narrow.body, as: UTF8.self), 409,
+            .schemaConflict),
+    ]
+
+    static let removing: [Row] = [
+        Row(
+            "It leaves an open suite", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app/schema", 200, nil,
+            #"{"revision":$3,"schemaRevision":$3,"changed":true,"changes":[{"key":"fixed","source":"unset"},{"key":"isOn"}]}"#,
+            then: [("GET app", #"{"schemaRevision":$3,"values":{"volume":1}}"#)]),
+        Row("Where there is none", given: ["PUT app/keys/a 1"], "DELETE app/schema", 200, nil, #"{"changed":false}"#),
+        Row("Of no suite", "DELETE app/schema", 404, .unknownSuite),
+        Row(
+            "Without changing anything", given: [Samples.schema], "DELETE app/schema?dryRun", 200, nil,
+            #"{"revision":$1,"schemaRevision":$1,"changed":true,"dryRun":true}"#),
+    ]
+
+    @Test("A schema is set, read and removed", arguments: reading + setting + invalid + conflicts + removing)
+    func schema(row: Row) throws {
+        try row.check()
+    }
+
+    static let together: [Row] = [
+        Row(
+            "A value that demands another", given: [rules], "PUT app/keys/tls true", 422, .invalidValue,
+            #"{"errors":[{"suite":"app","pointer":"","keyword":"required"}]}"#),
+        Row("Both at once", given: [rules], #"PATCH app {"tls":true,"certificate":"x"}"#, 200),
+        Row(
+            "Taking away what is demanded", given: [rules, #"PATCH app {"tls":true,"certificate":"x"}"#],
+            "DELETE app/keys/certificate", 422, .invalidValue),
+        Row("Replacing without what is demanded", given: [rules], #"PUT app {"tls":true}"#, 422, .invalidValue),
+        Row(
+            "In a transaction", given: [rules],
+            #"POST /v1/transaction {"do":[{"op":"toggle","suite":"app","key":"tls"}]}"#, 422, .invalidValue),
+        Row(
+            "What was broken before is no reason",
+            given: [
+                #"PUT app {"tls":true}"#,
+                Request("PUT app/schema?onConflict=keep ")
+                    + String(decoding: rules.body, as: UTF8.self),
+            ], "PUT app/keys/other 1", 201),
+        Row(
+            "A lock on a key that a pattern admits",
+            given: [#"PUT app/schema {"additionalProperties":true,"patternProperties":{"^ro":{"readOnly":true}}}"#],
+            "PUT app/keys/ro.a 1", 403, .locked),
+    ]
+
+    @Test("The values of a suite hold together", arguments: together)
+    func rulesOfSuites(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,253 @@
+import SettingsModel
+import Testing
+
+/// Section 6 of the contract: suites read and written as a whole.
+@Suite("Suites")
+struct SuiteTests {
+    static let three: [Request] = ["PUT app/keys/a 1", "PUT app.ui/keys/b 1", "PUT zoo/keys/c 1"]
+
+    static let listing: [Row] = [
+        Row("None", "GET /v1/suites", 200, nil, #"{"suites":[],"revision":$0}"#, lacks: ["next"]),
+        Row(
+            "All", given: three, "GET /v1/suites", 200, nil,
+            #"{"suites":[{"suite":"app","keyCount":1,"revision":$1,"hasSchema":false},{"suite":"app.ui"},{"suite":"zoo"}],"#
+                + #""revision":$3}"#, lacks: ["next"]),
+        Row("By prefix", given: three, "GET /v1/suites?prefix=app.", 200, nil, #"{"suites":[{"suite":"app.ui"}]}"#),
+        Row(
+            "A page", given: three, "GET /v1/suites?limit=2", 200, nil,
+            #"{"suites":[{"suite":"app"},{"suite":"app.ui"}],"next":"app.ui"}"#),
+        Row(
+            "The next page", given: three, "GET /v1/suites?limit=2&after=app.ui", 200, nil,
+            #"{"suites":[{"suite":"zoo"}]}"#, lacks: ["next"]),
+        Row(
+            "A page that is just full", given: three, "GET /v1/suites?limit=3", 200, nil, #"{"suites":["*","*","*"]}"#,
+            lacks: ["next"]),
+        Row(
+            "After a name that is not there", given: three, "GET /v1/suites?after=b", 200, nil,
+            #"{"suites":[{"suite":"zoo"}]}"#),
+        Row(
+            "A page of a prefix", given: three, "GET /v1/suites?prefix=app&limit=1&after=app", 200, nil,
+            #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
+        Row(
+            "With a schema", given: [Samples.schema, "PUT app/keys/x-more 1"], "GET /v1/suites", 200, nil,
+            #"{"suites":[{"suite":"app","keyCount":8,"hasSchema":true,"revision":$2}]}"#),
+        Row(
+            "An empty suite stays", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200, nil,
+            #"{"suites":[{"suite":"app","keyCount":0,"revision":$2,"hasSchema":false}]}"#),
+    ]
+
+    static let reading: [Row] = [
+        Row(
+            "Every effective value", given: [Samples.schema, "PUT app/keys/count 3", "PUT b/keys/x 1"], "GET app", 200,
+            nil,
+            #"{"suite":"app","revision":$2,"schemaRevision":$1,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#,
+            lacks: ["invalid", "secrets"], fields: ["ETag: \"$2\""]),
+        Row(
+            "With what is invalid", given: [#"PUT app {"count":11,"old":1,"volume":2}"#, Samples.narrow], "GET app",
+            200, nil,
+            #"{"values":{"volume":2},"invalid":{"count":{"stored":11,"errors":[{"keyword":"maximum"}]},"#
+                + #""old":{"stored":1,"errors":[{"keyword":"additionalProperties"}]}}}"#),
+        Row(
+            "By prefix", given: [#"PUT app {"player.a":1,"player.b":2,"player":3,"players":4}"#],
+            "GET app?prefix=player.",
+            200, nil, #"{"values":{"player.a":1,"player.b":2}}"#),
+        Row(
+            "By a prefix that is literal", given: [#"PUT app {"a*":1,"ab":2}"#], "GET app?prefix=a*&raw", 200,
+            text: #"{"a*":1}"#),
+        Row(
+            "By a prefix in UTF-8", given: [#"PUT app {"é1":1,"e":2}"#], "GET app?prefix=%C3%A9&raw", 200,
+            text: #"{"é1":1}"#),
+        Row("By an empty prefix", given: [#"PUT app {"a":1}"#], "GET app?prefix=&raw", 200, text: #"{"a":1}"#),
+        Row(
+            "What is stored", given: [Samples.schema, "PUT app/keys/count 3"], "GET app?view=stored&raw", 200,
+            text: #"{"count":3}"#),
+        Row(
+            "What is stored has not what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            "GET app?view=stored", 200, nil, #"{"values":{},"invalid":{"count":{"stored":11}}}"#),
+        Row(
+            "Defaults", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app?view=default&raw", 200,
+            text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),
+        Row(
+            "Defaults by prefix", given: [Samples.schema], "GET app?view=default&raw&prefix=v", 200,
+            text: #"{"volume":0.5}"#),
+        Row(
+            "Effective by name", given: [Samples.schema], "GET app?view=effective&raw&prefix=v", 200,
+            text: #"{"volume":0.5}"#),
+        Row(
+            "Defaults of an open suite", given: ["PUT app/keys/a 1"], "GET app?view=default", 200, nil,
+            #"{"values":{}}"#),
+        Row(
+            "A secret, with every grant",
+            given: [
+                #"PUT app/schema {"additionalProperties":false,"properties":{"p":{"writeOnly":true}}}"#,
+                #"PUT app/keys/p "x""#,
+            ], "GET app", 200, nil, #"{"values":{"p":"x"}}"#),
+        Row("One that does not exist", given: three, "GET ap", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
+        Row(
+            "Keys of one that does not exist", given: three, "GET ap/keys", 404, .unknownSuite,
+            #"{"didYouMean":["app"]}"#),
+    ]
+
+    static let keys: [Row] = [
+        Row(
+            "All with schema and whether they can be written", given: [Samples.narrow, "PUT app/keys/count 3"],
+            "GET app/keys", 200, nil,
+            #"{"suite":"app","revision":$2,"keys":[{"suite":"app","key":"count","value":3,"source":"stored","revision":$2,"#
+                + #""schema":{"type":"integer","minimum":0,"maximum":10},"writable":true},"#
+                + #"{"key":"volume","value":null,"source":"unset","schema":{"type":"number","maximum":10},"writable":true}]}"#,
+            lacks: ["next"], fields: ["ETag: \"$2\""]),
+        Row(
+            "A locked one", given: [Samples.schema], "GET app/keys?prefix=fixed", 200, nil,
+            #"{"keys":[{"key":"fixed","value":1,"source":"default","revision":$1,"writable":false}]}"#),
+        Row(
+            "Of an open suite", given: [#"PUT app {"b":1,"a":2}"#], "GET app/keys", 200, nil,
+            #"{"keys":[{"key":"a","writable":true},{"key":"b"}]}"#),
+        Row(
+            "What is invalid", given: ["PUT app/keys/old 11", Samples.narrow], "GET app/keys?prefix=o", 200, nil,
+            #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"]}]}"#),
+        Row(
+            "A key that a pattern admits", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
+            nil,
+            #"{"keys":[{"key":"x-1","schema":true}]}"#),
+        Row(
+            "A removed key is none", given: [#"PUT app {"b":1,"a":2}"#, "DELETE app/keys/a"], "GET app/keys", 200, nil,
+            #"{"keys":[{"key":"b"}]}"#),
+        Row(
+            "A page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=2&after=isOn", 200, nil,
+            #"{"keys":[{"key":"name"},{"key":"shape"}],"next":"shape"}"#),
+        Row(
+            "The last page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=3&after=shape", 200,
+            nil,
+            #"{"keys":[{"key":"tags"},{"key":"volume"},{"key":"x-1"}]}"#, lacks: ["next"]),
+        Row(
+            "A page of a prefix", given: [#"PUT app {"p1":1,"p2":1,"p3":1,"q":1}"#],
+            "GET app/keys?limit=2&prefix=p&after=p1",
+            200, nil, #"{"keys":[{"key":"p2"},{"key":"p3"}]}"#, lacks: ["next"]),
+        Row(
+            "After what is before the prefix", given: [#"PUT app {"a":1,"p":1}"#], "GET app/keys?prefix=p&after=a", 200,
+            nil,
+            #"{"keys":[{"key":"p"}]}"#),
+    ]
+
+    @Test("Suites are listed and read", arguments: listing + reading + keys)
+    func read(row: Row) throws {
+        try row.check()
+    }
+
+    static let patching: [Row] = [
+        Row(
+            "A map is merged", given: [#"PUT app {"a":1,"b":{"x":1,"y":2},"c":3,"d":4}"#],
+            #"PATCH app {"a":null,"b":{"x":null,"z":3},"c":{"n":null},"e":[1]}"#, 200, nil,
+            #"{"revision":$2,"changed":true,"changes":[{"suite":"app","key":"a","old":1,"new":null,"oldSource":"stored","#
+                + #""source":"unset","revision":$2,"modified":"*"},{"key":"b","new":{"y":2,"z":3}},"#
+                + #"{"key":"c","new":{"n":null}},{"key":"e","oldSource":"unset"}]}"#,
+            then: [("GET app", #"{"values":{"b":{"y":2,"z":3},"c":{"n":null},"d":4,"e":[1]}}"#)]),
+        Row(
+            "An object merges into a default",
+            given: [#"PUT app/schema {"additionalProperties":false,"properties":{"o":{"default":{"a":1}}}}"#],
+            #"PATCH app {"o":{"b":2}}"#, 200, nil, #"{"changes":[{"key":"o","old":{"a":1},"new":{"a":1,"b":2}}]}"#),
+        Row("It brings a suite into being", #"PATCH app {"a":1}"#, 200, nil, #"{"changed":true}"#),
+        Row(
+            "It brings no suite into being without storing anything", #"PATCH app {"a":null}"#, 200, nil,
+            #"{"revision":$0,"changed":false,"changes":[]}"#),
+        Row(
+            "Nothing to merge", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200, nil,
+            #"{"revision":$1,"changed":false,"changes":[]}"#),
+        Row(
+            "A leftover is removed", given: ["PUT app/keys/old 1", Samples.narrow], #"PATCH app {"old":null}"#, 200,
+            nil,
+            #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
+        Row(
+            "All violations are told", given: [Samples.schema],
+            #"PATCH app {"volume":2,"name":"long","nothing":1,"count":1.5}"#,
+            422, .unknownKey,
+            #"{"errors":[{"suite":"app","key":"nothing","pointer":"/nothing"},{"key":"volume","pointer":"/volume"},"#
+                + #"{"key":"name"},{"key":"count"}]}"#),
+        Row(
+            "Nothing of it is done if one is wrong", given: [Samples.schema], #"PATCH app {"volume":1,"name":"long"}"#,
+            422,
+            .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"/name","keyword":"maxLength"}]}"#),
+        Row(
+            "Whatever type it is said to have", given: [#"PUT app {"a":1}"#],
+            Request(#"PATCH app {"a":null}"#, "Content-Type: application/merge-patch+json"), 200),
+        Row(
+            "Without changing anything", #"PATCH app?dryRun {"a":1}"#, 200, nil,
+            #"{"revision":$0,"changed":true,"dryRun":true,"changes":[{"key":"a","new":1,"revision":$0}]}"#),
+        Row(
+            "A locked key by an administrator", given: [Samples.schema], #"PATCH app?override=locked {"fixed":2}"#, 200),
+    ]
+
+    static let putting: [Row] = [
+        Row(
+            "The map is what is stored", given: [#"PUT app {"a":1,"b":2}"#], #"PUT app {"b":3,"c":null}"#, 200, nil,
+            #"{"changed":true,"changes":[{"key":"b","old":2,"new":3},{"key":"c","new":null,"source":"stored"},"#
+                + #"{"key":"a","new":null,"source":"unset"}]}"#, then: [("GET app", #"{"values":{"b":3,"c":null}}"#)]),
+        Row(
+            "Back to the defaults", given: [Samples.schema, "PUT app/keys/volume 1"], "PUT app {}", 200, nil,
+            #"{"changes":[{"key":"volume","old":1,"new":0.5,"source":"default"}]}"#),
+        Row(
+            "Leftovers are removed", given: ["PUT app/keys/old 1", Samples.narrow], "PUT app {}", 200, nil,
+            #"{"changes":[{"key":"old","oldSource":"invalid"}]}"#),
+        Row("Nothing to store", "PUT app {}", 200, nil, #"{"changed":false}"#),
+        Row(
+            "A locked key that is left out", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "PUT app {}",
+            403, .locked),
+        Row(
+            "A locked key that is only a default", given: [Samples.schema, "PUT app/keys/volume 1"], "PUT app {}", 200),
+        Row(
+            "An unknown key", given: [Samples.schema], #"PUT app {"volum":1}"#, 422, .unknownKey,
+            #"{"pointer":"/volum","didYouMean":["volume"]}"#),
+        Row(
+            "Whatever type it is said to have",
+            Request(#"PUT app {"a":1}"#, "Content-Type: application/json-patch+json"), 200),
+        Row(
+            "Without changing anything", given: [#"PUT app {"a":1}"#], "PUT app?dryRun {}", 200, nil,
+            #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"key":"a"}]}"#),
+    ]
+
+    static let deleting: [Row] = [
+        Row(
+            "All that is stored", given: [Samples.schema, #"PATCH app {"volume":1,"count":1}"#], "DELETE app", 200, nil,
+            #"{"changed":true,"changes":[{"key":"count","source":"unset"},{"key":"volume","new":0.5,"source":"default"}]}"#,
+            then: [("GET app?view=stored", #"{"values":{}}"#)]),
+        Row(
+            "Some", given: [#"PUT app {"p.a":1,"p.b":1,"q":1}"#], "DELETE app?prefix=p.", 200, nil,
+            #"{"changes":[{"key":"p.a"},{"key":"p.b"}]}"#, then: [("GET app", #"{"values":{"q":1}}"#)]),
+        Row(
+            "None", given: [#"PUT app {"p.a":1}"#], "DELETE app?prefix=z", 200, nil, #"{"changed":false,"changes":[]}"#),
+        Row(
+            "Locked keys elsewhere",
+            given: [Samples.schema, "PUT app/keys/fixed?override=locked 2", "PUT app/keys/count 1"],
+            "DELETE app?prefix=c", 200),
+        Row(
+            "A locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"], "DELETE app", 403, .locked),
+        Row("A suite that does not exist", "DELETE app", 404, .unknownSuite),
+        Row(
+            "The suite itself", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app?drop=true", 200, nil,
+            #"{"revision":$3,"changed":true,"changes":[{"key":"fixed","old":1,"source":"unset"},{"key":"isOn"},"#
+                + #"{"key":"volume","old":1,"new":null,"oldSource":"stored","source":"unset"}]}"#,
+            then: [("GET app", #"{"code":"unknown_suite"}"#), ("GET /v1/suites", #"{"suites":[],"revision":$3}"#)]),
+        Row(
+            "A suite that is empty", given: ["PUT app/keys/a 1", "DELETE app"], "DELETE app?drop", 200, nil,
+            #"{"changed":true,"changes":[]}"#),
+        Row("A suite that does not exist, dropped", "DELETE app?drop", 404, .unknownSuite),
+        Row(
+            "Not the suite itself", given: ["PUT app/keys/a 1"], "DELETE app?drop=false", 200, nil, "",
+            then: [("GET app", #"{"values":{}}"#)]),
+        Row(
+            "Part of a suite cannot be dropped", given: ["PUT app/keys/a 1"], "DELETE app?drop&prefix=a", 400,
+            .badRequest),
+        Row(
+            "Locked keys with their suite", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "DELETE app?drop", 403, .locked),
+        Row(
+            "Without changing anything", given: ["PUT app/keys/a 1"], "DELETE app?drop&dryRun", 200, nil,
+            #"{"revision":$1,"changed":true,"dryRun":true}"#),
+    ]
+
+    @Test("Suites are written as a whole", arguments: patching + putting + deleting)
+    func write(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,83 @@
+import SettingsModel
+import Testing
+
+/// Holds answers against the daemon's own description of its interface, as it serves it: the status must be described, and
+/// the body allowed by its schema, with no member that the schema does not name.
+struct DescribedAnswers {
+    private let document: JSONValue
+    let schemas: [String: JSONSchema]
+
+    static let shared = Result { try DescribedAnswers() }
+
+    static func check(_ answer: Answer, to request: Request, of name: String) throws {
+        try shared.get().check(answer, to: request, of: name)
+    }
+
+    init() throws {
+        document = try #require(try TestDaemon().send("GET /openapi.json").json)
+        let components = try #require(document["components"]?["schemas"]?.object)
+        let definitions = JSONValue.object(components).relocated
+        var schemas: [String: JSONSchema] = [:]
+        for name in components.names {
+            schemas[name] = try JSONSchema(["$defs": definitions, "$ref": .string("#/$defs/\(name)")])
+        }
+        self.schemas = schemas
+    }
+
+    private func check(_ answer: Answer, to request: Request, of name: String) throws {
+        let told: Comment = "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text)"
+        guard let operation = operation(of: request) else { return }
+        var response = operation["responses"]?[String(answer.status)]
+        try #require(response != nil, told)
+        if let reference = response?["$ref"]?.string { response = found(reference) }
+        for field in ["ETag", "Settings-Source", "Allow", "Retry-After"] where answer.field(field) != nil {
+            #expect(response?["headers"]?[field] != nil, "\(name): \(field) of \(answer.status)")
+        }
+        guard !answer.body.isEmpty else { return }
+        let content = response?["content"]?[answer.type]
+        try #require(content != nil, told)
+        guard answer.type.hasSuffix("json"), let body = answer.json else { return }
+        let alternatives = content?["schema"]?["anyOf"]?.array ?? [content?["schema"] ?? [:]]
+        let isRaw = request.target.contains("raw") && !request.target.contains("raw=false") && answer.status < 400
+        guard !isRaw, let reference = alternatives.first?["$ref"]?.string?.split(separator: "/").last,
+            let schema = schemas[String(reference)]
+        else { return }
+        #expect(schema.violations(of: body) == [], told)
+    }
+
+    /// The operation that a request asks for, if there is one.
+    private func operation(of request: Request) -> JSONValue? {
+        let path = request.target.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
+        for resource in document["paths"]?.object ?? [:] {
+            let template = resource.name.split(separator: "/", omittingEmptySubsequences: false)
+            guard template.count == path.count else { continue }
+            let isSame = zip(template, path).allSatisfy { $0 == $1 || ($0.hasPrefix("{") && !$1.isEmpty) }
+            if isSame { return resource.value[request.method.lowercased()] }
+        }
+        return nil
+    }
+
+    private func found(_ reference: String) -> JSONValue? {
+        reference.split(separator: "/").dropFirst().reduce(document) { $0?[String($1)] }
+    }
+}
+
+extension JSONValue {
+    /// The schemas with their references where `$defs` are, and closed: what they do not name is not there.
+    fileprivate var relocated: JSONValue {
+        switch self {
+        case .array(let elements): return .array(elements.map(\.relocated))
+        case .object(let object):
+            var result = JSONObject()
+            for member in object { result[member.name] = member.value.relocated }
+            if let reference = object["$ref"]?.string {
+                result["$ref"] = .string("#/$defs/" + (reference.split(separator: "/").last ?? ""))
+            }
+            if object["properties"]?.object != nil, object["required"] != nil, object["additionalProperties"] == nil {
+                result["additionalProperties"] = false
+            }
+            return .object(result)
+        default: return self
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import SettingsModel
+import SettingsServer
+import Testing
+
+/// One row of a table: after some requests, what one more is answered, and what can be read then.
+struct Row: Sendable, CustomTestStringConvertible {
+    let name: String
+    var given: [Request]
+    var request: Request
+    var status: Int
+    var code: ErrorCode?
+    /// What the body has at least. `"*"` stands for anything, `$n` for a revision.
+    var body: String
+    /// The whole body, as text.
+    var text: String?
+    /// Members that the body must not have.
+    var lacks: [String]
+    /// Fields that the answer has, as `ETag: "3"`.
+    var fields: [String]
+    /// What can be read afterwards.
+    var then: [(request: Request, body: String)]
+    var adapt: @Sendable (inout Configuration) -> Void
+
+    init(
+        _ name: String, given: [Request] = [], _ request: Request, _ status: Int, _ code: ErrorCode? = nil,
+        _ body: String = "", text: String? = nil, lacks: [String] = [], fields: [String] = [],
+        then: [(request: Request, body: String)] = [],
+        adapt: @escaping @Sendable (inout Configuration) -> Void = { _ in }
+    ) {
+        self.name = name
+        self.given = given
+        self.request = request
+        self.status = status
+        self.code = code
+        self.body = body
+        self.text = text
+        self.lacks = lacks
+        self.fields = fields
+        self.then = then
+        self.adapt = adapt
+    }
+
+    var testDescription: String { name }
+
+    /// The row, with more requests before its own.
+    func after(_ requests: Request...) -> Row {
+        var row = self
+        row.given = requests + given
+        return row
+    }
+}
+
+extension Row {
+    /// Has a daemon of its own go through the row.
+    func check() throws {
+        let daemon = try TestDaemon(adapt)
+        var revisions = [try daemon.send("GET /v1").revision?.description ?? ""]
+        for request in given {
+            let answer = try daemon.done(request.naming(revisions))
+            revisions.append(answer.revision?.description ?? "")
+        }
+        let before = try daemon.world()
+        let sent = request.naming(revisions)
+        let answer = try daemon.send(sent)
+        revisions.append(answer.revision?.description ?? "")
+        try expect(answer, to: sent, revisions)
+        let after = try daemon.world()
+        if answer.tellsOfChange {
+            #expect(before != after, "\(name): nothing changed")
+        } else {
+            #expect(before == after, "\(name): something changed")
+        }
+        if sent.method == "GET", answer.status != 405 { try expectSameHead(of: answer, sent, daemon) }
+        for (request, body) in then {
+            let later = try daemon.send(request.naming(revisions))
+            let pattern = try JSONValue(parsing: body.naming(revisions))
+            #expect(pattern.isFound(in: later.json), "\(name), \(request.target): \(later.text)")
+        }
+    }
+
+    private func expect(_ answer: Answer, to sent: Request, _ revisions: [String]) throws {
+        let told: Comment = "\(name): \(answer.status) \(answer.text)"
+        #expect(answer.status == status, told)
+        #expect(answer.json?["code"]?.string == code?.rawValue || sent.method == "HEAD", told)
+        if let code, answer.status >= 400, sent.method != "HEAD" { expectProblem(answer, code) }
+        if !body.isEmpty {
+            let pattern = try JSONValue(parsing: body.naming(revisions))
+            #expect(pattern.isFound(in: answer.json), told)
+        }
+        if let text { #expect(answer.text == text.naming(revisions), told) }
+        for member in lacks { #expect(answer.json?[member] == nil, told) }
+        for field in fields {
+            let parts = field.naming(revisions).split(separator: ":", maxSplits: 1)
+            let value = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
+            #expect(answer.field(String(parts[0])) == (value.isEmpty ? nil : value), told)
+        }
+        expectCommonFields(answer)
+        try DescribedAnswers.check(answer, to: sent, of: name)
+    }
+
+    /// What every answer has.
+    private func expectCommonFields(_ answer: Answer) {
+        let told: Comment = "\(name): \(answer.fields)"
+        #expect(answer.revision != nil, told)
+        #expect(answer.field("Cache-Control") == "no-cache", told)
+        #expect(answer.field("X-Content-Type-Options") == "nosniff", told)
+        #expect(answer.field("Date") != nil, told)
+        #expect(answer.status < 400 || answer.type == "application/problem+json", told)
+    }
+
+    /// What every error has.
+    private func expectProblem(_ answer: Answer, _ code: ErrorCode) {
+        let told: Comment = "\(name): \(answer.text)"
+        #expect(answer.json?["type"] == "about:blank", told)
+        #expect(answer.json?["status"]?.integer == Int64(answer.status), told)
+        #expect(answer.json?["title"]?.string == code.title, told)
+        let detail = answer.json?["detail"]?.string ?? ""
+        #expect(!detail.isEmpty, told)
+        #expect(code.statuses.contains(answer.status), told)
+        switch code {
+        case .invalidValue, .invalidSchema, .invalidOperation:
+            let errors = answer.json?["errors"]?.array ?? []
+            #expect(!errors.isEmpty, told)
+        case .methodNotAllowed: #expect(answer.field("Allow") != nil, told)
+        case .tooLarge: #expect(answer.json?["limit"]?.integer != nil, told)
+        case .historyGone: #expect(answer.json?["oldest"]?.integer != nil, told)
+        default: break
+        }
+    }
+
+    /// HEAD is answered as GET is, without the body.
+    private func expectSameHead(of answer: Answer, _ sent: Request, _ daemon: TestDaemon) throws {
+        var request = sent
+        request.method = "HEAD"
+        let head = try daemon.send(request)
+        #expect(head.status == answer.status, "\(name): HEAD")
+        let isVolatile = sent.target.hasPrefix("/metrics")
+        let ignored = isVolatile ? ["Date", "Content-Length"] : ["Date"]
+        let fields = head.fields.filter { !ignored.contains($0.name) }.map { "\($0): \($1)" }
+        #expect(
+            fields == answer.fields.filter { !ignored.contains($0.name) }.map { "\($0): \($1)" }, "\(name): HEAD")
+    }
+}
+
+extension JSONValue {
+    /// Whether a value has all that this one has: all members of objects, the elements of arrays one by one.
+    func isFound(in value: JSONValue?) -> Bool {
+        switch (self, value) {
+        case ("*", _?): true
+        case (.object(let pattern), .object(let object)?):
+            pattern.allSatisfy { $0.value.isFound(in: object[$0.name]) }
+        case (.array(let pattern), .array(let elements)?):
+            pattern.count == elements.count && zip(pattern, elements).allSatisfy { $0.isFound(in: $1) }
+        default: self == value
+        }
+    }
+}

@@ -1,0 +1,205 @@
+import SettingsModel
+import Testing
+
+/// Section 6 of the contract: transactions.
+@Suite("Transactions")
+struct TransactionTests {
+    /// A transaction on suite `app`, where nothing else is said.
+    static func transaction(
+        _ name: String, given: [Request] = [], if conditions: String = "", do operations: String, _ status: Int,
+        _ code: ErrorCode? = nil, _ body: String = "", query: String = "", then: [(request: Request, body: String)] = []
+    ) -> Row {
+        let list = operations.split(separator: "\n").map { line in
+            line.contains(#""suite""#) ? "{\(line)}" : #"{"suite":"app",\#(line)}"#
+        }
+        return Row(
+            name, given: given,
+            Request(#"POST /v1/transaction\#(query) {"if":[\#(conditions)],"do":[\#(list.joined(separator: ","))]}"#),
+            status, code, body, then: then)
+    }
+
+    static let done: [Row] = [
+        transaction("Nothing to do", do: "", 200, nil, #"{"revision":$0,"changed":false,"changes":[]}"#),
+        transaction(
+            "In several suites",
+            do: """
+                "op":"set","key":"a","value":1
+                "op":"set","suite":"b","key":"x","value":2
+                """, 200, nil,
+            #"{"revision":$1,"changed":true,"changes":[{"suite":"app","key":"a","old":null,"new":1,"oldSource":"unset","#
+                + #""source":"stored","revision":$1,"modified":"*"},{"suite":"b","key":"x","revision":$1}]}"#,
+            then: [("GET app/keys/a", #"{"revision":$1}"#), ("GET b/keys/x", #"{"revision":$1}"#)]),
+        transaction(
+            "Each sees the one before", given: ["PUT app/keys/a 1"],
+            do: """
+                "op":"add","key":"a","by":1
+                "op":"add","key":"a","by":2
+                "op":"set","key":"b","value":[]
+                "op":"append","key":"b","values":[true]
+                "op":"set","key":"c","value":"x"
+                "op":"concat","key":"c","text":"y"
+                "op":"set","key":"d","value":{}
+                "op":"merge","key":"d","value":{"e":1}
+                "op":"patch","key":"d","patch":[{"op":"test","path":"/e","value":1},{"op":"add","path":"/f","value":2}]
+                """, 200, nil,
+            #"{"changes":[{"key":"a","old":1,"new":4},{"key":"b","new":[true]},{"key":"c","new":"xy"},"#
+                + #"{"key":"d","new":{"e":1,"f":2}}]}"#),
+        transaction(
+            "A key has one change in the end", given: ["PUT app/keys/a 1"],
+            do: """
+                "op":"delete","key":"a"
+                "op":"set","key":"a","value":2
+                """, 200, nil, #"{"changes":[{"key":"a","old":1,"new":2,"oldSource":"stored","source":"stored"}]}"#),
+        transaction(
+            "What ends as it began is no change", given: ["PUT app/keys/a 1"],
+            do: """
+                "op":"set","key":"a","value":2
+                "op":"add","key":"a","by":-1
+                """, 200, nil, #"{"revision":$1,"changed":false,"changes":[]}"#),
+        transaction(
+            "A suite is not brought into being by what is not left",
+            do: """
+                "op":"set","key":"a","value":2
+                "op":"delete","key":"a"
+                """, 200, nil, #"{"changed":false}"#),
+        transaction(
+            "Only the values in the end are validated", given: [Samples.schema],
+            do: """
+                "op":"set","key":"volume","value":5
+                "op":"add","key":"volume","by":-4.5
+                "op":"set","key":"count","value":2.0
+                """, 200, nil, #"{"changes":[{"key":"volume","new":0.5,"source":"stored"},{"key":"count","new":2}]}"#),
+        transaction(
+            "A toggle of a default", given: [Samples.schema], do: #""op":"toggle","key":"isOn""#, 200, nil,
+            #"{"changes":[{"old":false,"new":true,"oldSource":"default","source":"stored"}]}"#),
+        transaction(
+            "A leftover is removed", given: ["PUT app/keys/old 1", Samples.narrow], do: #""op":"delete","key":"old""#,
+            200, nil, #"{"changed":true}"#),
+        transaction(
+            "A locked key by an administrator", given: [Samples.schema], do: #""op":"set","key":"fixed","value":2"#,
+            200, query: "?override=locked"),
+        transaction(
+            "Without changing anything", given: ["PUT app/keys/a 1"], do: #""op":"set","key":"a","value":2"#, 200, nil,
+            #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"new":2,"revision":$1}]}"#, query: "?dryRun"),
+    ]
+
+    static func condition(
+        _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ condition: String, holds: Bool, _ body: String = ""
+    ) -> Row {
+        transaction(
+            name, given: given, if: condition, do: #""op":"set","suite":"z","key":"k","value":1"#, holds ? 200 : 412,
+            holds ? nil : .preconditionFailed, body)
+    }
+
+    static let conditions: [Row] = [
+        condition("Its revision", #"{"suite":"app","key":"a","revision":$1}"#, holds: true),
+        condition(
+            "Another revision", #"{"suite":"app","key":"a","revision":999}"#, holds: false,
+            #"{"failed":[{"index":0,"current":{"suite":"app","key":"a","value":1,"revision":$1}}]}"#),
+        condition("It is stored", #"{"suite":"app","key":"a","stored":true}"#, holds: true),
+        condition("It is stored, which it is not to be", #"{"suite":"app","key":"a","stored":false}"#, holds: false),
+        condition("It is not stored", #"{"suite":"app","key":"b","stored":false}"#, holds: true),
+        condition(
+            "A default is not stored", given: [Samples.schema], #"{"suite":"app","key":"volume","stored":true}"#,
+            holds: false, #"{"failed":[{"current":{"value":0.5,"source":"default"}}]}"#),
+        condition(
+            "What is invalid is stored", given: ["PUT app/keys/count 11", Samples.narrow],
+            #"{"suite":"app","key":"count","stored":true}"#, holds: true),
+        condition("Its value", #"{"suite":"app","key":"a","value":1}"#, holds: true),
+        condition("Its value as a float", #"{"suite":"app","key":"a","value":1.0}"#, holds: true),
+        condition("Another value", #"{"suite":"app","key":"a","value":2}"#, holds: false),
+        condition(
+            "A float that is near an integer", given: ["PUT app/keys/a 9007199254740993"],
+            #"{"suite":"app","key":"a","value":9007199254740992.0}"#, holds: false),
+        condition(
+            "The value of an object in another order", given: [#"PUT app/keys/a {"x":1,"y":[2]}"#],
+            #"{"suite":"app","key":"a","value":{"y":[2.0],"x":1}}"#, holds: true),
+        condition(
+            "The value of a default", given: [Samples.schema], #"{"suite":"app","key":"volume","value":0.5}"#,
+            holds: true),
+        condition(
+            "Null, which is stored", given: ["PUT app/keys/a null"], #"{"suite":"app","key":"a","value":null}"#,
+            holds: true),
+        condition("Null, which is not what an unset key has", #"{"suite":"app","key":"b","value":null}"#, holds: false),
+        condition(
+            "The value of what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            #"{"suite":"app","key":"count","value":11}"#, holds: false,
+            #"{"failed":[{"current":{"source":"invalid","stored":11}}]}"#),
+        condition("The revision of a suite", #"{"suite":"app","revision":$1}"#, holds: true),
+        condition(
+            "Another revision of a suite", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
+            #"{"suite":"app","revision":$1}"#, holds: false,
+            #"{"failed":[{"index":0,"current":{"suite":"app","revision":$2}}]}"#),
+        condition("A suite that does not exist", #"{"suite":"none","revision":0}"#, holds: true),
+        condition("A suite that exists", #"{"suite":"app","revision":0}"#, holds: false),
+        condition(
+            "A setting of a suite that does not exist", #"{"suite":"none","key":"k","stored":false}"#, holds: true),
+        condition(
+            "All that fail are told",
+            #"{"suite":"app","revision":9},{"suite":"app","key":"a","stored":true},{"suite":"app","key":"a","value":2}"#,
+            holds: false, #"{"failed":[{"index":0},{"index":2}]}"#),
+    ]
+
+    static let refused: [Row] = [
+        transaction(
+            "All or nothing", given: [Samples.schema],
+            do: """
+                "op":"set","key":"count","value":1
+                "op":"set","key":"volume","value":2
+                "op":"set","suite":"b","key":"x","value":1
+                """, 422, .invalidValue,
+            #"{"errors":[{"suite":"app","key":"volume","pointer":"/do/1/value","keyword":"maximum"}]}"#),
+        transaction(
+            "All violations are told", given: [Samples.schema],
+            do: """
+                "op":"set","key":"nothing","value":1
+                "op":"set","key":"volume","value":2
+                "op":"set","key":"shape","value":{"width":"x"}
+                """, 422, .unknownKey,
+            #"{"pointer":"/do/0/key","errors":[{"pointer":"/do/0/key","key":"nothing"},{"pointer":"/do/1/value"},"#
+                + #"{"pointer":"/do/2/value/width"}]}"#),
+        transaction(
+            "A condition on a key that is unknown", given: [Samples.schema],
+            if: #"{"suite":"app","key":"nothing","stored":false}"#, do: #""op":"set","key":"count","value":1"#, 422,
+            .unknownKey, #"{"pointer":"/if/0/key"}"#),
+        transaction(
+            "A leftover cannot be set after it is removed", given: ["PUT app/keys/old 1", Samples.narrow],
+            do: """
+                "op":"delete","key":"old"
+                "op":"set","key":"old","value":2
+                """, 422, .unknownKey, #"{"pointer":"/do/1/key"}"#),
+        transaction(
+            "An operation that is not possible", given: ["PUT app/keys/a true"],
+            do: """
+                "op":"set","key":"b","value":1
+                "op":"add","key":"a","by":1
+                """, 422, .invalidOperation, #"{"errors":[{"suite":"app","key":"a","keyword":"add"}]}"#),
+        transaction(
+            "An operation on what is not set", given: ["PUT app/keys/a 1"], do: #""op":"add","key":"b","by":1"#, 404,
+            .notSet),
+        transaction(
+            "An operation on what is removed before", given: ["PUT app/keys/a 1"],
+            do: """
+                "op":"delete","key":"a"
+                "op":"add","key":"a","by":1
+                """, 404, .notSet),
+        transaction(
+            "An operation on what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            do: #""op":"add","key":"count","by":-5"#, 409, .invalidStored, #"{"stored":11}"#),
+        transaction("An operation in a suite that does not exist", do: #""op":"toggle","key":"a""#, 404, .unknownSuite),
+        transaction("A removal in a suite that does not exist", do: #""op":"delete","key":"a""#, 404, .unknownSuite),
+        transaction(
+            "A test that fails", given: [#"PUT app/keys/a {"x":1}"#],
+            do: #""op":"patch","key":"a","patch":[{"op":"test","path":"/x","value":2}]"#, 412, .preconditionFailed,
+            #"{"current":{"key":"a","value":{"x":1}}}"#),
+        transaction("A locked key", given: [Samples.schema], do: #""op":"set","key":"fixed","value":2"#, 403, .locked),
+        transaction(
+            "Without changing anything, with all that is wrong", given: [Samples.schema],
+            do: #""op":"set","key":"volume","value":2"#, 422, .invalidValue, query: "?dryRun"),
+    ]
+
+    @Test("A transaction is done whole or not at all", arguments: done + conditions + refused)
+    func transaction(row: Row) throws {
+        try row.check()
+    }
+}

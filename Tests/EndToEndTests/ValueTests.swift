@@ -1,0 +1,177 @@
+import SettingsModel
+import Testing
+
+/// Section 2 of the contract.
+@Suite("Values")
+struct ValueTests {
+    static func kept(_ name: String, _ json: String, as stored: String? = nil) -> Row {
+        Row(
+            name, given: [Request("PUT app/keys/a \(json)")], "GET app/keys/a?raw", 200, text: stored ?? json,
+            then: [("GET app/keys/a", #"{"value":\#(stored ?? json)}"#)])
+    }
+
+    static let rows: [Row] = [
+        kept("The largest integer", "9223372036854775807"),
+        kept("The smallest integer", "-9223372036854775808"),
+        kept("An integer beyond the doubles", "9007199254740993"),
+        kept("A float that is integral", "1.0"),
+        kept("A float with an exponent", "1e3", as: "1000.0"),
+        kept("A negative zero", "-0.0"),
+        kept("The smallest double", "5e-324"),
+        kept("The largest double", "1.7976931348623157e308", as: "1.7976931348623157e+308"),
+        kept("Null", "null"),
+        kept("Members in the order sent", #"{"b":1,"a":2,"c":{"z":1,"y":2}}"#),
+        kept("An empty name", #"{"":0}"#),
+        Row(
+            "128 levels",
+            Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))"),
+            201),
+        kept("Two forms of é in names", "{\"\u{E9}\":1,\"e\u{301}\":2}"),
+        kept("A pair of surrogates", #"["\ud83d\ude00"]"#, as: "[\"\u{1F600}\"]"),
+        kept("Space around the value", " \n[ 1 , 2 ] \t", as: "[1,2]"),
+        Row(
+            "A string is text when raw", given: [#"PUT app/keys/a "x\ny""#], "GET app/keys/a?raw", 200, text: "x\ny",
+            fields: ["Content-Type: text/plain; charset=utf-8"]),
+        Row("An empty string is empty when raw", given: [#"PUT app/keys/a """#], "GET app/keys/a?raw", 200, text: ""),
+        Row(
+            "Anything else is JSON when raw", given: [#"PUT app/keys/a ["x"]"#], "GET app/keys/a?raw=true", 200,
+            text: #"["x"]"#, fields: ["Content-Type: application/json"]),
+        Row(
+            "Whatever type the body is said to have",
+            given: [Request("PUT app/keys/a 42", "Content-Type: application/x-www-form-urlencoded")],
+            "GET app/keys/a?raw", 200, text: "42"),
+    ]
+
+    @Test("A value reads back as it was sent", arguments: rows)
+    func roundTrip(row: Row) throws {
+        try row.check()
+    }
+
+    static func changes(_ name: String, from old: String, to new: String, _ changed: Bool) -> Row {
+        Row(
+            name, given: [Request("PUT app/keys/a \(old)")], Request("PUT app/keys/a \(new)"), 200, nil,
+            #"{"changed":\#(changed),"value":\#(changed ? new : old),"previous":{"value":\#(old)}}"#,
+            then: [("GET app/keys/a", #"{"value":\#(changed ? new : old)}"#)])
+    }
+
+    static let equality: [Row] = [
+        changes("The same integer", from: "1", to: "1", false),
+        changes("An integer and a float", from: "1", to: "1.0", true),
+        changes("Zero and negative zero", from: "0.0", to: "-0.0", true),
+        changes("The same float written otherwise", from: "10.0", to: "1e1", false),
+        changes("Elements in another order", from: "[1,2]", to: "[2,1]", true),
+        changes("Two forms of é", from: "\"\u{E9}\"", to: "\"e\u{301}\"", true),
+        Row(
+            "Members in another order", given: [#"PUT app/keys/a {"b":1,"a":2}"#], #"PUT app/keys/a {"a":2,"b":1}"#,
+            200,
+            nil, #"{"changed":false}"#, then: [("GET app/keys/a", #"{"revision":$1}"#)]),
+        Row(
+            "The order that is stored stays",
+            given: [#"PUT app/keys/a {"b":1,"a":2}"#, #"PUT app/keys/a {"a":2,"b":1}"#],
+            "GET app/keys/a?raw", 200, text: #"{"b":1,"a":2}"#),
+    ]
+
+    @Test("What is equal with kinds and bits is unchanged", arguments: equality)
+    func unchanged(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("The answer to a write that only orders members otherwise shows what is stored")
+    func orderInAnswer() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(#"PUT app/keys/a {"b":1,"a":2}"#)
+        let answer = try daemon.done(#"PUT app/keys/a {"a":2,"b":1}"#)
+        let previous = #""value":{"b":1,"a":2}"#
+        #expect(answer.text.split(separator: previous).count == 3, "\(answer.text)")
+    }
+
+    static func normalized(_ name: String, _ schema: String, _ sent: String, _ stored: String) -> Row {
+        Row(
+            name,
+            given: [
+                Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":\#(schema)}}"#),
+                Request("PUT app/keys/a \(sent)"),
+            ],
+            "GET app/keys/a?raw", 200, text: stored)
+    }
+
+    static let normalizations: [Row] = [
+        normalized("At the key", #"{"type":"integer"}"#, "1.0", "1"),
+        normalized("With an exponent", #"{"type":"integer"}"#, "1e2", "100"),
+        normalized("At the bound", #"{"type":"integer"}"#, "9007199254740992.0", "9007199254740992"),
+        normalized("Not where numbers may be floats", #"{"type":["integer","number"]}"#, "1.0", "1.0"),
+        normalized("Where null may be", #"{"type":["integer","null"]}"#, "1.0", "1"),
+        normalized(
+            "In members", #"{"properties":{"b":{"type":"integer"}}}"#, #"{"b":2.0,"c":2.0}"#, #"{"b":2,"c":2.0}"#),
+        normalized("In elements", #"{"items":{"type":"integer"}}"#, "[1.0,2]", "[1,2]"),
+        normalized("In the first elements", #"{"prefixItems":[{"type":"integer"}]}"#, "[1.0,2.0]", "[1,2.0]"),
+        normalized("In other members", #"{"additionalProperties":{"type":"integer"}}"#, #"{"x":1.0}"#, #"{"x":1}"#),
+        normalized("In all of several", #"{"allOf":[{"type":"integer"}]}"#, "3.0", "3"),
+        normalized(
+            "Deep down", #"{"items":{"properties":{"b":{"items":{"type":"integer"}}}}}"#, #"[{"b":[1.0]}]"#,
+            #"[{"b":[1]}]"#),
+        Row(
+            "By reference",
+            given: [
+                ##"PUT app/schema {"additionalProperties":false,"$defs":{"n":{"type":"integer"}},"##
+                    + ##""properties":{"a":{"$ref":"#/$defs/n"}}}"##,
+                "PUT app/keys/a 4.0",
+            ], "GET app/keys/a?raw", 200, text: "4"),
+        Row(
+            "In a map", given: [Samples.schema, #"PATCH app {"count":2.0}"#], "GET app/keys/count?raw", 200, text: "2"),
+        Row(
+            "In a transaction",
+            given: [
+                Samples.schema,
+                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"count","value":2.0}]}"#,
+            ],
+            "GET app/keys/count?raw", 200, text: "2"),
+        Row(
+            "In place",
+            given: [Samples.schema, "PUT app/keys/count 2", #"PATCH app/keys/count {"op":"add","by":1.0}"#],
+            "GET app/keys/count?raw", 200, text: "3"),
+        Row(
+            "In a default",
+            given: [
+                #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":5.0}}}"#
+            ],
+            "GET app/keys/a?raw", 200, text: "5"),
+        Row(
+            "Nothing changes where the integer is there", given: [Samples.schema, "PUT app/keys/count 2"],
+            "PUT app/keys/count 2.0", 200, nil, #"{"changed":false,"value":2}"#),
+    ]
+
+    @Test("An integral number is taken as an integer where the schema asks for one", arguments: normalizations)
+    func normalization(row: Row) throws {
+        try row.check()
+    }
+
+    static let lengths: [Row] = [
+        Row("Three scalars", given: [Samples.schema], "PUT app/keys/name \"\u{1F600}\u{1F600}\u{1F600}\"", 201),
+        Row(
+            "A letter and its accent are two", given: [Samples.schema], "PUT app/keys/name \"e\u{301}e\u{301}\"", 422,
+            .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"","keyword":"maxLength","expected":3}]}"#
+        ),
+        Row(
+            "Keys are told apart by their bytes", given: ["PUT app/keys/%C3%A9 1", "PUT app/keys/e%CC%81 2"],
+            "GET app/keys/%C3%A9?raw", 200, text: "1", then: [("GET app/keys/e%CC%81", #"{"value":2}"#)]),
+        Row("A slash in a key", given: ["PUT app/keys/a%2Fb 1"], "GET app/keys/a%2fb", 200, nil, #"{"key":"a/b"}"#),
+        Row("A plus in a key", given: ["PUT app/keys/a+b 1"], "GET app/keys/a%2Bb", 200, nil, #"{"key":"a+b"}"#),
+        Row(
+            "A percent sign in a key", given: ["PUT app/keys/a%2Fb 1", "PUT app/keys/a%252Fb 2"],
+            "GET app/keys/a%2Fb", 200, nil, #"{"key":"a/b","value":1}"#,
+            then: [("GET app/keys/a%252Fb", #"{"key":"a%2Fb","value":2}"#)]),
+        Row(
+            "Names in the order of their bytes",
+            given: [
+                "PUT app/keys/b 1", "PUT app/keys/B 2", "PUT app/keys/%C3%A9 3", "PUT app/keys/a 4",
+                "PUT app/keys/e%CC%81 5",
+            ],
+            "GET app?raw", 200, text: "{\"B\":2,\"a\":4,\"b\":1,\"e\u{301}\":5,\"\u{E9}\":3}"),
+    ]
+
+    @Test("Lengths count Unicode scalars, names are compared by bytes", arguments: lengths)
+    func names(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,92 @@
+import SettingsModel
+import SettingsServer
+import Testing
+
+struct CommandLineOptionsTests {
+    @Test(arguments: [
+        ("", CommandLineOptions.Command.serve), ("--listen 127.0.0.1:0", .serve), ("-h", .help), ("--help", .help),
+        ("check --help", .help), ("--help --log info", .help), ("--version", .version),
+        ("--print-config --data /d", .printConfiguration), ("--check-config", .checkConfiguration),
+        ("check", .check), ("check /d", .check), ("check --data /d", .check), ("--config /f check", .check),
+        ("repair", .repair(isConfirmed: false)), ("repair /d --yes", .repair(isConfirmed: true)),
+        ("repair --yes /d", .repair(isConfirmed: true)), ("check -- --odd", .check),
+    ])
+    func `A command line says what to do`(line: String, command: CommandLineOptions.Command) throws {
+        #expect(try Self.options(line).command == command)
+    }
+
+    @Test(arguments: ["--data /d --durability interval --log debug", "--data=/d --durability=interval --log=debug"])
+    func `A value stands behind its option or behind an equals sign`(line: String) throws {
+        let options = try Self.options(line)
+        #expect(options.data == "/d")
+        #expect(options.durability == .interval)
+        #expect(options.logLevel == .debug)
+    }
+
+    @Test(arguments: [("check /d", "/d"), ("repair --data /e", "/e"), ("check -- --odd", "--odd"), ("--data=-x", "-x")])
+    func `A data directory is an operand of check and repair, or an option`(line: String, path: String) throws {
+        #expect(try Self.options(line).data == path)
+    }
+
+    @Test func `It may listen in several places`() throws {
+        let options = try Self.options("--listen 127.0.0.1:1 --listen=[::1]:2")
+        #expect(options.listen == [.tcp(host: "127.0.0.1", port: 1), .tcp(host: "::1", port: 2)])
+    }
+
+    @Test func `The command line beats the file, the file beats the defaults`() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file(
+            "s.json", #"{"listen":["127.0.0.1:1"],"data":"/f","durability":"snapshot","stopSeconds":3}"#)
+        let configuration = try CommandLineOptions([
+            "--config", file, "--listen", "127.0.0.1:2", "--durability", "interval",
+        ]).configuration()
+        #expect(configuration.listen == [.tcp(host: "127.0.0.1", port: 2)])
+        #expect(configuration.durability == .interval)
+        #expect(configuration.data == "/f")
+        #expect(configuration.stopBound == 3)
+        #expect(configuration.logLevel == .info)
+    }
+
+    @Test(arguments: [
+        ("--listn 127.0.0.1:0", #"unknown option "--listn": did you mean --listen?"#),
+        ("--zzzzzz", #"unknown option "--zzzzzz": settingsd --help lists them"#),
+        ("-v", #"unknown option "-v": settingsd --help lists them"#),
+        ("--Data /d", #"unknown option "--Data": did you mean --data?"#),
+        ("--data /d --data /e", "--data is given twice: give it once"),
+        ("--help -h", "--help is given twice: give it once"),
+        ("--data", "--data has no value: write --data DIR"),
+        ("--data=", "--data has no value: write --data DIR"),
+        ("--data --log info", "--data has no value: write --data DIR"),
+        ("--durability", "--durability has no value: write --durability always|interval|snapshot"),
+        ("--durability alwys", #"--durability is "alwys": did you mean always?"#),
+        ("--log loud", #"--log is "loud": it must be one of debug, info, warning, error"#),
+        ("--version=1", #"--version takes no value, but has "1": leave it out"#),
+        (
+            "--listen 7070",
+            #"cannot listen on "7070": a port is missing: write host:port: as in --listen 127.0.0.1:7070"#
+        ),
+        ("chek", #"unknown command "chek": did you mean check?"#),
+        ("serve", #"unknown command "serve": it may be check or repair; without one, the daemon runs"#),
+        ("check /a /b", "two data directories are given: give one"),
+        ("check /a --data /b", "two data directories are given: give one"),
+        ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
+        ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
+        ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),
+        ("check --version", "--version does not go with what else is asked for: give one of them"),
+        ("--check-config --print-config", "--print-config does not go with what else is asked for: give one of them"),
+    ])
+    func `A mistake is named, with what would be right`(line: String, message: String) {
+        let error = #expect(throws: ProgramError.self) { try Self.options(line) }
+        #expect(error?.code == .usage)
+        #expect(error?.description == "settingsd: \(message)")
+    }
+
+    @Test func `A line end in what was given does not make a second line`() {
+        let error = ProgramError(.usage, "unknown\r\noption\u{2028}", remedy: "write\nanother")
+        #expect(error.description == "settingsd: unknown option : write another")
+    }
+
+    private static func options(_ line: String) throws -> CommandLineOptions {
+        try CommandLineOptions(line.split(separator: " ").map(String.init))
+    }
+}

@@ -1,0 +1,171 @@
+import HTTPWire
+import SettingsModel
+import SettingsServer
+import Testing
+
+struct ConfigurationFileTests {
+    /// What a file makes of the defaults, or the error.
+    private func read(_ text: String) throws -> Configuration {
+        let directory = try TemporaryDirectory()
+        var configuration = Configuration()
+        try ConfigurationFile(try directory.file("settingsd.json", text)).apply(to: &configuration)
+        return configuration
+    }
+
+    @Test func `Every option of a file arrives`() throws {
+        let configuration = try read(
+            """
+            {"listen":["127.0.0.1:7070","[::1]:0"],"data":"/srv/settings","durability":"interval",
+             "syncIntervalMilliseconds":50,"snapshot":{"journalBytes":2048,"intervalSeconds":7},
+             "history":{"commits":11,"bytes":5000},"hosts":["settings.example.com"],
+             "origins":["https://console.example.com","http://localhost:3000"],"openSuites":false,
+             "limits":{"connections":5,"targetBytes":200,"headBytes":300,"headFields":9,"bodyBytes":4096,
+                       "headSeconds":1,"bodySeconds":2,"bodyProgressBytes":3,"idleSeconds":4,"unreadSeconds":5,
+                       "unsentBytes":6000,"owedAnswers":7,"lingerSeconds":0,"lingerBytes":8,"waitingWriteBytes":9000,
+                       "batchWrites":10,"batchBytes":1100},
+             "loops":3,"stopSeconds":12,"log":"warning"}
+            """)
+        #expect(configuration.listen == [.tcp(host: "127.0.0.1", port: 7070), .tcp(host: "::1", port: 0)])
+        #expect(configuration.data == "/srv/settings")
+        #expect(configuration.durability == .interval)
+        #expect(configuration.syncInterval == 50)
+        #expect(configuration.snapshotJournalBytes == 2048)
+        #expect(configuration.snapshotInterval == 7)
+        #expect(configuration.history.commits == 11)
+        #expect(configuration.history.bytes == 5000)
+        #expect(configuration.hosts == ["settings.example.com"])
+        #expect(configuration.origins == ["https://console.example.com", "http://localhost:3000"])
+        #expect(configuration.writes.opensSuites == false)
+        let limits = configuration.transport
+        #expect(limits.connections == 5)
+        #expect(
+            limits.request
+                == RequestLimits(
+                    maximumTargetLength: 200, maximumHeadLength: 300, maximumFieldCount: 9, maximumBodyLength: 4096))
+        #expect(limits.headTime == TransportLimits.second)
+        #expect(limits.bodyTime == 2 * TransportLimits.second)
+        #expect(limits.bodyProgress == 3)
+        #expect(limits.idleTime == 4 * TransportLimits.second)
+        #expect(limits.unreadTime == 5 * TransportLimits.second)
+        #expect(limits.unsentBytes == 6000)
+        #expect(limits.owedAnswers == 7)
+        #expect(limits.lingerTime == 0)
+        #expect(limits.lingerBytes == 8)
+        #expect(configuration.writes.waitingBytes == 9000)
+        #expect(configuration.writes.batchCount == 10)
+        #expect(configuration.writes.batchBytes == 1100)
+        #expect(configuration.loops == 3)
+        #expect(configuration.stopBound == 12)
+        #expect(configuration.logLevel == .warning)
+    }
+
+    @Test func `What is written reads back the same`() throws {
+        var configuration = Configuration()
+        configuration.data = "/srv/settings"
+        configuration.loops = 2
+        configuration.hosts = ["a.example"]
+        configuration.transport.headTime = 3 * TransportLimits.second
+        let again = try read(configuration.document.text(style: .pretty))
+        #expect(again.document == configuration.document)
+        #expect(try read(Configuration().document.text()).document == Configuration().document)
+    }
+
+    @Test func `What a file does not name stays as it is`() throws {
+        #expect(try read("{}").document == Configuration().document)
+        let configuration = try read(#"{"limits":{"connections":7}}"#)
+        #expect(configuration.transport.connections == 7)
+        #expect(configuration.transport.owedAnswers == 128)
+    }
+
+    @Test func `Loops: 0 stands for one for each core`() throws {
+        #expect(try read(#"{"loops":0}"#).loops == nil)
+    }
+
+    @Test(arguments: [
+        ("", "line 1, column 1: expected a value, found the end: correct the JSON there"),
+        ("{\n  \"log\" \"info\"}", "line 2, column 9: expected ':' after the name, found '\"': correct the JSON there"),
+        ("[]", "the configuration is []: it must be one object, as {\"log\":\"info\"}"),
+        (#"{"lisen":[]}"#, #"unknown member "lisen": did you mean listen?"#),
+        (#"{"limits":{"connection":1}}"#, #"unknown member "connection" in limits: did you mean connections?"#),
+        (#"{"connections":1}"#, #"unknown member "connections": did you mean limits.connections?"#),
+        (
+            #"{"snapshot":{"every":1}}"#,
+            #"unknown member "every" in snapshot: it may be one of journalBytes, intervalSeconds"#
+        ),
+        (#"{"snapshot":5}"#, "snapshot is 5: it must be an object with some of journalBytes, intervalSeconds"),
+        (#"{"loops":"2"}"#, #"loops is "2": it must be an integer from 0 to 1024"#),
+        (#"{"loops":1.5}"#, "loops is 1.5: it must be an integer from 0 to 1024"),
+        (#"{"loops":-1}"#, "loops is -1: it must be an integer from 0 to 1024"),
+        (#"{"limits":{"connections":0}}"#, "limits.connections is 0: it must be an integer from 1 to 1000000"),
+        (#"{"limits":{"headSeconds":0}}"#, "limits.headSeconds is 0: it must be an integer from 1 to 3600"),
+        (#"{"durability":"alway"}"#, #"durability is "alway": did you mean always?"#),
+        (#"{"durability":"x"}"#, #"durability is "x": it must be one of always, interval, snapshot"#),
+        (#"{"durability":1}"#, "durability is 1: it must be one of always, interval, snapshot"),
+        (#"{"log":"inf"}"#, #"log is "inf": did you mean info?"#),
+        (#"{"openSuites":1}"#, "openSuites is 1: it must be true or false"),
+        (#"{"data":""}"#, "data is no path: it must be one, such as /var/lib/settingsd"),
+        (#"{"data":"a\u0000b"}"#, "data is no path: it must be one, such as /var/lib/settingsd"),
+        (#"{"data":1}"#, "data is 1: it must be a path, or null for the usual place"),
+        (#"{"listen":[]}"#, "listen has 0 elements: it must be a list of 1 to 64 addresses"),
+        (#"{"listen":"127.0.0.1:1"}"#, #"listen is "127.0.0.1:1": it must be a list of 1 to 64 addresses"#),
+        (#"{"listen":[1]}"#, "listen[0] is 1: it must be a string"),
+        (
+            #"{"listen":["127.0.0.1:1","7070"]}"#,
+            #"listen[1]: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
+        ),
+        (
+            #"{"hosts":["http://a"]}"#,
+            #"hosts[0] is "http://a": it must be a host name, without a scheme and a port"#
+        ),
+        (
+            #"{"origins":["https://a/"]}"#,
+            #"origins[0] is "https://a/": it must be an origin such as https://console.example.com, without a path"#
+        ),
+        (
+            #"{"origins":["console.example.com"]}"#,
+            #"origins[0] is "console.example.com": "#
+                + "it must be an origin such as https://console.example.com, without a path"
+        ),
+        (
+            #"{"limits":{"targetBytes":5000,"headBytes":4000}}"#,
+            "limits.targetBytes (5000) does not fit into limits.headBytes (4000): lower the one or raise the other"
+        ),
+        (
+            #"{"limits":{"waitingWriteBytes":4096}}"#,
+            "limits.waitingWriteBytes (4096) has no room for a body of limits.bodyBytes (16777216): "
+                + "raise it to 16777728 or more, or lower limits.bodyBytes"
+        ),
+    ])
+    func `A mistake is named, with what would be right`(text: String, message: String) throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.file("settingsd.json", text)
+        var configuration = Configuration()
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationFile(path).apply(to: &configuration)
+        }
+        #expect(error?.description == "\(path): \(message)")
+    }
+
+    @Test func `A file that is not there is named`() {
+        var configuration = Configuration()
+        let error = #expect(throws: ConfigurationError.self) {
+            try ConfigurationFile("/nonexistent/settingsd.json").apply(to: &configuration)
+        }
+        #expect(
+            error?.description
+                == "/nonexistent/settingsd.json: cannot be read: open: No such file or directory (error 2): "
+                + "name a file that can be read with --config")
+    }
+
+    @Test func `A directory and a file without end are no configurations`() {
+        var configuration = Configuration()
+        let directory = #expect(throws: ConfigurationError.self) {
+            try ConfigurationFile("/").apply(to: &configuration)
+        }
+        #expect(directory?.problem == "/: cannot be read: read: Is a directory (error 21)")
+        let endless = #expect(throws: ConfigurationError.self) {
+            try ConfigurationFile("/dev/zero").apply(to: &configuration)
+        }
+        #expect(endless?.problem == "/dev/zero: the file is longer than 1048576 bytes")
+    }
+}

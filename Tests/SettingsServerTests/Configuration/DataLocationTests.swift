@@ -1,0 +1,42 @@
+import SettingsServer
+import Testing
+
+struct DataLocationTests {
+    private func location(
+        _ configured: String? = nil, isRoot: Bool = false, _ environment: [String: String] = [:],
+        home: String? = nil
+    ) throws -> DataLocation {
+        try DataLocation(
+            configured: configured, isRoot: isRoot, environment: { environment[$0] }, home: { home })
+    }
+
+    @Test func `What is configured comes first`() throws {
+        let location = try location("data", isRoot: true, ["STATE_DIRECTORY": "/s"])
+        #expect(location.path == "data")
+        #expect(location.reason == "as configured")
+    }
+
+    @Test(arguments: [
+        (["STATE_DIRECTORY": "/var/lib/a"], true, "/var/lib/a", "from $STATE_DIRECTORY"),
+        (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], false, "/var/lib/a", "from $STATE_DIRECTORY"),
+        (["STATE_DIRECTORY": ":"], true, "/var/lib/settingsd", "the default for root"),
+        (["XDG_STATE_HOME": "/x", "HOME": "/h"], true, "/var/lib/settingsd", "the default for root"),
+        (["XDG_STATE_HOME": "/x", "HOME": "/h"], false, "/x/settingsd", "from $XDG_STATE_HOME"),
+        (["XDG_STATE_HOME": "relative", "HOME": "/h/"], false, "/h/.local/state/settingsd", "the default for a user"),
+        (["HOME": "/h"], false, "/h/.local/state/settingsd", "the default for a user"),
+        ([:], false, "/home/of/record/.local/state/settingsd", "the default for a user"),
+    ])
+    func `Otherwise it is the usual place of whoever runs it`(
+        environment: [String: String], isRoot: Bool, path: String, reason: String
+    ) throws {
+        let location = try location(nil, isRoot: isRoot, environment, home: "/home/of/record")
+        #expect(location.path == path)
+        #expect(location.reason == reason)
+    }
+
+    @Test func `Without a home there is no usual place`() {
+        let error = #expect(throws: ConfigurationError.self) { try location() }
+        #expect(
+            error?.description == "there is no home directory to keep data in: name a data directory with --data")
+    }
+}

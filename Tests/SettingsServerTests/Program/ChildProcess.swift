@@ -1,0 +1,140 @@
+import Glibc
+import Synchronization
+import Testing
+
+/// The real program, or another one, as a child process, with what it says. Every wait is bounded, so that a test fails instead of
+/// hanging; a child that is still there when the object goes is killed.
+final class ChildProcess {
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// The end of a child.
+    struct End: Equatable {
+        /// Its exit code, or the signal that ended it as a negative number.
+        let code: Int32
+        let output: String
+        let errors: String
+    }
+
+    private enum Stream { case output, errors }
+
+    private let process: pid_t
+    private let output: Int32
+    private let errors: Int32
+    private var said: [Stream: [UInt8]] = [:]
+    private var isOver: [Stream: Bool] = [:]
+    private var isReaped = false
+
+    /// The program that was built beside the tests.
+    static let program: String = {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = buffer.withUnsafeMutableBytes { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { text in
+                text.baseAddress.map { readlink("/proc/self/exe", $0, text.count) } ?? 0
+            }
+        }
+        let tests = buffer[..<max(0, count)]
+        return String(decoding: tests[..<(tests.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/settingsd"
+    }()
+
+    init(
+        _ arguments: [String], environment: [String] = ["HOME=/nonexistent"], of program: String = ChildProcess.program
+    ) throws {
+        var pipes: [[Int32]] = [[-1, -1], [-1, -1]]
+        for index in pipes.indices {
+            // Unlike a pipe's, its ends are never open in a child that another test starts at the same moment.
+            let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+            guard socketpair(AF_UNIX, type, 0, &pipes[index]) == 0 else {
+                throw Failure(description: "socketpair: error \(errno)")
+            }
+        }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_adddup2(&actions, pipes[0][1], STDOUT_FILENO)
+        posix_spawn_file_actions_adddup2(&actions, pipes[1][1], STDERR_FILENO)
+        var words = ([program] + arguments).map { strdup($0) } + [nil]
+        var variables = environment.map { strdup($0) } + [nil]
+        defer { for text in words + variables { free(text) } }
+        var child: pid_t = 0
+        let result = Self.starting.withLock { _ in posix_spawn(&child, program, &actions, nil, &words, &variables) }
+        for pipe in pipes { close(pipe[1]) }
+        (process, output, errors) = (child, pipes[0][0], pipes[1][0])
+        guard result == 0 else {
+            isReaped = true
+            throw Failure(description: "\(program): \(String(cString: strerror(result)))")
+        }
+    }
+
+    deinit {
+        if !isReaped {
+            kill(process, SIGKILL)
+            waitpid(process, nil, 0)
+        }
+        close(output)
+        close(errors)
+    }
+
+    /// Until a child runs its program it has a copy of every descriptor of this process, so that what is closed in that
+    /// moment stays open. A test to which that matters closes it in here.
+    static func whileNoneStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try starting.withLock { _ in try body() }
+    }
+
+    private static let starting = Mutex(())
+
+    /// Runs the program to its end.
+    static func run(_ arguments: [String], environment: [String] = ["HOME=/nonexistent"]) throws -> End {
+        try ChildProcess(arguments, environment: environment).end()
+    }
+
+    func signal(_ number: Int32) {
+        kill(process, number)
+    }
+
+    /// Waits until it says something on standard error, and returns the line in which it does.
+    func line(containing text: String, seconds: Int = 30) throws -> String {
+        let deadline = Self.now + seconds * 1000
+        while true {
+            let lines = String(decoding: said[.errors] ?? [], as: UTF8.self).split(separator: "\n")
+            if let line = lines.first(where: { $0.contains(text) }) { return String(line) }
+            guard isOver[.errors] != true else {
+                throw Failure(description: "it never said \"\(text)\" but: \(lines.joined(separator: " | "))")
+            }
+            try read(until: deadline, for: "\"\(text)\"")
+        }
+    }
+
+    /// Waits until it is over.
+    func end(seconds: Int = 30) throws -> End {
+        let deadline = Self.now + seconds * 1000
+        while isOver[.output] != true || isOver[.errors] != true { try read(until: deadline, for: "its end") }
+        // Nobody else holds the other ends, so it is over, or about to be.
+        var status: Int32 = 0
+        waitpid(process, &status, 0)
+        isReaped = true
+        let code = status & 0x7F == 0 ? (status >> 8) & 0xFF : -(status & 0x7F)
+        return End(
+            code: code, output: String(decoding: said[.output] ?? [], as: UTF8.self),
+            errors: String(decoding: said[.errors] ?? [], as: UTF8.self))
+    }
+
+    private func read(until deadline: Int, for what: String) throws {
+        let streams: [(Stream, Int32)] = [(.output, output), (.errors, errors)].filter { isOver[$0.0] != true }
+        var polled = streams.map { pollfd(fd: $0.1, events: Int16(POLLIN), revents: 0) }
+        let ready = poll(&polled, nfds_t(polled.count), Int32(max(0, deadline - Self.now)))
+        guard ready != 0 else { throw Failure(description: "waited too long for \(what)") }
+        for (index, (stream, descriptor)) in streams.enumerated() where polled[index].revents != 0 {
+            var chunk = [UInt8](repeating: 0, count: 65_536)
+            let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
+            if count > 0 { said[stream, default: []] += chunk[..<count] } else { isOver[stream] = true }
+        }
+    }
+
+    private static var now: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000
+    }
+}

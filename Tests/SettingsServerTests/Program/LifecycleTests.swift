@@ -1,0 +1,94 @@
+import Glibc
+import SettingsServer
+import Testing
+
+/// The daemon as a process: how it starts, what signals do to it.
+struct LifecycleTests {
+    /// A daemon that serves, and its port.
+    private func start(
+        _ directory: TemporaryDirectory, _ options: [String] = []
+    ) throws -> (process: ChildProcess, port: UInt16) {
+        let process = try ChildProcess(["--listen", "127.0.0.1:0", "--data", directory.path + "/data"] + options)
+        let line = try process.line(containing: "listening on http://127.0.0.1:")
+        let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })
+        return (process, port)
+    }
+
+    private func request(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `A signal stops it cleanly, and what was written is there again`(number: Int32) throws {
+        let directory = try TemporaryDirectory()
+        let (process, port) = try start(directory)
+        let client = try RawClient(port: port)
+        try client.send(request("PUT /v1/suites/app/keys/n HTTP/1.1\nHost: localhost\nContent-Length: 2\n\n42"))
+        #expect(try client.readResponse().status == 201)
+        process.signal(number)
+        let end = try process.end()
+        #expect(end.code == 0)
+        #expect(end.output == "")
+        let lines = end.errors.split(separator: "\n")
+        #expect(lines.first?.contains(" info settingsd \(Service.version), process ") == true)
+        #expect(lines.count { $0.contains("listening on") } == 1)
+        #expect(lines.last?.hasSuffix(" info stopped") == true)
+
+        let (again, newPort) = try start(directory)
+        let reader = try RawClient(port: newPort)
+        try reader.send(request("GET /v1/suites/app/keys/n?raw HTTP/1.1\nHost: localhost\n\n"))
+        #expect(try reader.readResponse().text == "42")
+        again.signal(SIGTERM)
+        #expect(try again.end().code == 0)
+    }
+
+    @Test(arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
+    func `A second signal ends it at once`(number: Int32, code: Int32) throws {
+        let directory = try TemporaryDirectory()
+        let (process, port) = try start(directory, ["--config", try directory.file("c", #"{"stopSeconds":600}"#)])
+        // A request that has begun is waited for.
+        let client = try RawClient(port: port)
+        try client.send(
+            request("PUT /v1/suites/app/keys/n HTTP/1.1\nHost: localhost\nExpect: 100-continue\nContent-Length: 9\n\n"))
+        _ = try client.readResponse()
+        process.signal(number)
+        _ = try process.line(containing: "a second one stops at once")
+        process.signal(number)
+        #expect(try process.end().code == code)
+    }
+
+    @Test func `A hang-up of the terminal changes nothing`() throws {
+        let directory = try TemporaryDirectory()
+        let (process, port) = try start(directory)
+        process.signal(SIGHUP)
+        _ = try process.line(containing: "SIGHUP: nothing is read again")
+        let client = try RawClient(port: port)
+        try client.send(request("GET /healthz HTTP/1.1\nHost: localhost\n\n"))
+        #expect(try client.readResponse().status == 200)
+        process.signal(SIGTERM)
+        #expect(try process.end().code == 0)
+    }
+
+    @Test func `Of two daemons over one directory the second does not start`() throws {
+        let directory = try TemporaryDirectory()
+        let (process, _) = try start(directory)
+        let second = try ChildProcess.run([
+            "--listen", "127.0.0.1:0", "--data", directory.path + "/data", "--log", "error",
+        ])
+        #expect(second.code == 75)
+        #expect(second.errors.hasPrefix("settingsd: \(directory.path)/data is in use by another settingsd"))
+        #expect(second.errors.split(separator: "\n").count == 1)
+        process.signal(SIGTERM)
+        #expect(try process.end().code == 0)
+    }
+
+    @Test func `It says which directory it took by itself`() throws {
+        let directory = try TemporaryDirectory()
+        let process = try ChildProcess(
+            ["--listen", "127.0.0.1:0"], environment: ["STATE_DIRECTORY=\(directory.path)/state"])
+        _ = try process.line(containing: "data directory \(directory.path)/state, from $STATE_DIRECTORY")
+        _ = try process.line(containing: "listening on")
+        process.signal(SIGTERM)
+        #expect(try process.end().code == 0)
+    }
+}

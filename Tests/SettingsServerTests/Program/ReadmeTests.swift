@@ -1,0 +1,39 @@
+import Foundation
+import Testing
+
+/// The examples of the README, run as a reader would run them.
+struct ReadmeTests {
+    private static let readme = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appending(path: "README.md")
+
+    /// The blocks for a shell, in their order, each with the paragraph before it.
+    private func examples() throws -> [(text: String, commands: String)] {
+        let parts = try String(contentsOf: Self.readme, encoding: .utf8).components(separatedBy: "```")
+        return stride(from: 1, to: parts.count, by: 2).compactMap { index in
+            guard parts[index].hasPrefix("sh\n") else { return nil }
+            return (parts[index - 1], String(parts[index].dropFirst(3)))
+        }
+    }
+
+    @Test(.enabled(if: access("/usr/bin/curl", X_OK) == 0))
+    func `The examples of the README do what it says`() throws {
+        let directory = try TemporaryDirectory()
+        let daemon = try ChildProcess(["--listen", "127.0.0.1:0", "--data", directory.path + "/data"])
+        let line = try daemon.line(containing: "listening on http://127.0.0.1:")
+        let port = try #require(line.split(separator: ":").last)
+        let examples = try examples()
+        #expect(examples.count == 10)
+        for (text, commands) in examples {
+            let script = commands.replacing("127.0.0.1:7070", with: "127.0.0.1:\(port)").replacing(
+                "curl", with: "curl -sS")
+            let end = try ChildProcess(["-e", "-c", script], environment: ["PATH=/usr/bin:/bin"], of: "/bin/sh").end()
+            #expect(end.code == 0, "\(commands)")
+            #expect(end.errors == "")
+            // Errors have a code.
+            #expect(end.output.contains(#""code":"#) == text.contains("Try what it does not allow"), "\(end.output)")
+        }
+        daemon.signal(SIGTERM)
+        #expect(try daemon.end().code == 0)
+    }
+}

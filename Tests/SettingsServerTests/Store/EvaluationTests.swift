@@ -1,0 +1,203 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+/// Random writes, decided and applied, held against plain dictionaries and against what was remembered.
+@Suite("Writes are decided and applied")
+struct EvaluationTests {
+    /// A state with what should be in it.
+    private struct Run {
+        var state: State
+        var plain = PlainSuites()
+        var issued = Revision.zero
+        let seed: UInt64
+
+        init(seed: UInt64, limits: History.Limits = History.Limits()) throws {
+            state = State(epoch: try #require(Epoch("e0")), limits: limits)
+            self.seed = seed
+        }
+
+        /// Decides a write, applies what it commits, and looks at all that can be seen.
+        mutating func write(_ command: WriteRequest.Command, isDryRun: Bool = false) throws -> Commit? {
+            let told: Comment = "seed \(seed), after \(issued): \(command)"
+            let revision = try #require(issued.advanced(by: 1))
+            var request = WriteRequest(command)
+            request.isDryRun = isDryRun
+            var expected = plain
+            let outcome = Result { try expected.apply(command, at: revision) }
+            do {
+                let time = Timestamp(milliseconds: 1_000 + revision.number)
+                let evaluation = try Evaluation(request, on: state, revision: revision, time: time)
+                guard case .success(let changed) = outcome else {
+                    Issue.record("was not refused, \(told)")
+                    return nil
+                }
+                switch evaluation {
+                case .commit(let commit, let answer, let schema):
+                    try #require(changed != nil && !isDryRun, told)
+                    issued = revision
+                    try expect(answer, changed, told)
+                    let size = commit.jsonBytes().count
+                    try state.apply(commit, size: size, schema: schema)
+                    plain = expected
+                    return commit
+                case .unchanged(let answer):
+                    try #require(changed == nil || isDryRun, told)
+                    try expect(answer, changed, told)
+                    return nil
+                }
+            } catch let problem as Problem {
+                guard case .failure(let refusal as PlainSuites.Refusal) = outcome else {
+                    Issue.record("was refused: \(problem.description), \(told)")
+                    return nil
+                }
+                #expect(problem.code.map { refusal.codes.contains($0) } ?? false, "\(problem.description), \(told)")
+                return nil
+            }
+        }
+
+        private func expect(_ answer: WriteAnswer, _ changed: [String]?, _ told: Comment) throws {
+            switch answer.body {
+            case .setting(let setting): #expect(setting.changed == (changed != nil), told)
+            case .summary(let summary):
+                #expect(summary.changed == (changed != nil), told)
+                #expect(summary.changes.map { "\($0.suite) \($0.key)" }.sorted() == (changed ?? []).sorted(), told)
+            }
+        }
+
+        /// Everything that can be read is as the dictionaries say.
+        func check() throws {
+            let told: Comment = "seed \(seed), at \(state.revision)"
+            #expect(state.suites.elements.map(\.name) == plain.suites.keys.sorted(), told)
+            for name in PlainSuites.names {
+                let suite = state.suite(try SuiteName(name))
+                let plain = plain.suites[name]
+                #expect(suite?.revision == plain?.revision, told)
+                #expect(suite?.schemaRevision == plain?.schemaRevision, told)
+                let counted = plain.map { Set($0.stored.keys).union($0.schema?.listed ?? []).count }
+                #expect(suite?.keyCount == counted, told)
+                for key in PlainSuites.keys {
+                    let setting = state.setting(try SuiteName(name), try KeyName(key))
+                    let source = plain?.source(key) ?? .unset
+                    let revision = plain.map { $0.revisions[key] ?? $0.floor } ?? self.plain.lastDrop
+                    try #require(setting.value == plain?.value(key), told)
+                    try #require(setting.source == source, told)
+                    try #require(setting.stored == (source == .invalid ? plain?.stored[key] : nil), told)
+                    try #require(setting.revision == revision, "\(name) \(key), \(told)")
+                }
+            }
+        }
+    }
+
+    @Test("Random writes do what they do to plain dictionaries")
+    func random() throws {
+        for random in FuzzBudget.generators(share: 0.03) {
+            var writes = try RandomWrites(random)
+            var run = try Run(seed: random.seed)
+            for _ in 0..<120 {
+                _ = try run.write(try writes.next(), isDryRun: writes.random.chance(oneIn: 10))
+                try run.check()
+            }
+        }
+    }
+
+    @Test("A journal that is read back leads to the same state")
+    func replayed() throws {
+        for random in FuzzBudget.generators(share: 0.01) {
+            var writes = try RandomWrites(random)
+            var run = try Run(seed: random.seed)
+            var replayed = run.state
+            for _ in 0..<120 {
+                guard let commit = try run.write(try writes.next()) else { continue }
+                let line = try JSONValue(parsing: commit.jsonBytes())
+                try replayed.apply(try Commit(json: line), size: commit.jsonBytes().count)
+            }
+            #expect(replayed.cursor == run.state.cursor, "seed \(random.seed)")
+            for name in PlainSuites.names {
+                let suite = try SuiteName(name)
+                #expect(replayed.suite(suite)?.shown() == run.state.suite(suite)?.shown(), "seed \(random.seed)")
+            }
+        }
+    }
+
+    @Test("A suite as it was is as it was remembered, as far as history goes")
+    func past() throws {
+        for random in FuzzBudget.generators(share: 0.02) {
+            var writes = try RandomWrites(random)
+            var limits = History.Limits()
+            limits.commits = 60
+            var run = try Run(seed: random.seed, limits: limits)
+            var remembered: [Revision: State] = [.zero: run.state]
+            for _ in 0..<150 {
+                _ = try run.write(try writes.next())
+                remembered[run.state.revision] = run.state
+            }
+            let now = run.state
+            for (moment, then) in remembered {
+                for name in PlainSuites.names {
+                    let suite = try SuiteName(name)
+                    let told: Comment = "seed \(random.seed), \(name) at \(moment) seen from \(now.revision)"
+                    guard moment >= now.history.floor else {
+                        let problem = #expect(throws: Problem.self, told) { try now.suite(suite, at: moment) }
+                        #expect(problem?.code == .historyGone && problem?.oldest == now.history.floor, told)
+                        continue
+                    }
+                    // A drop does not keep since when keys were not set; with the commit gone that removed the last
+                    // one, nothing tells when that was.
+                    let isDropped = now.history.commits(after: moment).contains { kept in
+                        kept.commit.suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
+                    }
+                    let before = then.suite(suite)
+                    var past = try now.suite(suite, at: moment)
+                    if isDropped, let revision = before?.revision, revision <= now.history.floor {
+                        past?.revision = revision
+                    }
+                    try #require(past?.shown(withUnset: !isDropped) == before?.shown(withUnset: !isDropped), told)
+                }
+            }
+        }
+    }
+
+    @Test("A commit that does not follow is refused and named")
+    func mismatches() throws {
+        var run = try Run(seed: 0)
+        let app = try SuiteName("app")
+        let operation = Transaction.Operation(suite: app, key: try KeyName("a"), .set(1))
+        let first = try #require(try run.write(.setting(operation)))
+        let next = try #require(Revision(2))
+        let time = Timestamp(milliseconds: 0)
+        let commits = [
+            first, Commit(revision: next, time: time, suiteChanges: [SuiteChange(suite: app, kind: .created)]),
+            Commit(
+                revision: next, time: time, suiteChanges: [SuiteChange(suite: try SuiteName("net"), kind: .dropped)]),
+            Commit(
+                revision: next, time: time,
+                suiteChanges: [SuiteChange(suite: app, kind: .schemaSet(revision: next, document: [:]))]),
+            Commit(
+                revision: next, time: time,
+                changes: [
+                    Change(
+                        suite: try SuiteName("net"), key: try KeyName("a"), old: nil, new: 1, oldSource: .unset,
+                        source: .stored, revision: next, modified: time)
+                ]),
+        ]
+        for commit in commits {
+            var state = run.state
+            #expect(throws: CommitMismatch.self, "\(commit)") { try state.apply(commit, size: 0) }
+        }
+    }
+}
+
+extension Suite {
+    /// All that is shown of a suite, with or without the revisions of keys that are not set.
+    fileprivate func shown(withUnset: Bool = true) -> String {
+        var listing = listing(prefix: "", after: nil, limit: 1_000)
+        for index in listing.keys.indices where !withUnset && listing.keys[index].setting.source == .unset {
+            listing.keys[index].setting.revision = .zero
+            listing.keys[index].setting.modified = nil
+        }
+        return "\(revision) \(schemaRevision) \(keyCount) \(schema?.schema.document.text() ?? "open")\n"
+            + listing.jsonText()
+    }
+}

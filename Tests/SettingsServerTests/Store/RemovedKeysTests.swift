@@ -1,0 +1,50 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("Keys that are gone")
+struct RemovedKeysTests {
+    @Test("Recent removals are remembered; what is forgotten is no younger than the floor")
+    func random() throws {
+        for var random in FuzzBudget.generators(share: 0.003) {
+            let floor = try #require(Revision(Int64(random.below(5))))
+            var removed = RemovedKeys(floor: floor)
+            var revisions: [Int: Revision] = [:]
+            var order: [Int] = []
+            for step in 0..<6_000 {
+                let number = random.below(4_000)
+                let key = try KeyName("key\(number)")
+                if random.chance(oneIn: 5) {
+                    removed.remove(key)
+                    revisions[number] = nil
+                    order.removeAll { $0 == number }
+                    #expect(removed.find(key.text.utf8Span.span) == nil)
+                    continue
+                }
+                guard revisions[number] == nil else { continue }
+                let revision = try #require(Revision(Int64(10 + step)))
+                removed.add(
+                    KeyRecord(
+                        key: key, stored: nil, standing: .unset, revision: revision,
+                        modified: Timestamp(milliseconds: 0)))
+                revisions[number] = revision
+                order.append(number)
+            }
+            for (number, revision) in revisions {
+                let found = removed.find("key\(number)".utf8Span.span)
+                if let found {
+                    #expect(found.revision == revision, "seed \(random.seed)")
+                } else {
+                    #expect(removed.floor >= revision, "seed \(random.seed)")
+                }
+            }
+            for number in order.suffix(RemovedKeys.generation) {
+                #expect(removed.find("key\(number)".utf8Span.span) != nil, "seed \(random.seed), key\(number)")
+            }
+            let listed = removed.records.map(\.revision)
+            #expect(listed == listed.sorted(), "seed \(random.seed)")
+            #expect(listed.count <= 2 * RemovedKeys.generation, "seed \(random.seed)")
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import SettingsModel
+
+/// A schema as a document, and what it says in plain words.
+struct PlainSchema: Sendable {
+    let document: JSONValue
+    let listed: [String]
+    let defaults: [String: JSONValue]
+    let admits: @Sendable (String) -> Bool
+    let allows: @Sendable (String, JSONValue) -> Bool
+
+    /// Schemas that allow different things of the same keys.
+    static let all = [numbers, texts, patterns]
+
+    static let numbers = PlainSchema(
+        document: [
+            "additionalProperties": false,
+            "properties": [
+                "a": ["type": "integer", "default": 1, "maximum": 5], "b": ["type": "integer"], "c": ["default": "x"],
+            ],
+        ],
+        listed: ["a", "b", "c"], defaults: ["a": 1, "c": "x"], admits: { ["a", "b", "c"].contains($0) },
+        allows: { key, value in
+            switch key {
+            case "a": value.integer.map { $0 <= 5 } ?? false
+            case "b": value.integer != nil
+            default: true
+            }
+        })
+
+    static let texts = PlainSchema(
+        document: [
+            "additionalProperties": true,
+            "properties": ["a": ["type": "string", "default": "x"], "b": ["minimum": 2]],
+        ],
+        listed: ["a", "b"], defaults: ["a": "x"], admits: { _ in true },
+        allows: { key, value in
+            switch key {
+            case "a": value.string != nil
+            case "b": value.integer.map { $0 >= 2 } ?? true
+            default: true
+            }
+        })
+
+    static let patterns = PlainSchema(
+        document: [
+            "additionalProperties": false, "patternProperties": ["^[cd]": ["type": "integer"]],
+            "properties": ["e": ["default": .null]],
+        ],
+        listed: ["e"], defaults: ["e": .null], admits: { ["c", "d", "e"].contains($0.prefix(1)) },
+        allows: { key, value in key == "e" || value.integer != nil })
+}

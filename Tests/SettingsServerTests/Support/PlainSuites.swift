@@ -1,0 +1,198 @@
+import SettingsModel
+
+@testable import SettingsServer
+
+/// Suites as plain dictionaries, and what writes do to them: what the store is held against.
+struct PlainSuites {
+    struct Plain {
+        var schema: PlainSchema?
+        var stored: [String: JSONValue] = [:]
+        var revisions: [String: Revision] = [:]
+        var revision = Revision.zero
+        var schemaRevision = Revision.zero
+        /// The revision of what was never written.
+        var floor = Revision.zero
+
+        func isAdmitted(_ key: String) -> Bool { schema?.admits(key) ?? true }
+
+        func source(_ key: String) -> Source {
+            guard let stored = stored[key] else { return schema?.defaults[key] == nil ? .unset : .default }
+            guard let schema else { return .stored }
+            return schema.admits(key) && schema.allows(key, stored) ? .stored : .invalid
+        }
+
+        func value(_ key: String) -> JSONValue? {
+            switch source(key) {
+            case .stored: stored[key]
+            case .default: schema?.defaults[key]
+            default: nil
+            }
+        }
+    }
+
+    /// Why a write is refused.
+    struct Refusal: Error {
+        let codes: Set<ErrorCode>
+
+        init(_ codes: ErrorCode...) {
+            self.codes = Set(codes)
+        }
+    }
+
+    static let names = ["app", "net", "ui"]
+    static let keys = ["a", "b", "c", "c.x", "d", "e"]
+
+    var suites: [String: Plain] = [:]
+    var lastDrop = Revision.zero
+
+    /// Does a write, or says why not.
+    ///
+    /// - Returns: the keys that changed, by suite; nil if the write changes nothing at all.
+    mutating func apply(_ command: WriteRequest.Command, at revision: Revision) throws -> [String]? {
+        var next = self
+        switch command {
+        case .setting(let operation): try next.apply([operation], isInPath: true)
+        case .transaction(let transaction): try next.apply(transaction.operations, isInPath: false)
+        case .mergeSuite(let suite, let values): try next.merge(suite.text, values)
+        case .replaceSuite(let suite, let values): try next.replace(suite.text, values)
+        case .resetSuite(let suite, let prefix):
+            guard next.suites[suite.text] != nil else { throw Refusal(.unknownSuite) }
+            for key in Self.keys where key.hasPrefix(prefix) { next.suites[suite.text]?.stored[key] = nil }
+        case .dropSuite(let suite):
+            guard next.suites.removeValue(forKey: suite.text) != nil else { throw Refusal(.unknownSuite) }
+        case .setSchema(let suite, let schema, let policy): try next.set(schema, suite.text, policy)
+        case .removeSchema(let suite):
+            guard next.suites[suite.text] != nil else { throw Refusal(.unknownSuite) }
+            next.suites[suite.text]?.schema = nil
+        case .refuseSchema(_, let problem): throw problem
+        }
+        return finish(&next, at: revision)
+    }
+
+    /// Gives what differs its revision.
+    private mutating func finish(_ next: inout PlainSuites, at revision: Revision) -> [String]? {
+        var changed: [String] = []
+        var isChanged = false
+        for name in Self.names {
+            let (old, new) = (suites[name], next.suites[name])
+            guard old != nil || new != nil else { continue }
+            let keys = Self.keys.filter { key in
+                old?.stored[key] != new?.stored[key] || old?.source(key) ?? .unset != new?.source(key) ?? .unset
+                    || old?.value(key) != new?.value(key)
+            }
+            changed += keys.map { "\(name) \($0)" }
+            let isSchemaNew = old?.schema?.document != new?.schema?.document
+            guard !keys.isEmpty || isSchemaNew || (old == nil) != (new == nil) else { continue }
+            isChanged = true
+            if new == nil { next.lastDrop = revision }
+            if old == nil { next.suites[name]?.floor = lastDrop }
+            for key in keys { next.suites[name]?.revisions[key] = revision }
+            next.suites[name]?.revision = revision
+            if isSchemaNew { next.suites[name]?.schemaRevision = revision }
+        }
+        self = next
+        return isChanged ? changed : nil
+    }
+}
+
+/// What each write does.
+extension PlainSuites {
+    private mutating func apply(_ operations: [Transaction.Operation], isInPath: Bool) throws {
+        for operation in operations where suites[operation.suite.text] == nil {
+            let brings = operations.contains {
+                if case .set = $0.action { return $0.suite == operation.suite }
+                return false
+            }
+            guard brings else { throw Refusal(.unknownSuite) }
+        }
+        let before = self
+        var refusal: Refusal?
+        var sent: Set<String> = []
+        for operation in operations {
+            let (suite, key) = (operation.suite.text, operation.key.text)
+            let present = before.suites[suite] ?? Plain()
+            guard present.isAdmitted(key) || (operation.action == .delete && present.stored[key] != nil) else {
+                if isInPath { throw Refusal(.unknownKey) }
+                refusal = Refusal(.unknownKey)
+                continue
+            }
+            var plain = suites[suite] ?? Plain()
+            switch operation.action {
+            case .set(let value):
+                plain.stored[key] = value
+                sent.insert("\(suite) \(key)")
+            case .delete: plain.stored[key] = nil
+            case .change(.add(.integer(let amount))):
+                // Only what was there before can be invalid: what an operation stores is judged in the end.
+                let isTouched = plain.stored[key] != present.stored[key] || sent.contains("\(suite) \(key)")
+                if !isTouched, present.source(key) == .invalid { throw Refusal(.invalidStored) }
+                sent.insert("\(suite) \(key)")
+                guard let value = plain.stored[key] ?? plain.schema?.defaults[key] else { throw Refusal(.notSet) }
+                guard let number = value.integer else { throw Refusal(.invalidOperation) }
+                plain.stored[key] = .integer(number + amount)
+            case .change: break
+            }
+            suites[suite] = plain
+        }
+        if let refusal { throw refusal }
+        try check(sent, since: before)
+    }
+
+    private mutating func merge(_ suite: String, _ values: JSONObject) throws {
+        let before = self
+        var plain = suites[suite] ?? Plain()
+        for member in values {
+            guard plain.isAdmitted(member.name) || (member.value.isNull && plain.stored[member.name] != nil) else {
+                throw Refusal(.unknownKey)
+            }
+            if case .object(var old)? = plain.value(member.name), case .object(let new) = member.value {
+                for part in new { old[part.name] = part.value }
+                plain.stored[member.name] = .object(old)
+            } else {
+                plain.stored[member.name] = member.value.isNull ? nil : member.value
+            }
+        }
+        suites[suite] = plain
+        try check(Set(values.names.map { "\(suite) \($0)" }), since: before)
+    }
+
+    private mutating func replace(_ suite: String, _ values: JSONObject) throws {
+        let before = self
+        var plain = suites[suite] ?? Plain()
+        plain.stored = [:]
+        for member in values {
+            guard plain.isAdmitted(member.name) else { throw Refusal(.unknownKey) }
+            plain.stored[member.name] = member.value
+        }
+        suites[suite] = plain
+        try check(Set(values.names.map { "\(suite) \($0)" }), since: before)
+    }
+
+    private mutating func set(_ schema: Schema, _ suite: String, _ policy: WriteRequest.ConflictPolicy) throws {
+        var plain = suites[suite] ?? Plain()
+        guard let new = PlainSchema.all.first(where: { $0.document == schema.document }) else { return }
+        guard plain.schema?.document != new.document else { return }
+        plain.schema = new
+        let misfits = Self.keys.filter { plain.source($0) == .invalid }
+        switch policy {
+        case .refuse: if !misfits.isEmpty { throw Refusal(.schemaConflict) }
+        case .keep: break
+        case .reset: for key in misfits { plain.stored[key] = nil }
+        }
+        suites[suite] = plain
+    }
+
+    /// Refuses what would be invalid, unless it was there and nobody sent it. A suite in which nothing is left was not
+    /// brought into being.
+    private mutating func check(_ sent: Set<String>, since before: PlainSuites) throws {
+        for (name, plain) in suites {
+            let old = before.suites[name]
+            for key in Self.keys where plain.source(key) == .invalid {
+                if old?.stored[key] != plain.stored[key] || sent.contains("\(name) \(key)") {
+                    throw Refusal(.invalidValue)
+                }
+            }
+            if old == nil, plain.stored.isEmpty { suites[name] = nil }
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import SettingsModel
+
+@testable import SettingsServer
+
+/// Random writes to few suites and keys, so that they meet.
+struct RandomWrites {
+    var random: SeededGenerator
+    private let schemas: [Schema]
+
+    init(_ random: SeededGenerator) throws {
+        self.random = random
+        schemas = try PlainSchema.all.map { try Schema($0.document) }
+    }
+
+    mutating func next() throws -> WriteRequest.Command {
+        let suite = try SuiteName(random.pick(PlainSuites.names))
+        switch random.below(16) {
+        case 0..<7: return .setting(try operation(suite))
+        case 7, 8: return .mergeSuite(suite, map())
+        case 9: return .replaceSuite(suite, map())
+        case 10: return .resetSuite(suite, prefix: random.pick(["", "c", "c.", "z"]))
+        case 11 where random.chance(oneIn: 3): return .dropSuite(suite)
+        case 12:
+            return .setSchema(
+                suite, random.pick(schemas), onConflict: random.pick(WriteRequest.ConflictPolicy.allCases))
+        case 13 where random.chance(oneIn: 3): return .removeSchema(suite)
+        default:
+            let operations = try (0..<random.below(5)).map { _ in
+                try operation(random.chance(oneIn: 3) ? SuiteName(random.pick(PlainSuites.names)) : suite)
+            }
+            return .transaction(Transaction(do: operations))
+        }
+    }
+
+    private mutating func operation(_ suite: SuiteName) throws -> Transaction.Operation {
+        let key = try KeyName(random.pick(PlainSuites.keys))
+        switch random.below(6) {
+        case 0, 1: return Transaction.Operation(suite: suite, key: key, .delete)
+        case 2: return Transaction.Operation(suite: suite, key: key, .change(.add(.integer(Int64(random.below(3))))))
+        default: return Transaction.Operation(suite: suite, key: key, .set(value()))
+        }
+    }
+
+    private mutating func map() -> JSONObject {
+        var map = JSONObject()
+        for _ in 0..<random.below(4) { map[random.pick(PlainSuites.keys)] = value() }
+        return map
+    }
+
+    private mutating func value() -> JSONValue {
+        random.pick([0, 1, 2, 5, 6, "x", "y", .null, true, ["m": 1], ["n": 2]])
+    }
+}
