@@ -20,7 +20,14 @@ enum DirectoryCommand {
     static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
         let repair: DirectoryRepair
         do {
-            repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Daemon.newEpoch)
+            let repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Daemon.newEpoch)
+            for line in repair.lines { Program.say(line) }
+            switch repair.outcome {
+            case .nothingToDo: break
+            case .wouldRepair: Program.say("nothing was changed; 'settingsd repair \(path) --yes' does it")
+            case .repaired: Program.say("done")
+            }
+            return .success
         } catch {
             throw ProgramError(StartError.recovery(error))
         }
