@@ -2,6 +2,11 @@ extension JSONValue {
     /// How many levels of arrays and objects a document may nest, a bare value being at level 0.
     public static let maximumDepth = 128
 
+    /// How many levels a document may nest that tells of values: an answer, a line of the journal, a snapshot. Each value
+    /// stands a few levels down in it, and may itself have ``maximumDepth`` levels. Whoever reads such documents with the
+    /// limit of values cannot read all that can be stored.
+    public static let maximumDepthAroundValues = maximumDepth + 16
+
     /// Reads one JSON document, all of it.
     ///
     /// Exact and strict: RFC 8259 and nothing beyond it, integers that do not fit Int64 and numbers beyond a finite

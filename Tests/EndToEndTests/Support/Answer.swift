@@ -8,7 +8,7 @@ struct Answer {
 
     var text: String { String(decoding: body, as: UTF8.self) }
     /// The body; a value of the greatest depth stands some levels down in it.
-    var json: JSONValue? { try? JSONValue(parsing: body, maximumDepth: 256) }
+    var json: JSONValue? { try? JSONValue(parsing: body, maximumDepth: JSONValue.maximumDepthAroundValues) }
     /// The revision of the cursor that every answer carries.
     var revision: Revision? { field("Settings-Cursor").flatMap { Cursor($0)?.revision } }
     /// The type without its parameters.

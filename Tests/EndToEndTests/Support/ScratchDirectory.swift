@@ -10,6 +10,12 @@ final class ScratchDirectory: Sendable {
         path = url.path
     }
 
+    /// What is in a directory at this moment, as after the machine went down.
+    init(copyOf other: ScratchDirectory) throws {
+        path = other.path + "-copy"
+        try FileManager.default.copyItem(atPath: other.path, toPath: path)
+    }
+
     deinit {
         // What is left behind in a temporary directory harms nobody.
         try? FileManager.default.removeItem(atPath: path)

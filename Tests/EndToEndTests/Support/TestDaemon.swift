@@ -1,20 +1,27 @@
+import Dispatch
 import SettingsModel
 import SettingsServer
 
 /// A daemon of its own for one test, on a port that the kernel chooses.
 final class TestDaemon {
     private let daemon: Daemon
-    private let directory: ScratchDirectory
+    let directory: ScratchDirectory
+    private var isStopped = false
     let port: UInt16
 
     struct NoPort: Error {}
 
-    init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
+    convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
+        try self.init(in: ScratchDirectory(), adapt)
+    }
+
+    /// A daemon that finds the data of another one.
+    init(in directory: ScratchDirectory, _ adapt: (inout Configuration) -> Void = { _ in }) throws {
         var configuration = Configuration()
         configuration.listen = [.tcp(host: "127.0.0.1", port: 0)]
         configuration.loops = 1
         adapt(&configuration)
-        directory = try ScratchDirectory()
+        self.directory = directory
         let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
         daemon = try Daemon(configuration, directory: directory.path, log: log)
         guard case .tcp(_, let port)? = daemon.addresses.first else { throw NoPort() }
@@ -22,7 +29,15 @@ final class TestDaemon {
     }
 
     deinit {
-        daemon.stop { _ in }
+        if !isStopped { daemon.stop { _ in } }
+    }
+
+    /// Stops, and waits until that is done.
+    func stop() {
+        isStopped = true
+        let done = DispatchSemaphore(value: 0)
+        daemon.stop { _ in done.signal() }
+        done.wait()
     }
 
     func connect() throws -> Peer {

@@ -28,7 +28,7 @@ struct JournalReader {
             }
             throw damage("the check of the line fails", at: line)
         }
-        guard let json = try? JSONValue(parsing: bytes), let format = json["journal"]?.integer else {
+        guard let json = try? JSONValue(kept: bytes), let format = json["journal"]?.integer else {
             throw damage("it does not begin as a journal does", at: line)
         }
         guard format <= JournalHead.currentFormat else {
@@ -61,7 +61,7 @@ struct JournalReader {
                     line.isTerminated ? "the check of the line fails" : "the file ends in the middle of a line",
                     at: line)
             }
-            guard let json = try? JSONValue(parsing: bytes), let entry = JournalEntry(json) else {
+            guard let json = try? JSONValue(kept: bytes), let entry = JournalEntry(json) else {
                 throw damage("the line is sound but not understood; a newer version may have written it", at: line)
             }
             let found = Entry(entry: entry, size: line.range.count + 1, line: line.number, offset: line.offset)
@@ -74,7 +74,7 @@ struct JournalReader {
     private func followedBySynced(_ reader: inout LineReader) throws(RecoveryError) -> Bool {
         while let line = try next(&reader) {
             let bytes = reader.buffer.span.extracting(line.range)
-            guard line.isTerminated, JournalLine.isSound(bytes), let json = try? JSONValue(parsing: bytes) else {
+            guard line.isTerminated, JournalLine.isSound(bytes), let json = try? JSONValue(kept: bytes) else {
                 continue
             }
             if JournalEntry(json)?.followsSync ?? true { return true }

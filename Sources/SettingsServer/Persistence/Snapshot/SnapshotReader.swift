@@ -117,7 +117,7 @@ struct SnapshotReader {
 
     private func parse(_ bytes: Span<UInt8>) throws(SnapshotError) -> JSONValue {
         do {
-            return try JSONValue(parsing: bytes)
+            return try JSONValue(kept: bytes)
         } catch {
             throw damage(error.description)
         }
