@@ -71,8 +71,13 @@ struct Incoming {
 
     /// Whether the caller has what a thing of this revision gives already.
     func isNotModified(_ revision: Revision, in bytes: Span<UInt8>) throws(Problem) -> Bool {
-        guard let text = text(.ifNoneMatch, in: bytes) else { return false }
-        return try TagList(text, in: "If-None-Match", comparesWeakly: true).matches(revision)
+        try knownTags(in: bytes)?.matches(revision) ?? false
+    }
+
+    /// The tags of what the caller has already; nil if it does not say.
+    func knownTags(in bytes: Span<UInt8>) throws(Problem) -> TagList? {
+        guard let text = text(.ifNoneMatch, in: bytes) else { return nil }
+        return try TagList(text, in: "If-None-Match", comparesWeakly: true)
     }
 }
 

@@ -56,7 +56,7 @@ struct Query {
             }
             return .revision(revision)
         case .count(let range):
-            guard let count = text.flatMap({ Int($0) }), range.contains(count) else {
+            guard let count = text.flatMap(Self.number), range.contains(count) else {
                 throw expected("\(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
             }
             return .count(count)
@@ -66,6 +66,11 @@ struct Query {
             }
             return .text(text)
         }
+    }
+
+    /// A number in decimal digits and nothing else: no sign.
+    private static func number(_ text: String) -> Int? {
+        text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(text) : nil
     }
 
     private static func expected(_ what: String, for parameter: Parameter, found: String?) -> Problem {

@@ -27,15 +27,13 @@ struct SuiteEndpoint {
 
     /// The values of a suite.
     func get(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
-        let (suite, state) = try suite(incoming, bytes)
-        if let unchanged = try unchanged(suite, state, incoming, bytes) { return unchanged }
         let view = incoming.query.text(.view).flatMap { SuiteView(rawValue: $0) } ?? .effective
         let prefix = incoming.query.text(.prefix) ?? ""
         let isRaw = incoming.query.flag(.raw)
-        let moment = incoming.query.revision(.at) ?? state.revision
-        return Rendering(weight: suite.records.count) {
+        let at = incoming.query.revision(.at)
+        return try show(incoming, bytes, weight: \.records.count) { suite, state in
             let contents = suite.contents(view: view, prefix: prefix)
-            let cursor = Cursor(epoch: state.epoch, revision: moment)
+            let cursor = Cursor(epoch: state.epoch, revision: at ?? state.revision)
             let body =
                 isRaw
                 ? contents.values.jsonBytes()
@@ -46,8 +44,6 @@ struct SuiteEndpoint {
 
     /// The keys of a suite with all that is known of each.
     func keys(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
-        let (suite, state) = try suite(incoming, bytes)
-        if let unchanged = try unchanged(suite, state, incoming, bytes) { return unchanged }
         var after: KeyName?
         if let text = incoming.query.text(.afterKey) {
             do {
@@ -58,30 +54,37 @@ struct SuiteEndpoint {
         }
         let prefix = incoming.query.text(.prefix) ?? ""
         let limit = incoming.query.count(.limit) ?? Int.max - 1
-        return Rendering(weight: min(limit, suite.keyCount)) { [after] in
+        return try show(incoming, bytes, weight: { min(limit, $0.keyCount) }) { [after] suite, state in
             let listing = suite.listing(prefix: prefix, after: after, limit: limit)
             return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
         }
     }
 
-    /// The suite that the path names, as it is or as it was.
-    private func suite(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> (Suite, State) {
+    /// The suite that the path names, as it is or as it was, shown in some way unless the caller has it already.
+    private func show(
+        _ incoming: Incoming, _ bytes: Span<UInt8>, weight: (Suite) -> Int,
+        _ response: @escaping @Sendable (Suite, State) -> Response
+    ) throws(Problem) -> Rendering {
         let name = try incoming.suite(in: bytes)
+        let known = try incoming.knownTags(in: bytes)
         let state = store.state
-        let suite =
-            if let moment = incoming.query.revision(.at) { try state.suite(name, at: moment) } else {
-                state.suite(name)
+        guard let moment = incoming.query.revision(.at) else {
+            guard let suite = state.suite(name) else { throw state.unknownSuite(name) }
+            let isKnown = known?.matches(suite.revision) ?? false
+            return Rendering(weight: isKnown ? 0 : weight(suite)) {
+                isKnown ? Response(notModified: suite.revision, cursor: state.cursor) : response(suite, state)
             }
-        guard let suite else { throw state.unknownSuite(name) }
-        return (suite, state)
-    }
-
-    private func unchanged(
-        _ suite: Suite, _ state: State, _ incoming: Incoming, _ bytes: Span<UInt8>
-    ) throws(Problem) -> Rendering? {
-        guard try incoming.isNotModified(suite.revision, in: bytes) else { return nil }
-        let (tag, cursor) = (suite.revision, state.cursor)
-        return Rendering(weight: 0) { Response(notModified: tag, cursor: cursor) }
+        }
+        // However small the suite is, all of the history may have to be gone through: not on the loop.
+        return Rendering(weight: .max) {
+            do throws(Problem) {
+                guard let suite = try state.suite(name, at: moment) else { throw state.unknownSuite(name) }
+                let isKnown = known?.matches(suite.revision) ?? false
+                return isKnown ? Response(notModified: suite.revision, cursor: state.cursor) : response(suite, state)
+            } catch {
+                return Response(error, cursor: state.cursor)
+            }
+        }
     }
 }
 

@@ -2,6 +2,10 @@ internal import SettingsModel
 
 /// From a draft to the changes that it amounts to.
 extension Draft {
+    /// How many unknown keys are held against those that there are, to say what may have been meant. Each costs a look
+    /// at all of them, and the writer is one for all.
+    private static let mostSuggested = 16
+
     /// Everything that the schemas say against the draft, all of it: names and single values first, then suites as a
     /// whole.
     func check() throws(Problem) {
@@ -15,7 +19,7 @@ extension Draft {
         if let first = unknown.first {
             var problem = first.suite.unknownKey(first.key, status: 422)
             problem.pointer = first.pointer
-            problem.errors = unknown.map(\.violation) + violations
+            problem.errors = unknown.enumerated().map { $1.violation(suggests: $0 < Self.mostSuggested) } + violations
             throw problem
         }
         violations += suiteViolations()
@@ -24,12 +28,12 @@ extension Draft {
 
     /// What the write breaks of rules about suites as a whole that was not broken before.
     private func suiteViolations() -> [Violation] {
-        var seen: [SuiteName] = []
+        var judged: Set<SuiteName> = []
         var violations: [Violation] = []
-        for key in touched where key.isDifferent && !seen.contains(key.suite) {
-            seen.append(key.suite)
+        for key in touched where key.isDifferent && !judged.contains(key.suite) {
             let hasRules = state.suites.with(key.suite.text.utf8Span.span) { $0.schema?.schema.hasSuiteRules ?? false }
             guard hasRules ?? false else { continue }
+            judged.insert(key.suite)
             guard let suite = state.suite(key.suite), let schema = suite.schema?.schema, schema.hasSuiteRules else {
                 continue
             }
@@ -51,8 +55,9 @@ extension Draft {
     /// The suites that come into being because something is stored in them.
     func created() -> [SuiteChange] {
         var created: [SuiteChange] = []
+        var names: Set<SuiteName> = []
         for key in touched where key.isDifferent && key.stored != nil && !state.hasSuite(key.suite) {
-            if created.contains(where: { $0.suite == key.suite }) { continue }
+            guard names.insert(key.suite).inserted else { continue }
             created.append(SuiteChange(suite: key.suite, kind: .created))
         }
         return created
@@ -86,10 +91,10 @@ extension Draft.Touched {
 
 extension Draft.UnknownKey {
     /// The key as one of all things that are wrong.
-    fileprivate var violation: Violation {
+    fileprivate func violation(suggests: Bool) -> Violation {
         Violation(
             suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
-            detail: suite.unknownKey(key).detail)
+            detail: suite.unknownKey(key, suggests: suggests).detail)
     }
 }
 

@@ -83,9 +83,9 @@ extension State {
 }
 
 extension Suite {
-    /// That the schema does not admit a key, and which may have been meant.
-    package func unknownKey(_ key: KeyName, status: Int = 404) -> Problem {
-        let nearest = schema?.schema.suggestions(for: key.text) ?? []
+    /// That the schema does not admit a key, and, unless nobody wants to know, which may have been meant.
+    package func unknownKey(_ key: KeyName, status: Int = 404, suggests: Bool = true) -> Problem {
+        let nearest = suggests ? schema?.schema.suggestions(for: key.text) ?? [] : []
         var problem = Problem(
             .unknownKey, status: status, "the schema of suite \(id) has no key \(key)" + State.hint(nearest))
         problem.didYouMean = nearest

@@ -9,9 +9,10 @@ extension Evaluator {
         for operation in transaction.operations {
             try checkLock(operation.key, in: state.suite(operation.suite))
         }
+        lazy var begun = Self.suitesStoredIn(by: transaction)
         for (index, operation) in transaction.operations.enumerated() {
             let suite = state.suite(operation.suite)
-            if suite == nil, !brings(operation.suite, transaction) { throw state.unknownSuite(operation.suite) }
+            if suite == nil, !begun.contains(operation.suite) { throw state.unknownSuite(operation.suite) }
             positions.append(
                 try draft.touch(
                     suite, operation.suite, operation.key, named: .body(["do", String(index), "key"]),
@@ -28,12 +29,13 @@ extension Evaluator {
         return try finish(draft)
     }
 
-    /// Whether an operation stores something in a suite, so that others may speak of it.
-    private func brings(_ suite: SuiteName, _ transaction: Transaction) -> Bool {
-        transaction.operations.contains { operation in
-            if case .set = operation.action { return operation.suite == suite }
-            return false
+    /// The suites that an operation stores something in, so that others may speak of them.
+    private static func suitesStoredIn(by transaction: Transaction) -> Set<SuiteName> {
+        var suites: Set<SuiteName> = []
+        for operation in transaction.operations {
+            if case .set = operation.action { suites.insert(operation.suite) }
         }
+        return suites
     }
 
     private func apply(
@@ -47,14 +49,27 @@ extension Evaluator {
         }
     }
 
-    /// Refuses the transaction if a condition does not hold, and tells of all that do not.
+    /// How many failed conditions about one setting are listed: each tells the whole setting, and a request is short that
+    /// asks for the same large one a hundred thousand times.
+    private static let mostFailedOfOne = 4
+
+    /// A setting that conditions are about.
+    private struct Tested: Hashable {
+        let suite: SuiteName
+        let key: KeyName
+    }
+
+    /// Refuses the transaction if a condition does not hold, and tells of those that do not.
     private func check(_ conditions: [Transaction.Condition], _ draft: inout Draft) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
+        var count = 0
+        var listed: [Tested: Int] = [:]
         for (index, condition) in conditions.enumerated() {
             switch condition {
             case .suite(let name, let revision):
                 let current = state.suite(name)?.revision ?? .zero
                 guard current != revision else { continue }
+                count += 1
                 failed.append(
                     Problem.FailedCondition(
                         index: Int64(index), current: .suite(SuiteRevision(suite: name, revision: current))))
@@ -64,11 +79,14 @@ extension Evaluator {
                 }
                 let setting = state.setting(name, key)
                 guard !holds(test, of: setting) else { continue }
+                count += 1
+                listed[Tested(suite: name, key: key), default: 0] += 1
+                guard listed[Tested(suite: name, key: key), default: 0] <= Self.mostFailedOfOne else { continue }
                 failed.append(Problem.FailedCondition(index: Int64(index), current: .setting(setting)))
             }
         }
         guard let first = failed.first else { return }
-        let more = failed.count > 1 ? " (and \(failed.count - 1) more)" : ""
+        let more = count > 1 ? " (and \(count - 1) more)" : ""
         var problem = Problem(.preconditionFailed, "condition \(first.index) does not hold\(more)")
         problem.failed = failed
         throw problem

@@ -95,6 +95,8 @@ final class WriterSession: @unchecked Sendable {
 
     private func stage(_ commit: Commit, schema: Schema?) {
         let predecessor = staged.revision
+        // Before it is known what is forgotten: that may be this very commit, if it is larger than all of the history.
+        if let key = commit.requestKey { repeatable[key] = commit }
         do {
             let forgotten = try staged.apply(commit, size: log.stage(commit, after: predecessor), schema: schema)
             for forgotten in forgotten {
@@ -106,7 +108,6 @@ final class WriterSession: @unchecked Sendable {
         } catch {
             mismatch = error
         }
-        if let key = commit.requestKey { repeatable[key] = commit }
     }
 
     /// Makes the staged commits durable, unless one of them should not have been made.

@@ -104,6 +104,21 @@ struct WriterTests {
         #expect(replies.wait(for: 1)[4]?.problem?.code == .idempotencyMismatch)
     }
 
+    @Test("a request whose commit is larger than the history kept is not remembered")
+    func forgottenAtOnce() throws {
+        let log = ScriptedLog()
+        var limits = History.Limits()
+        limits.bytes = 50
+        let state = State(epoch: try #require(Epoch("e0")), limits: limits)
+        let store = Store(state, log: log) { Timestamp(milliseconds: 1000) }
+        _ = store.submit([try put(1, "a", 1, requestKey: "k")], replies: replies)
+        #expect(replies.wait(for: 1)[1]?.setting?.changed == true)
+        _ = store.submit([try put(2, "a", 1, requestKey: "k")], replies: replies)
+        let end = replies.wait(for: 1)[2]
+        #expect(end?.setting?.changed == false)
+        #expect(end?.setting?.isReplayed == false)
+    }
+
     @Test("writes beyond what may wait are not taken")
     func overload() throws {
         var limits = WriteLimits()

@@ -1,0 +1,76 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+/// There is one writer for all: no request may keep it, or make it tell, much more than it brings along.
+@Suite("What a write costs is bounded by what it brings along")
+struct WriteCostTests {
+    private let suite: SuiteName
+    private let key: KeyName
+    private var state: State
+
+    init() throws {
+        suite = try SuiteName("app")
+        key = try KeyName("k")
+        state = State(epoch: try #require(Epoch("e0")))
+    }
+
+    private func decide(_ command: WriteRequest.Command) throws -> Evaluation {
+        let revision = try #require(state.revision.advanced(by: 1))
+        return try Evaluation(
+            WriteRequest(command), on: state, revision: revision, time: Timestamp(milliseconds: 1000))
+    }
+
+    /// Why a write is refused.
+    private func refusal(_ command: WriteRequest.Command) -> Problem? {
+        #expect(throws: Problem.self) { try decide(command) }
+    }
+
+    private mutating func write(_ command: WriteRequest.Command) throws {
+        guard case .commit(let commit, _, let schema) = try decide(command) else { return }
+        try state.apply(commit, size: 100, schema: schema)
+    }
+
+    @Test("a transaction that begins many suites takes time in proportion to them")
+    func manySuites() throws {
+        let operations = try (0..<10_000).map { number in
+            Transaction.Operation(suite: try SuiteName("s\(number)"), key: key, .set(1))
+        }
+        let evaluation = try expectLinearTime { try decide(.transaction(Transaction(do: operations))) }
+        guard case .commit(let commit, _, _) = evaluation else {
+            Issue.record("nothing was committed")
+            return
+        }
+        #expect(commit.suiteChanges.count == operations.count)
+        #expect(commit.changes.count == operations.count)
+    }
+
+    @Test("a setting that many conditions are about is told a few times, and the conditions are counted")
+    mutating func manyConditions() throws {
+        try write(.setting(Transaction.Operation(suite: suite, key: key, .set(1))))
+        let conditions = [Transaction.Condition](
+            repeating: .setting(suite, key, .stored(false)), count: 1_000)
+        let transaction = Transaction(
+            if: conditions, do: [Transaction.Operation(suite: suite, key: key, .set(2))])
+        let problem = refusal(.transaction(transaction))
+        #expect(problem?.failed.map(\.index) == [0, 1, 2, 3])
+        #expect(problem?.detail == "condition 0 does not hold (and 999 more)")
+    }
+
+    @Test("of many unknown keys all are told, and of the first ones what may have been meant")
+    mutating func manyUnknownKeys() throws {
+        var properties = JSONObject()
+        for number in 0..<2_000 { properties["key\(number)"] = ["type": "integer"] }
+        let document: JSONValue = [
+            "type": "object", "additionalProperties": false, "properties": .object(properties),
+        ]
+        try write(.setSchema(suite, try Schema(document), onConflict: .refuse))
+        var values = JSONObject()
+        for number in 0..<2_000 { values["kye\(number)"] = 1 }
+        let problem = expectLinearTime { refusal(.mergeSuite(suite, values)) }
+        #expect(problem?.errors.count == 2_000)
+        let suggesting = problem?.errors.count { $0.detail.contains("did you mean") }
+        #expect(suggesting == 16)
+    }
+}
