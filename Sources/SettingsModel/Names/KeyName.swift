@@ -14,8 +14,10 @@ public struct KeyName: Hashable, Sendable {
         guard text.utf8.count <= Self.maximumLength else {
             throw NameError(subject: .key, reason: .tooLong(bytes: text.utf8.count))
         }
-        for (index, scalar) in text.unicodeScalars.enumerated() where Self.isControl(scalar) {
-            throw NameError(subject: .key, reason: .character(scalar, place: index + 1))
+        if !Self.isPlain(text) {
+            for (index, scalar) in text.unicodeScalars.enumerated() where Self.isControl(scalar) {
+                throw NameError(subject: .key, reason: .character(scalar, place: index + 1))
+            }
         }
         guard !text.hasSameBytes(as: "."), !text.hasSameBytes(as: "..") else {
             throw NameError(subject: .key, reason: .dots)
@@ -26,6 +28,13 @@ public struct KeyName: Hashable, Sendable {
     /// The name as it was given.
     public var text: String {
         bytes.string
+    }
+
+    /// Whether the text is nothing but printable ASCII, as most names are: that is seen without taking it apart.
+    private static func isPlain(_ text: String) -> Bool {
+        let bytes = text.utf8Span.span
+        for index in 0..<bytes.count where bytes[index] &- 0x20 >= 0x5F { return false }
+        return true
     }
 
     /// Whether Unicode calls this a control character: those of ASCII and U+0080 to U+009F.

@@ -13,6 +13,17 @@ extension JSONValue {
         }
     }
 
+    /// What the value weighs, one for each value in it and one for each eight bytes of text, taken out of an allowance;
+    /// false if it is heavier than that, which is found without going through all of it.
+    package func isWithin(_ allowance: inout Int) -> Bool {
+        do throws(Excess) {
+            try weigh(levels: .max, allowance: &allowance)
+            return true
+        } catch {
+            return false
+        }
+    }
+
     /// What was found to be too much.
     enum Excess: Error {
         case depth

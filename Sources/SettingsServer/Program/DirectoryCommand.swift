@@ -9,7 +9,7 @@ enum DirectoryCommand {
             throw ProgramError(StartError.recovery(error))
         }
         for line in check.lines { Program.say(line) }
-        return switch check.result {
+        return switch check.verdict {
         case .sound: .success
         case .torn: .tornTail
         case .damaged: .damagedData
@@ -18,16 +18,17 @@ enum DirectoryCommand {
 
     /// Says what would be cut off a damaged directory and, if that is confirmed, does it.
     static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
-        let repair: DirectoryRepair
         do {
-            repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Daemon.newEpoch)
+            let repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Daemon.newEpoch)
+            for line in repair.lines { Program.say(line) }
+            switch repair.outcome {
+            case .nothingToDo: break
+            case .wouldRepair: Program.say("nothing was changed; 'settingsd repair \(path) --yes' does it")
+            case .repaired: Program.say("done")
+            }
+            return .success
         } catch {
             throw ProgramError(StartError.recovery(error))
         }
-        for line in repair.lines { Program.say(line) }
-        if case .wouldRepair = repair.outcome {
-            Program.say("nothing was changed; 'settingsd repair \(path) --yes' does it")
-        }
-        return .success
     }
 }

@@ -56,6 +56,8 @@ struct Draft {
     /// Keys named in the body that their suites do not admit: told of when everything else was looked at.
     private(set) var unknown: [UnknownKey] = []
     private var positions: [Address: Int] = [:]
+    /// What results of changes in place may still weigh, all together.
+    private var allowance = 16 << 20
 
     /// A key that a body names and that its suite does not admit.
     struct UnknownKey {
@@ -160,12 +162,30 @@ extension Draft {
             throw suite?.notSet(key.key)
                 ?? Problem(.notSet, "\(key.key) of suite \(key.suite) is not set and has no default")
         }
+        let result: JSONValue
         do {
-            set(position, to: try operation.applied(to: value))
+            result = try operation.applied(to: value)
         } catch {
             throw problem(error, in: operation.name, at: position)
         }
+        try weigh(result, of: key)
+        set(position, to: result)
     }
+
+    /// Bounds what changing in place may come to: a value that grows with each request, and a request that makes a large
+    /// value over and over, would otherwise take all memory and all time.
+    private mutating func weigh(_ result: JSONValue, of key: Touched) throws(Problem) {
+        let before = allowance
+        guard result.isWithin(&allowance), before - allowance <= Self.heaviestResult else {
+            throw Problem(
+                .invalidOperation,
+                "the result of changing \(key.key) of suite \(key.suite) in place is too large, or the request makes too many "
+                    + "large ones; store the value as a whole, or in parts under several keys")
+        }
+    }
+
+    /// About 16 MB of text, which is also what a body may bring.
+    private static let heaviestResult = 2 << 20
 
     /// That an operation could not be done to a key, or that a test in it found another value.
     func problem(_ error: OperationError, in operation: String, at position: Int) -> Problem {

@@ -33,7 +33,7 @@ struct DamagedDirectoryTests {
             let next = try folder.open(damage.durability)
             #expect(next.0.notes.isEmpty, "\(next.0.notes)")
             #expect(StateDescription(next.0.state) == StateDescription(recovered.state))
-            #expect(try DirectoryCheck(folder.directory).result == .sound)
+            #expect(try DirectoryCheck(folder.directory).verdict == .sound)
         case .refuses(let kind, let words):
             let error = #expect(throws: RecoveryError.self) { _ = try folder.open(damage.durability) }
             #expect(error?.kind == kind)
@@ -47,7 +47,7 @@ struct DamagedDirectoryTests {
         let (folder, _) = try folder(damage)
         let before = try folder.contents()
         let check = try DirectoryCheck(folder.directory)
-        #expect(check.result == damage.check, "\(check.lines.joined(separator: "\n"))")
+        #expect(check.verdict == damage.check, "\(check.lines.joined(separator: "\n"))")
         for name in before.keys { #expect(check.lines.contains { $0.hasPrefix(name + ": ") }, "\(name)") }
         #expect(try folder.contents() == before)
     }
@@ -74,7 +74,7 @@ struct DamagedDirectoryTests {
         #expect(repair.outcome == .repaired)
         let left = Set(try folder.contents().values)
         for (name, content) in before { #expect(left.contains(content), "\(name) is gone") }
-        #expect(try DirectoryCheck(folder.directory).result == .sound)
+        #expect(try DirectoryCheck(folder.directory).verdict == .sound)
         let (recovered, _) = try folder.open(damage.durability)
         #expect(StateDescription(recovered.state).content == states[kept].map { StateDescription($0).content })
         #expect(recovered.state.revision.number >= DataDirectory.leap + 8)
@@ -92,16 +92,20 @@ struct DamagedDirectoryTests {
         let start = try whole.count - folder.line(5, of: "journal-8.jsonl").count
         let expected = states[11].map { StateDescription($0) }
         for end in start..<whole.count {
-            for name in folder.names { try folder.remove(name) }
-            for (name, content) in before { try folder.write(name, content) }
             try folder.write("journal-8.jsonl", whole[..<end])
-            let check = try DirectoryCheck(folder.directory)
-            #expect(check.result == (end == start ? .sound : .torn), "cut at \(end)")
+            let found = try Recovery(directory: folder.directory, limits: History.Limits()).run()
+            #expect(found.map { StateDescription($0.state) } == expected, "cut at \(end)")
+            #expect(found?.torn?.offset == (end == start ? nil : start), "cut at \(end)")
+            // To start and to check takes longer.
+            guard (end - start) % 40 == 1 else { continue }
+            #expect(try DirectoryCheck(folder.directory).verdict == .torn, "cut at \(end)")
             let (recovered, _) = try folder.open()
             #expect(StateDescription(recovered.state) == expected, "cut at \(end)")
             #expect(!recovered.beganEpoch)
             let aside = folder.names.first { $0.hasPrefix("set-aside-") }
-            #expect(try aside.map { try folder.read($0) } ?? [] == Array(whole[start..<end]))
+            #expect(try aside.map { try folder.read($0) } == Array(whole[start..<end]))
+            for name in folder.names { try folder.remove(name) }
+            for (name, content) in before { try folder.write(name, content) }
         }
     }
 

@@ -89,6 +89,13 @@ final class DataFolder {
             }
         }
         if stops { try log.close() }
+        // Without the room that is taken in advance, so that cases need not look for the end.
+        for name in names where name.hasPrefix("journal-") {
+            let file = try OpenFile(path + "/" + name, .writing, in: Self.files)
+            var bytes = [UInt8](repeating: 0, count: 1 << 14)
+            _ = try file.read(at: 0, into: &bytes)
+            try file.truncate(to: (bytes.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)
+        }
         return states
     }
 }

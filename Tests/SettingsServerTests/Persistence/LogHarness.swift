@@ -11,7 +11,7 @@ final class LogHarness {
         var journalBytes = 900
         var history = History.Limits()
         /// How many batches there are before the stop.
-        var steps = 7
+        var steps = 6
     }
 
     let disk: SimulatedDisk

@@ -5,7 +5,7 @@ internal import SettingsModel
 /// A daemon that runs there meanwhile goes on; what it is just writing may look like a torn end.
 package struct DirectoryCheck: Sendable {
     /// How the directory is.
-    package enum Result: Sendable {
+    package enum Verdict: Sendable {
         /// Everything is as it was written.
         case sound
         /// Something was being written when somebody stopped; a start sees to it by itself.
@@ -15,7 +15,7 @@ package struct DirectoryCheck: Sendable {
     }
 
     /// How the directory is.
-    package let result: Result
+    package let verdict: Verdict
     /// What there is to say, for people: a line a file, then what a start would come to.
     package let lines: [String]
 
@@ -27,7 +27,7 @@ package struct DirectoryCheck: Sendable {
         for survey in try directory.surveyJournals(among: names) { report.add(survey) }
         try report.add(othersAmong: names)
         try report.addOutcome(limits)
-        result = report.result
+        verdict = report.verdict
         lines = report.lines
     }
 }
@@ -36,7 +36,7 @@ extension DirectoryCheck {
     /// The lines as they come together.
     private struct Report {
         let directory: DataDirectory
-        var result = Result.sound
+        var verdict = Verdict.sound
         var lines: [String] = []
 
         mutating func add(snapshotsAmong names: [String], _ limits: History.Limits) throws(RecoveryError) {
@@ -47,7 +47,7 @@ extension DirectoryCheck {
                     lines.append("\(file.name): \(size) bytes, \(state.contents), sound")
                 } catch {
                     if case .file(let error) = error { throw RecoveryError(error) }
-                    result = .damaged
+                    verdict = .damaged
                     lines.append("\(file.name): \(size) bytes, DAMAGED: \(error.description)")
                 }
             }
@@ -63,13 +63,13 @@ extension DirectoryCheck {
             switch survey.trouble {
             case nil: text += survey.isClosed ? ", closed by a clean stop, sound" : ", sound"
             case .empty?:
-                if result == .sound { result = .torn }
+                if verdict == .sound { verdict = .torn }
                 text += ", EMPTY: a start leaves it out"
             case .torn(let offset)?:
-                if result == .sound { result = .torn }
+                if verdict == .sound { verdict = .torn }
                 text += ", TORN at byte \(offset): what is behind was never acknowledged, and a start cuts it"
             case .damaged(let error)?:
-                result = .damaged
+                verdict = .damaged
                 text += ", DAMAGED: \(error.reason)"
             }
             lines.append(text)
@@ -101,14 +101,14 @@ extension DirectoryCheck {
                 lines.append("a start comes to \(recovered.state.contents)")
                 lines.append(
                     recovered.isClosed ? "the last stop was a clean one" : "there was no clean stop, or a daemon runs")
-                if recovered.lacksJournal { result = .damaged }
+                if recovered.lacksJournal { verdict = .damaged }
                 lines += recovered.notes.map { "it will say: \($0)" }
                 if recovered.mustBeginEpoch {
                     lines.append("acknowledged writes may be missing: a start begins a new epoch")
                 }
             } catch {
                 guard error.kind != .inaccessible else { throw error }
-                result = .damaged
+                verdict = .damaged
                 lines.append("a start refuses: \(error)")
             }
         }

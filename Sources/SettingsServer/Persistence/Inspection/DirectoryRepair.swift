@@ -123,7 +123,6 @@ extension DirectoryRepair {
             for (name, reason) in salvage.unusable { lines.append("\(name) cannot be used: \(reason)") }
             for (name, aside) in moves { lines.append("\(would)moved: \(name) to \(aside)") }
             lines.append("\(would)begun: \(state.contents)")
-            if !isDone { lines.append("nothing was changed; to do all this, call it again with --apply") }
             return lines
         }
     }

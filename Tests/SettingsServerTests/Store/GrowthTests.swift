@@ -1,0 +1,50 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("Values that are made to grow")
+struct GrowthTests {
+    private func state(holding value: JSONValue) throws -> State {
+        var state = State(epoch: try #require(Epoch("e0")))
+        let put = WriteRequest(.setting(try operation(.set(value))))
+        guard case .commit(let commit, _, _) = try Self.evaluate(put, on: state) else {
+            throw Unexpected()
+        }
+        try state.apply(commit, size: 0)
+        return state
+    }
+
+    private struct Unexpected: Error {}
+
+    private func operation(_ action: Transaction.Operation.Action) throws -> Transaction.Operation {
+        Transaction.Operation(suite: try SuiteName("app"), key: try KeyName("k"), action)
+    }
+
+    private static func evaluate(_ request: WriteRequest, on state: State) throws(Problem) -> Evaluation {
+        try Evaluation(
+            request, on: state, revision: state.revision.advanced(by: 1) ?? .zero, time: Timestamp(milliseconds: 1))
+    }
+
+    @Test("a text is not concatenated beyond what a body could bring")
+    func concatenation() throws {
+        let megabyte = String(repeating: "x", count: 1 << 20)
+        let state = try state(holding: .string(String(repeating: "x", count: 15 << 20)))
+        let fits = WriteRequest(.setting(try operation(.change(.concat(megabyte)))))
+        #expect(throws: Never.self) { _ = try Self.evaluate(fits, on: state) }
+        let tooLong = WriteRequest(.setting(try operation(.change(.concat(megabyte + megabyte)))))
+        let problem = #expect(throws: Problem.self) { _ = try Self.evaluate(tooLong, on: state) }
+        #expect(problem?.code == .invalidOperation)
+    }
+
+    @Test("a transaction does not make a large value over and over")
+    func repetition() throws {
+        let state = try state(holding: .array(Array(repeating: 1, count: 1_000_000)))
+        let append = try operation(.change(.append([2])))
+        let few = WriteRequest(.transaction(Transaction(do: Array(repeating: append, count: 10))))
+        #expect(throws: Never.self) { _ = try Self.evaluate(few, on: state) }
+        let many = WriteRequest(.transaction(Transaction(do: Array(repeating: append, count: 10_000))))
+        let problem = #expect(throws: Problem.self) { _ = try Self.evaluate(many, on: state) }
+        #expect(problem?.status == 422)
+    }
+}
