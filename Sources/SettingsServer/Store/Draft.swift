@@ -185,7 +185,7 @@ extension Draft {
     }
 
     /// About 16 MB of text, which is also what a body may bring.
-    private static let heaviestResult = 2 << 20
+    private static let heaviestResult = (2 << 20) + 1024
 
     /// That an operation could not be done to a key, or that a test in it found another value.
     func problem(_ error: OperationError, in operation: String, at position: Int) -> Problem {
