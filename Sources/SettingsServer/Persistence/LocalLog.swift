@@ -1,29 +1,11 @@
 package import SettingsModel
-internal import Synchronization
 
 /// Commits made durable in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///
 /// All that changes while it runs, from `journal` to `unsnapshotted`, is touched on the writer's queue only, where
 /// `CommitLog` says that its calls come from, and ``close(within:)`` with them; what other queues tell comes through the
-/// mutexes of `syncs` and `snapshots`, and `obstacle` has one of its own. That is why it may be shared unchecked.
+/// mutexes of `syncs` and `snapshots`, and `obstacle` has its own. That is why it may be shared unchecked.
 package final class LocalLog: CommitLog, @unchecked Sendable {
-    /// How the log is to keep its promise.
-    package struct Options: Sendable {
-        package var durability: Configuration.Durability
-        /// How often to sync where the durability is `interval`, in nanoseconds.
-        package var syncInterval: UInt64 = 1_000_000_000
-        /// How many bytes the journal may grow by before a snapshot is written; more if the snapshot is larger.
-        package var snapshotJournalBytes = 64 << 20
-        /// After how long with changes a snapshot is written, in nanoseconds.
-        package var snapshotInterval: UInt64 = 300_000_000_000
-        /// Whether the log does everything in the call that finds it due, rather than beside; for tests.
-        package var isSingleFile = false
-
-        package init(durability: Configuration.Durability) {
-            self.durability = durability
-        }
-    }
-
     private let directory: DataDirectory
     private let lock: DirectoryLock
     private let options: Options
@@ -31,7 +13,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private let clock: @Sendable () -> UInt64
     private let syncs: JournalSync
     private let snapshots: SnapshotSchedule
-    private let obstacle = Mutex<String?>(nil)
+    private let obstacle: LogObstacle
 
     /// The journal that is appended to; nil after it failed, until there is another, and after the end.
     private var journal: Journal?
@@ -56,6 +38,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         self.lock = lock
         self.options = options
         self.log = log
+        obstacle = LogObstacle(log)
         self.clock = clock
         latest = recovered.state
         trusted = latest.revision
@@ -74,7 +57,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     }
 
     /// Why writes are not taken now; nil if they are. From any thread.
-    package var health: String? { obstacle.withLock { $0 } }
+    package var health: String? { obstacle.text }
 
     // MARK: CommitLog
 
@@ -93,9 +76,9 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         do throws(CommitLogError) {
             try ensureJournal()
             if !staged.isEmpty { try append() }
-            noteSuccess()
+            obstacle.clear()
         } catch {
-            noteFailure(error)
+            obstacle.set(error)
             throw error
         }
     }
@@ -110,9 +93,9 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         guard !isClosed else { return }
         do throws(CommitLogError) {
             try ensureJournal()
-            noteSuccess()
+            obstacle.clear()
         } catch {
-            noteFailure(error)
+            obstacle.set(error)
         }
         syncIfDue()
         snapshotIfDue()
@@ -257,24 +240,6 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         try begin(after: latest.revision)
     }
 
-    // MARK: Health
-
-    private func noteSuccess() {
-        let before = obstacle.withLock { obstacle in
-            defer { obstacle = nil }
-            return obstacle
-        }
-        if before != nil { log.info("writes are taken again") }
-    }
-
-    private func noteFailure(_ error: CommitLogError) {
-        let before = obstacle.withLock { obstacle in
-            defer { obstacle = error.description }
-            return obstacle
-        }
-        if before != error.description { log.error("writes fail: \(error)") }
-    }
-
     // MARK: The end
 
     /// Makes everything durable, with a snapshot, says that the stop was a clean one, and lets go of the directory. On the
@@ -327,15 +292,5 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         } catch {
             throw error.cause
         }
-    }
-}
-
-extension CommitLogError {
-    fileprivate init(_ outcome: Outcome, _ error: FileError) {
-        let remedy =
-            error.isFull
-            ? "; free some room, and writes are taken again by themselves"
-            : "; once the cause is gone, writes are taken again by themselves"
-        self.init(outcome, error.isFull ? .full : .failed, error.description + remedy)
     }
 }

@@ -67,10 +67,10 @@ final class DataFolder {
         return Epoch("epoch\(epochs)") ?? Epoch(unchecked: epochs)
     }
 
-    /// Fills the directory: commits 1 to 12, a sync each, with snapshots at 4 and 8, and then a crash.
+    /// Fills the directory: commits 1 to 12, a sync each, with snapshots at 4 and 8, and then a crash or a clean stop.
     ///
     /// - Returns: the states by revision.
-    func fill(_ durability: Configuration.Durability = .always) throws -> [Int64: State] {
+    func fill(_ durability: Configuration.Durability = .always, stops: Bool = false) throws -> [Int64: State] {
         let (recovered, log) = try open(durability)
         var state = recovered.state
         var states = [state.revision.number: state]
@@ -88,6 +88,7 @@ final class DataFolder {
                 log.tend()
             }
         }
+        if stops { try log.close() }
         // Without the room that is taken in advance, so that cases need not look for the end.
         for name in names where name.hasPrefix("journal-") {
             let file = try OpenFile(path + "/" + name, .writing, in: Self.files)

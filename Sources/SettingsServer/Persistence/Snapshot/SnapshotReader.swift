@@ -45,11 +45,14 @@ struct SnapshotReader {
         }
         try advance()
         let prefix = SnapshotFormat.check.utf8CodeUnitCount
-        let bytes = lines.buffer.span.extracting(line.range)
+        let last = Array(lines.buffer[line.range])
+        let bytes = last.span
         guard bytes.count == prefix + 8 + SnapshotFormat.end.utf8CodeUnitCount,
-            bytes.extracting(0..<prefix).consists(of: SnapshotFormat.check)
+            bytes.extracting(0..<prefix).consists(of: SnapshotFormat.check),
+            bytes.extracting((prefix + 8)..<bytes.count).consists(of: SnapshotFormat.end)
         else { throw damage("the check is missing") }
         guard check.isWritten(as: bytes.extracting(prefix..<(prefix + 8))) else { throw damage("the check fails") }
+        if try nextLine() != nil { throw damage("something comes behind its end") }
         return state
     }
 
@@ -154,14 +157,16 @@ struct SnapshotReader {
             check.update(lines.buffer.span.extracting(line.range.lowerBound..<(line.range.upperBound + 1)))
             self.check = check
         }
-        let next: LineReader.Line?
+        guard let next = try nextLine(), next.isTerminated else { throw damage("it ends too early") }
+        line = next
+    }
+
+    private mutating func nextLine() throws(SnapshotError) -> LineReader.Line? {
         do {
-            next = try lines.next()
+            return try lines.next()
         } catch {
             throw .file(error)
         }
-        guard let next, next.isTerminated else { throw damage("it ends too early") }
-        line = next
     }
 
     private func damage(_ reason: String) -> SnapshotError {

@@ -113,6 +113,8 @@ final class SnapshotSchedule: Sendable {
             // What cannot be removed now is removed after the next one.
             try? directory.removeOutdated()
         } catch {
+            // Whoever gave it up knows.
+            guard !isAbandoned.load(ordering: .relaxed) else { return }
             report = .failed(error, grown: grown)
         }
         progress.withLock { $0.report = report }

@@ -1,0 +1,112 @@
+import Foundation
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("Epochs of a data directory")
+struct EpochTests {
+    /// How a daemon ran and ended, and how the next one starts.
+    struct Case: CustomTestStringConvertible, Sendable {
+        var before: Configuration.Durability
+        var isStopped: Bool
+        var after: Configuration.Durability
+        var beginsEpoch: Bool
+
+        var testDescription: String {
+            "\(before.rawValue), \(isStopped ? "stopped" : "killed"), then \(after.rawValue)"
+        }
+    }
+
+    static let cases: [Case] = Configuration.Durability.allCases.flatMap { before in
+        [true, false].flatMap { isStopped in
+            Configuration.Durability.allCases.map { after in
+                Case(
+                    before: before, isStopped: isStopped, after: after,
+                    beginsEpoch: before != .always && !isStopped)
+            }
+        }
+    }
+
+    @Test(
+        "an unclean end begins an epoch where it may have lost something, whatever the durability is now",
+        arguments: cases)
+    func starts(_ table: Case) throws {
+        let folder = try DataFolder()
+        let last = try #require(try folder.fill(table.before, stops: table.isStopped)[12])
+        do {
+            let (recovered, _) = try folder.open(table.after)
+            #expect(recovered.beganEpoch == table.beginsEpoch)
+            if table.beginsEpoch {
+                #expect(recovered.state.epoch != last.epoch)
+                #expect(recovered.state.revision.number >= last.revision.number - 4 + 1_000_000_000)
+            } else {
+                #expect(StateDescription(recovered.state) == StateDescription(last))
+            }
+        }
+        // That one was killed at once.
+        let (again, _) = try folder.open(.always)
+        #expect(again.beganEpoch == (table.after != .always))
+    }
+
+    @Test("a snapshot alone is a copy of something that went on elsewhere: a new epoch")
+    func copy() throws {
+        let folder = try DataFolder()
+        _ = try folder.fill(stops: true)
+        for name in folder.names where name != "snapshot-12.json" { try folder.remove(name) }
+        let (recovered, _) = try folder.open()
+        #expect(recovered.beganEpoch)
+        #expect(recovered.state.revision == Revision(1_000_000_012))
+        let (again, _) = try folder.open()
+        #expect(!again.beganEpoch)
+        #expect(StateDescription(again.state) == StateDescription(recovered.state))
+    }
+
+    @Test("a new directory has a new epoch at revision zero, and only its owner may enter it")
+    func fresh() throws {
+        let temporary = try TemporaryDirectory()
+        let directory = DataDirectory(temporary.path + "/deep/down/data")
+        let options = LocalLog.Options(durability: .always)
+        let epoch = try #require(Epoch("fresh"))
+        let (recovered, log) = try directory.open(
+            options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
+            clock: ManualClock().clock.now)
+        #expect(recovered.beganEpoch && recovered.state.epoch == epoch && recovered.state.revision == .zero)
+        for name in ["", "/LOCK", "/journal-0.jsonl"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: directory.path + name)
+            #expect((attributes[.posixPermissions] as? Int) == (name.isEmpty ? 0o700 : 0o600), "\(name)")
+        }
+        // A second daemon is told who has it.
+        do {
+            _ = try directory.open(
+                options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
+                clock: ManualClock().clock.now)
+            Issue.record("two have the lock")
+        } catch {
+            #expect(error.kind == .locked)
+            #expect(error.description.contains("process \(ProcessInfo.processInfo.processIdentifier)"))
+        }
+        try log.close()
+        _ = try directory.open(
+            options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
+            clock: ManualClock().clock.now)
+    }
+
+    @Test("a directory that cannot be made says so")
+    func inaccessible() throws {
+        let temporary = try TemporaryDirectory()
+        let file = try temporary.file("file", "")
+        let epoch = try #require(Epoch("none"))
+        for path in [file, file + "/data", "/proc/settingsd"] {
+            do {
+                _ = try DataDirectory(path).open(
+                    options: LocalLog.Options(durability: .always), limits: History.Limits(), log: LogHarness.quiet,
+                    newEpoch: { epoch }, clock: ManualClock().clock.now)
+                Issue.record("\(path) was opened")
+            } catch {
+                #expect(error.kind == .inaccessible, "\(error)")
+                #expect(error.description.contains(path), "\(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,119 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("Lines and checks of the files")
+struct JournalTests {
+    @Test(
+        "the check is CRC-32C, as others compute it",
+        arguments: [
+            ("", 0), ("a", 0xC1D0_4330), ("123456789", 0xE306_9283),
+            ("The quick brown fox jumps over the lazy dog", 0x2262_0404),
+        ] as [(String, UInt32)])
+    func check(_ text: String, _ value: UInt32) {
+        #expect(CRC32C(of: text.utf8Span.span).value == value)
+        // In pieces it is the same.
+        var check = CRC32C()
+        for byte in text.utf8 { check.update([byte].span) }
+        #expect(check.value == value)
+    }
+
+    @Test("the check of zeros is known too")
+    func zeros() {
+        #expect(CRC32C(of: [UInt8](repeating: 0, count: 32).span).value == 0x8A91_36AA)
+        #expect(CRC32C(of: [UInt8](repeating: 0xFF, count: 32).span).value == 0x62A8_AB43)
+    }
+
+    @Test("a line tells the commit, what it follows, and whether a sync came before; any byte changed is noticed")
+    func line() throws {
+        var commits = RandomCommits(seed: 3)
+        let commit = try commits.next(on: State(epoch: try #require(Epoch("e"))), revision: try #require(Revision(17)))
+        var batch = JournalBatch()
+        let size = batch.add(commit, after: try #require(Revision(12)), followsSync: true)
+        #expect(size == batch.bytes.count && batch.bytes.last == 0x0A)
+        #expect(batch.last == commit.revision)
+        let line = Array(batch.bytes.dropLast())
+        #expect(isSound(line))
+        let entry = try #require(JournalEntry(try JSONValue(parsing: line)))
+        #expect(entry.after == Revision(12) && entry.followsSync)
+        guard case .commit(let json, let revision) = entry.content else { throw CancellationError() }
+        #expect(revision == commit.revision)
+        #expect(try Commit(json: json) == commit)
+        for index in line.indices {
+            var changed = line
+            changed[index] ^= 1
+            #expect(!isSound(changed), "byte \(index)")
+        }
+    }
+
+    private func isSound(_ line: [UInt8]) -> Bool { JournalLine.isSound(line.span) }
+
+    @Test("a snapshot reads back as the state that was written", arguments: 1...20 as ClosedRange<UInt64>)
+    func snapshot(seed: UInt64) throws {
+        var commits = RandomCommits(seed: seed)
+        var limits = History.Limits()
+        limits.commits = 40
+        var state = State(epoch: try #require(Epoch("snap")), limits: limits)
+        for number in 1...60 {
+            let commit = try commits.next(on: state, revision: try #require(Revision(Int64(number * 3))))
+            try state.apply(commit, size: 100 + number)
+        }
+        let disk = SimulatedDisk()
+        let directory = DataDirectory("/data", in: disk)
+        let size = try SnapshotWriter.write(state, journal: state.revision, in: directory)
+        let name = DataDirectory.snapshotName(at: state.revision)
+        #expect(disk.names == [name])
+        let content = try #require(disk.content(name))
+        #expect(content.count == size)
+        let read = try SnapshotReader.read(
+            DataDirectory.Numbered(name: name, revision: state.revision), in: directory, limits: limits
+        ).state
+        #expect(StateDescription(read) == StateDescription(state), "seed \(seed)")
+        // It is one JSON document, for whoever wants to look at it.
+        let json = try JSONValue(parsing: content)
+        #expect(json["suites"]?.array?.count == state.suites.count)
+    }
+
+    @Test("a snapshot with any byte changed, or cut anywhere, is never taken for one")
+    func damagedSnapshot() throws {
+        var commits = RandomCommits(seed: 5)
+        var state = State(epoch: try #require(Epoch("snap")))
+        for number in 1...4 {
+            try state.apply(try commits.next(on: state, revision: try #require(Revision(Int64(number)))), size: 100)
+        }
+        let disk = SimulatedDisk()
+        let directory = DataDirectory("/data", in: disk)
+        _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
+        let file = DataDirectory.Numbered(
+            name: DataDirectory.snapshotName(at: state.revision), revision: state.revision)
+        let content = try #require(disk.content(file.name))
+        for index in content.indices {
+            var changed = content
+            if index % 2 == 0 { changed[index] ^= 1 } else { changed.removeLast(content.count - index) }
+            disk.put(file.name, changed)
+            #expect(throws: (any Error).self, "byte \(index)") {
+                _ = try SnapshotReader.read(file, in: directory, limits: History.Limits())
+            }
+        }
+    }
+
+    @Test("lines are read whole, however they lie in the pieces that are read")
+    func lines() throws {
+        let disk = SimulatedDisk()
+        let texts = ["", "a", "bb", String(repeating: "c", count: 100), "", "dd"]
+        disk.put("file", Array(texts.joined(separator: "\n").utf8))
+        for chunk in 1...9 {
+            var reader = LineReader(try OpenFile("/data/file", .reading, in: disk), chunk: chunk)
+            var found: [String] = []
+            var offset = 0
+            while let line = try reader.next() {
+                #expect(line.offset == offset && line.number == found.count + 1)
+                found.append(String(decoding: reader.buffer[line.range], as: UTF8.self))
+                #expect(line.isTerminated == (found.count < texts.count))
+                offset = line.end
+            }
+            #expect(found == texts)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import Glibc
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("The log of one machine")
+struct LocalLogTests {
+    private func harness(_ setup: LogHarness.Setup = LogHarness.Setup(), seed: UInt64 = 11) throws -> LogHarness {
+        let harness = try LogHarness(SimulatedDisk(), setup, seed: seed)
+        try harness.open()
+        return harness
+    }
+
+    private func large(_ durability: Configuration.Durability = .always) -> LogHarness.Setup {
+        LogHarness.Setup(durability: durability, journalBytes: 1 << 30)
+    }
+
+    @Test("a full disk refuses writes as not done, says so, and takes them again once there is room")
+    func full() throws {
+        let harness = try harness(large())
+        try harness.step()
+        let before = harness.last
+        harness.disk.fail(.write, with: ENOSPC)
+        for _ in 0..<3 { try harness.step() }
+        #expect(harness.possible.isEmpty)
+        #expect(harness.last?.revision == before?.revision)
+        #expect(harness.log?.health?.contains("No space left") == true)
+        harness.disk.fail(.write, with: nil)
+        try harness.step()
+        #expect(harness.last?.revision != before?.revision)
+        #expect(harness.log?.health == nil)
+        try expectSame(harness)
+    }
+
+    @Test("after a sync that failed the file is never written to again, and what it held beyond is ignored")
+    func failedSync() throws {
+        let harness = try harness(large())
+        try harness.step()
+        let before = try #require(harness.published.last)
+        harness.disk.fail(.syncData, with: EIO)
+        try harness.step()
+        harness.disk.fail(.syncData, with: nil)
+        #expect(!harness.possible.isEmpty)
+        #expect(harness.log?.health != nil)
+        let journal = try #require(harness.disk.content("journal-0.jsonl"))
+        harness.tend()
+        #expect(harness.log?.health == nil)
+        #expect(harness.disk.content("journal-0.jsonl") == journal)
+        #expect(harness.disk.names.contains("journal-\(before.revision).jsonl"))
+        harness.crash(.everything, seed: 0)
+        try harness.open()
+        try expect(harness, before)
+    }
+
+    @Test("a snapshot that cannot be written is tried again later, and costs nothing else")
+    func failedSnapshot() throws {
+        let harness = try harness(large())
+        try harness.step()
+        harness.disk.fail(.startWriting, with: EIO)
+        harness.disk.fail(.rename, with: ENOSPC)
+        harness.tend(after: 400_000_000_000)
+        // The journal that was to go with it may be in place: nothing is written until one is.
+        harness.disk.fail(.rename, with: nil)
+        harness.disk.fail(.startWriting, with: nil)
+        try harness.step()
+        #expect(harness.log?.health == nil)
+        #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
+        harness.tend(after: 1_000_000_000)
+        #expect(!harness.disk.names.contains { $0.hasPrefix("snapshot") })
+        harness.tend(after: 3_000_000_000)
+        #expect(harness.disk.names.contains { $0.hasPrefix("snapshot") })
+        #expect(!harness.disk.names.contains { $0.hasSuffix(".tmp") })
+        try expectSame(harness)
+    }
+
+    @Test("the last two snapshots are kept, and the journals since the older")
+    func outdated() throws {
+        let harness = try harness(large())
+        for _ in 0..<5 {
+            try harness.step()
+            harness.tend(after: 400_000_000_000)
+        }
+        let directory = DataDirectory("/data", in: harness.disk)
+        let snapshots = directory.snapshots(among: harness.disk.names)
+        #expect(snapshots.count == 2)
+        #expect(directory.journals(among: harness.disk.names).map(\.revision) == snapshots.map(\.revision))
+        try expectSame(harness)
+    }
+
+    @Test("no snapshot is written while nothing changes, however much time passes")
+    func idle() throws {
+        let harness = try harness(large())
+        try harness.step()
+        harness.tend(after: 400_000_000_000)
+        let names = harness.disk.names
+        let calls = harness.disk.calls
+        for _ in 0..<5 { harness.tend(after: 400_000_000_000) }
+        #expect(harness.disk.names == names && harness.disk.calls == calls)
+    }
+
+    @Test("with interval, a sync beside that failed has what it was to save written again")
+    func interval() throws {
+        let harness = try harness(large(.interval))
+        for _ in 0..<3 { try harness.step() }
+        harness.disk.fail(.syncData, with: EIO)
+        harness.tend(after: 10)
+        harness.disk.fail(.syncData, with: nil)
+        harness.tend()
+        #expect(harness.log?.health == nil)
+        let last = try #require(harness.published.last)
+        // What only the page cache has is gone.
+        harness.crash(.syncedOnly, seed: 0)
+        try harness.open()
+        #expect(harness.recovered?.beganEpoch == true)
+        #expect(harness.last.map { StateDescription($0).content } == StateDescription(last).content)
+    }
+
+    @Test("with interval, what the history has forgotten is saved by a snapshot instead")
+    func intervalBeyondHistory() throws {
+        var setup = large(.interval)
+        setup.history.commits = 1
+        let harness = try harness(setup)
+        harness.disk.fail(.syncData, with: EIO)
+        for _ in 0..<3 { try harness.step() }
+        harness.tend(after: 10)
+        harness.disk.fail(.syncData, with: nil)
+        harness.tend()
+        let last = try #require(harness.published.last)
+        harness.crash(.syncedOnly, seed: 0)
+        try harness.open()
+        #expect(harness.last.map { StateDescription($0).content } == StateDescription(last).content)
+    }
+
+    @Test("after its end the log takes nothing, and another can have the directory")
+    func close() throws {
+        let harness = try harness()
+        try harness.step()
+        let log = try #require(harness.log)
+        try log.close()
+        #expect(throws: CommitLogError.self) { try log.flush() }
+        try harness.open()
+        #expect(harness.recovered?.isClosed == true)
+        #expect(harness.recovered?.replayed == 0)
+    }
+
+    private func expectSame(_ harness: LogHarness) throws {
+        let before = try #require(harness.last)
+        harness.crash(.syncedOnly, seed: 0)
+        try harness.open()
+        try expect(harness, before)
+    }
+
+    private func expect(_ harness: LogHarness, _ state: State) throws {
+        #expect(harness.last.map { StateDescription($0) } == StateDescription(state))
+    }
+}
