@@ -138,12 +138,16 @@ final class APIHandler: RequestHandler {
     /// Makes an answer here if it is a small one, else beside the loop, which has others to serve.
     private func render(_ rendering: Rendering, _ ticket: Ticket) -> Handling {
         guard rendering.weight > Self.mostRendered else { return .answer(counted(rendering.make())) }
+        renderBeside(ticket, rendering.make)
+        return .later
+    }
+
+    private func renderBeside(_ ticket: Ticket, _ make: @escaping @Sendable () -> Response) {
         let (loop, replies) = (loop, replies)
         service.renderer.async {
-            let response = rendering.make()
+            let response = make()
             loop.run { replies.handler?.rendered(response, for: ticket) }
         }
-        return .later
     }
 
     fileprivate func rendered(_ response: Response, for ticket: Ticket) {
@@ -202,12 +206,17 @@ extension APIHandler {
     fileprivate func finish(_ outcomes: [WriteOutcome]) {
         for outcome in outcomes {
             guard let write = owed[outcome.id] else { continue }
-            let response =
-                switch outcome.result {
-                case .success(let answer): Response(answer, createdStatus: write.createdStatus)
-                case .failure(let problem): Response(problem, cursor: outcome.cursor)
+            switch outcome.result {
+            case .success(let answer):
+                let status = write.createdStatus
+                if case .summary(let summary) = answer.body, summary.changes.count > Self.mostRendered {
+                    owed[outcome.id] = nil
+                    renderBeside(write.ticket) { Response(answer, createdStatus: status) }
+                } else {
+                    self.answer(outcome.id, Response(answer, createdStatus: status))
                 }
-            answer(outcome.id, response)
+            case .failure(let problem): answer(outcome.id, Response(problem, cursor: outcome.cursor))
+            }
         }
     }
 

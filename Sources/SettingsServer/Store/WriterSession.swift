@@ -141,7 +141,7 @@ final class WriterSession: @unchecked Sendable {
         for parcel in first.parcel..<answers.count {
             let start = parcel == first.parcel ? first.write : 0
             for position in start..<answers[parcel].count {
-                let wasCommitted = answers[parcel][position].isCommit
+                let wasCommitted = answers[parcel][position].tellsOfCommit(after: publishedState.revision)
                 answers[parcel][position].result = .failure(Problem(error, wasCommitted: wasCommitted))
                 answers[parcel][position].cursor = publishedState.cursor
             }
@@ -150,12 +150,13 @@ final class WriterSession: @unchecked Sendable {
 }
 
 extension WriteOutcome {
-    /// Whether the answer tells of a commit that was staged for it.
-    fileprivate var isCommit: Bool {
+    /// Whether the answer tells of a commit that was staged and not published: for this write, or for one that it repeats.
+    fileprivate func tellsOfCommit(after published: Revision) -> Bool {
         guard case .success(let answer) = result else { return false }
         switch answer.body {
-        case .setting(let setting): return setting.changed == true && !setting.isDryRun && !setting.isReplayed
-        case .summary(let summary): return summary.changed && !summary.isDryRun && !summary.isReplayed
+        case .setting(let setting):
+            return setting.changed == true && !setting.isDryRun && setting.revision > published
+        case .summary(let summary): return summary.changed && !summary.isDryRun && summary.revision > published
         }
     }
 }

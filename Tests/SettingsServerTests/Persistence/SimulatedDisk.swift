@@ -130,10 +130,10 @@ final class SimulatedDisk: FileSystem {
     }
 
     /// Makes only a little of the room: that is enough to see what becomes of zeros, and a megabyte each time takes long.
-    func allocate(_ descriptor: Int32, _ path: String, upTo size: Int) throws(FileError) {
-        try storage.call(.allocate, path) { storage in
-            let present = storage.file(descriptor).current.count
-            if size > present { storage.change(descriptor, .truncate(size: min(size, present + 3000))) }
+    func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
+        try storage.call(.makeRoom, path) { storage in
+            let zeros = [UInt8](repeating: 0, count: min(place.count, 3000))
+            storage.change(descriptor, .write(offset: place.lowerBound, bytes: zeros))
             return nil
         }
     }

@@ -8,7 +8,7 @@ package struct FileError: Error, Hashable, CustomStringConvertible {
         case open = "open"
         case read = "read"
         case write = "write"
-        case allocate = "posix_fallocate"
+        case makeRoom = "write of zeros"
         case truncate = "ftruncate"
         case sync = "fsync"
         case syncData = "fdatasync"

@@ -13,9 +13,8 @@ package protocol FileSystem: Sendable {
     ) throws(FileError) -> Int
     /// Writes some bytes, perhaps fewer than given, and says how many.
     func write(_ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int) throws(FileError) -> Int
-    /// Makes room up to a size, filled with zeros, so that what is written there later fits and changes no more than the
-    /// content.
-    func allocate(_ descriptor: Int32, _ path: String, upTo size: Int) throws(FileError)
+    /// Makes room in a file by writing zeros, so that what is written there later changes no more than the content.
+    func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError)
     func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError)
     /// Makes the content last. After it failed nobody knows what of the content did.
     func syncData(_ descriptor: Int32, _ path: String) throws(FileError)

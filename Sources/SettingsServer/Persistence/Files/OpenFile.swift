@@ -45,8 +45,8 @@ package final class OpenFile: Sendable {
         }
     }
 
-    package func allocate(upTo size: Int) throws(FileError) {
-        try fileSystem.allocate(descriptor, path, upTo: size)
+    package func makeRoom(_ place: Range<Int>) throws(FileError) {
+        try fileSystem.makeRoom(descriptor, path, place)
     }
 
     package func truncate(to size: Int) throws(FileError) {

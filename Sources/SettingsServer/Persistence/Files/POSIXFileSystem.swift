@@ -46,10 +46,17 @@ package struct POSIXFileSystem: FileSystem {
         return try check(count, .write, path)
     }
 
-    package func allocate(_ descriptor: Int32, _ path: String, upTo size: Int) throws(FileError) {
-        // This one call answers with the error instead of setting it.
-        let code = posix_fallocate(descriptor, 0, off_t(size))
-        guard code == 0 else { throw FileError(.allocate, path, code: code) }
+    package func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
+        // Room that is only reserved would do without writing twice, but turning each reserved block into a written one
+        // takes a sync longer than anything else.
+        let zeros = [UInt8](repeating: 0, count: place.count)
+        var done = 0
+        while done < zeros.count {
+            let rest = zeros.span.extracting(done..<zeros.count)
+            let count = try write(descriptor, path, rest, at: place.lowerBound + done)
+            guard count > 0 else { throw FileError(.makeRoom, path, code: ENOSPC) }
+            done += count
+        }
     }
 
     package func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError) {

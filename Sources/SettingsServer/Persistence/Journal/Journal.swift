@@ -102,19 +102,20 @@ struct Journal: Sendable {
         last = batch.last ?? last
     }
 
-    /// How much room is made at a time.
-    private static let room = 1 << 20
+    /// How much room is made at a time: enough for about a thousand commits, and little enough not to be noticed.
+    private static let room = 256 << 10
 
-    /// Makes room for what is to be written and some more, filled with zeros: a sync then has only content to write and not
-    /// the length of the file as well, which takes it a quarter less time.
+    /// Makes room behind what is to be written, filled with zeros: a sync then has only content to write, and no blocks to
+    /// take or lengths to change, which halves the time that it takes under load.
     private mutating func makeRoom(for count: Int) {
-        guard end + count > allocated else { return }
+        let needed = end + count
+        guard needed > allocated else { return }
+        allocated = needed + Self.room
         do throws(FileError) {
-            try file.allocate(upTo: end + count + Self.room)
-            allocated = end + count + Self.room
+            try file.makeRoom(needed..<allocated)
         } catch {
-            // Not every file system can; and if there is no room at all, the write itself says so.
-            allocated = end + count
+            // If there is no room at all, the write itself says so.
+            allocated = needed
         }
     }
 
