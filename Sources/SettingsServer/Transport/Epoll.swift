@@ -44,9 +44,9 @@ final class Epoll {
         _ = control(EPOLL_CTL_MOD, socket, wanted, name)
     }
 
-    /// How many are ready, at most `capacity`; waits so long if there are none.
-    func poll(milliseconds: Int32 = 0) -> Int {
-        let count = epoll_wait(descriptor, events, Int32(Self.capacity), milliseconds)
+    /// How many are ready now, at most `capacity`; never waits.
+    func poll() -> Int {
+        let count = epoll_wait(descriptor, events, Int32(Self.capacity), 0)
         return count > 0 ? Int(count) : 0
     }
 

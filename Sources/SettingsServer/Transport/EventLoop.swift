@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 package import HTTPWire
 import Synchronization
 
@@ -24,22 +23,9 @@ package final class EventLoop: @unchecked Sendable {
     private let queue: DispatchQueue
     private let clock: MonotonicClock
     private let epoll: Epoll
-    private let inbox = Mutex(Inbox())
-    private let doorbell: Doorbell
+    private let inbox = Mutex<[Work]>([])
     private let readiness: any DispatchSourceRead
     private let timer: any DispatchSourceTimer
-
-    /// What other threads have sent.
-    private struct Inbox {
-        var work: [Work] = []
-        /// Whether the loop waits in epoll, where the doorbell wakes it; otherwise a block on the queue does.
-        var isWaiting = false
-
-        mutating func takeWork() -> [Work] {
-            defer { work = [] }
-            return work
-        }
-    }
 
     /// Nil once the loop has stopped.
     private var context: LoopContext?
@@ -57,10 +43,6 @@ package final class EventLoop: @unchecked Sendable {
         self.index = index
         self.clock = clock
         epoll = try Epoll()
-        doorbell = try Doorbell()
-        guard epoll.add(doorbell.socket, .readable, name: Doorbell.name) else {
-            throw SystemError(call: "epoll_ctl", code: errno)
-        }
         queue = DispatchQueue(
             label: "loop-\(index)", qos: .userInitiated)
         readiness = DispatchSource.makeReadSource(fileDescriptor: epoll.descriptor, queue: queue)
@@ -81,16 +63,11 @@ package final class EventLoop: @unchecked Sendable {
 
     /// From any thread; in order. What is run on a loop that has stopped still runs, but `respond` does nothing then.
     package func run(_ work: @escaping Work) {
-        let (isFirst, isWaiting) = inbox.withLock { inbox in
-            inbox.work.append(work)
-            return (inbox.work.count == 1, inbox.isWaiting)
+        let isFirst = inbox.withLock { waiting in
+            waiting.append(work)
+            return waiting.count == 1
         }
-        guard isFirst else { return }
-        if isWaiting {
-            doorbell.ring()
-        } else {
-            queue.async { self.batch { _ in } }
-        }
+        if isFirst { queue.async { self.batch { _ in } } }
     }
 
     /// On the loop: the answer to a request that was to be answered `.later`. It is sent when the batch ends and all
@@ -170,34 +147,17 @@ package final class EventLoop: @unchecked Sendable {
     private func wake() {
         batch { context in
             for _ in 0..<Self.batchesPerWake {
-                let count = self.poll(context)
+                let count = context.epoll.poll()
+                guard count > 0 else { return }
                 for position in 0..<count {
                     let event = context.epoll[position]
-                    if event.name == Doorbell.name {
-                        self.doorbell.answer()
-                    } else {
-                        context.connections.find(event.name)?.ready(event.events, context)
-                    }
+                    context.connections.find(event.name)?.ready(event.events, context)
                 }
-                guard self.runInbox() || count > 0, !context.isStopping else { return }
                 self.endBatch(context)
+                self.runInbox()
                 self.startBatch(context)
             }
         }
-    }
-
-    /// What is ready. Where nothing is, the loop waits for a moment: under load something is soon, and to go back to
-    /// Dispatch and be woken by it again costs more than a request.
-    private func poll(_ context: LoopContext) -> Int {
-        let count = context.epoll.poll()
-        guard count == 0 else { return count }
-        let mayWait = inbox.withLock { inbox in
-            inbox.isWaiting = inbox.work.isEmpty
-            return inbox.isWaiting
-        }
-        guard mayWait else { return 0 }
-        defer { inbox.withLock { $0.isWaiting = false } }
-        return context.epoll.poll(milliseconds: 1)
     }
 
     /// Does what waits in the inbox, then `work`, then what ends every batch.
@@ -230,12 +190,13 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// What other threads have sent; at most what is there now. Says whether there was anything.
-    @discardableResult
-    private func runInbox() -> Bool {
-        let work = inbox.withLock { $0.takeWork() }
+    /// What other threads have sent; at most what is there now.
+    private func runInbox() {
+        let work = inbox.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
         for item in work { item() }
-        return !work.isEmpty
     }
 
     /// Sends what has been answered, and lets the handler hand over what it has collected, until there is neither.
