@@ -24,14 +24,24 @@ extension State {
 
 extension Suite {
     /// The keys that begin with a prefix, in order, with all that is known of each: a page of those.
+    ///
+    /// A page also ends where it gets too long, since a schema for many keys is repeated with each of them.
     func listing(prefix: String, after: KeyName?, limit: Int) -> KeyListing {
         let page = keys(prefix: prefix, after: after, limit: limit)
-        let entries = page.records.map { record in
+        var allowance = Self.heaviestPage
+        var entries: [KeyListing.Entry] = []
+        for record in page.records {
             let schema = schema?.schema.key(record.name)
-            return KeyListing.Entry(
+            let entry = KeyListing.Entry(
                 setting: setting(record), schema: schema?.document, isWritable: !(schema?.isLocked ?? false))
+            let isLight = (entry.schema ?? .null).isWithin(&allowance) && (record.stored ?? .null).isWithin(&allowance)
+            guard isLight || entries.isEmpty else { break }
+            entries.append(entry)
         }
-        return KeyListing(
-            suite: id, revision: revision, keys: entries, next: page.hasMore ? page.records.last?.key : nil)
+        let hasMore = page.hasMore || entries.count < page.records.count
+        return KeyListing(suite: id, revision: revision, keys: entries, next: hasMore ? entries.last?.setting.key : nil)
     }
+
+    /// About 64 MB of text.
+    private static let heaviestPage = 8 << 20
 }

@@ -1,0 +1,31 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("Long listings")
+struct ListingWeightTests {
+    @Test("a listing of keys whose schema is long comes in pages, which together have every key once")
+    func pages() throws {
+        let words = (0..<1000).map { JSONValue.string("word number \($0)" + String(repeating: " ", count: 800)) }
+        let schema = try Schema(["additionalProperties": ["enum": .array(words)]])
+        var suite = Suite(try SuiteName("app"), revision: .zero, floor: .zero)
+        suite.setSchema(SchemaVersion(schema, revision: .zero), revision: .zero)
+        let names = try (0..<300).map { try KeyName("key\(1000 + $0)") }
+        for name in names {
+            suite.put(
+                KeyRecord(
+                    key: name, stored: words[1], standing: .stored, revision: .zero,
+                    modified: Timestamp(milliseconds: 1)))
+        }
+        var found: [KeyName] = []
+        var after: KeyName?
+        repeat {
+            let page = suite.listing(prefix: "", after: after, limit: .max - 1)
+            #expect(page.keys.count < 250)
+            found += page.keys.map(\.setting.key)
+            after = page.next
+        } while after != nil
+        #expect(found == names)
+    }
+}
