@@ -95,7 +95,7 @@ extension DataDirectory {
                 var lines = LineReader(try OpenFile(path(of: name), .reading, in: fileSystem))
                 while let line = try lines.next() {
                     let bytes = lines.buffer.span.extracting(line.range)
-                    guard JournalLine.isSound(bytes), let json = try? JSONValue(parsing: bytes) else { continue }
+                    guard JournalLine.isSound(bytes), let json = try? JSONValue(kept: bytes) else { continue }
                     let number = json["commit"]?["revision"]?.integer ?? json["revision"]?.integer
                     highest = max(highest, number.flatMap { Revision($0) } ?? highest)
                 }
