@@ -26,7 +26,7 @@ package final class Daemon: Sendable {
         let isStopping = StopFlag()
         let service = Service(
             store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
-            metrics: ServiceMetrics(started: Self.now()),
+            metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         let listeners = try Self.listen(configuration.listen)
         addresses = listeners.map(\.address)
@@ -141,14 +141,6 @@ private final class StopFlag: Sendable {
 }
 
 extension Problem {
-    /// That the daemon takes nothing more.
-    fileprivate static var shuttingDown: Problem {
-        var problem = Problem(.shuttingDown, "the daemon is stopping; try again in a moment")
-        problem.outcome = .notDone
-        problem.retryAfterMs = 1000
-        return problem
-    }
-
     /// That writes fail at present.
     fileprivate init(obstacle: String) {
         self.init(.storageFailed, "writes are not taken at present: \(obstacle)")

@@ -52,22 +52,22 @@ extension Span<UInt8> {
 }
 
 /// A string that is equal, hashed and ordered by its UTF-8 bytes: what to use as the key of a dictionary.
-struct UTF8Text: Hashable, Comparable, Sendable {
-    let string: String
+package struct UTF8Text: Hashable, Comparable, Sendable {
+    package let string: String
 
-    init(_ string: String) {
+    package init(_ string: String) {
         self.string = string
     }
 
-    static func == (left: UTF8Text, right: UTF8Text) -> Bool {
+    package static func == (left: UTF8Text, right: UTF8Text) -> Bool {
         left.string.hasSameBytes(as: right.string)
     }
 
-    static func < (left: UTF8Text, right: UTF8Text) -> Bool {
+    package static func < (left: UTF8Text, right: UTF8Text) -> Bool {
         left.string.precedesInBytes(right.string)
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         string.hashBytes(into: &hasher)
     }
 }

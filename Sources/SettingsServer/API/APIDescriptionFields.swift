@@ -46,6 +46,12 @@ extension DescribedField {
         schema: ["type": "string"])
     static let ifNoneMatch = DescribedField(
         name: "If-None-Match", summary: "Answer 304 if it has one of these tags.", schema: ["type": "string"])
+    static let accept = DescribedField(
+        name: "Accept", summary: "`text/event-stream` asks for a stream of server-sent events.",
+        schema: ["type": "string"])
+    static let lastEventID = DescribedField(
+        name: "Last-Event-ID", summary: "The id of the last event of a stream; beats `since`.",
+        schema: DescribedSchema.reference("Cursor"))
     static let requestKey = DescribedField(
         name: "Idempotency-Key", summary: "Names the request, so that a repeat is answered as the first time.",
         schema: ["type": "string", "minLength": 1, "maxLength": .integer(Int64(RequestKey.maximumLength))])
@@ -57,6 +63,8 @@ extension Resource {
         switch (self, method) {
         case (_, .put), (_, .patch), (_, .delete): [.ifMatch, .ifNoneMatchToWrite, .requestKey]
         case (.transaction, .post): [.requestKey]
+        case (.observation, .get), (.observation, .head), (.observationOfSeveral, .get), (.observationOfSeveral, .head):
+            [.accept, .lastEventID]
         case (.suite, .get), (.suite, .head), (.keys, .get), (.keys, .head), (.setting, .get), (.setting, .head),
             (.schema, .get), (.schema, .head):
             [.ifNoneMatch]

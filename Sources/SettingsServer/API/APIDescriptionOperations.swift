@@ -38,6 +38,8 @@ extension Resource {
         case .keys: "Keys"
         case .setting: "Setting"
         case .schema: "Schema"
+        case .observation: "Observation"
+        case .observationOfSeveral: "ObservationOfSeveral"
         case .transaction: "Transaction"
         case .health: "Health"
         case .ready: "Readiness"
@@ -69,6 +71,8 @@ extension Resource {
         case (.schema, .get): "Read the schema of a suite as it was sent."
         case (.schema, .put): "Put a schema in force."
         case (.schema, _): "Remove the schema; any key with any value is admitted then."
+        case (.observation, _): "Hear what changes in a suite, once or as a stream of events."
+        case (.observationOfSeveral, _): "Hear what changes in several suites, once or as a stream of events."
         case (.transaction, _): "Do several operations on keys of several suites, all or none."
         case (.health, _): "Tell that the process works."
         case (.ready, _): "Tell whether writes are taken, and if not, why."
@@ -127,6 +131,12 @@ extension Resource {
         case (.schema, .get), (.schema, .head): [tagged("The schema.", [DescribedBody("Schema")]), notModified()]
         case (.schema, .put): [written(200, "WriteSummary"), written(201, "WriteSummary")]
         case (.suite, _), (.schema, _), (.transaction, _): [written(200, "WriteSummary")]
+        case (.observation, _), (.observationOfSeveral, _):
+            [
+                DescribedAnswer(
+                    status: 200, summary: "The state, or what changed since the cursor; or events without end.",
+                    content: [DescribedBody("Observation"), DescribedBody(type: "text/event-stream", ["type": "string"])])
+            ]
         case (.suites, _): [read("The suites.", DescribedBody("SuiteListing"))]
         case (.service, _): [read("The service.", DescribedBody("Service"))]
         case (.health, _), (.ready, _): [read("It does.", DescribedBody("Status"))]
@@ -143,7 +153,7 @@ extension Resource {
             switch (self, method) {
             case (_, .options): []
             case (.setting, .get), (.setting, .head): [404, 409]
-            case (.schema, .get), (.schema, .head): [404]
+            case (.schema, .get), (.schema, .head), (.observation, _): [404]
             case (.suite, .get), (.suite, .head), (.keys, _): [404, 410]
             case (.setting, .patch), (.schema, .put), (.transaction, _): [404, 409, 412, 415, 422, 507]
             case (.setting, _), (.suite, _), (.schema, _): [404, 412, 415, 422, 507]

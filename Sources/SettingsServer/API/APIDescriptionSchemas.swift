@@ -111,6 +111,23 @@ extension DescribedSchema {
                 ("name", text), ("version", text), revision, ("cursor", reference("Cursor")),
                 ("links", ["type": "object", "additionalProperties": text]),
             ]),
+        DescribedSchema(
+            "Observation",
+            "The state, or what changed since the cursor that was sent. With several suites, what belongs to one of them "
+                + "stands under its name.",
+            always: [revision, ("cursor", reference("Cursor")), ("changes", list("ObservedChange"))],
+            sometimes: [
+                suite, ("schemaRevision", ["type": ["integer", "object"]]), ("values", ["type": "object"]),
+                ("invalid", ["type": "object"]), ("secrets", ["type": ["array", "object"]]), ("reset", flag),
+                ("dropped", ["type": ["boolean", "array"]]), ("missing", texts), ("more", flag), ("retryAfterMs", count),
+            ]),
+        DescribedSchema(
+            "ObservedChange", "What a commit did to a key; names its suite where several are observed.",
+            always: [
+                key, ("oldSource", reference("Source")), ("source", reference("Source")), revision,
+                ("modified", reference("Time")),
+            ],
+            sometimes: [suite, ("old", reference("Value")), ("new", reference("Value")), ("secret", flag)]),
         DescribedSchema("Status", "How it is.", always: [("status", text)]),
     ]
 

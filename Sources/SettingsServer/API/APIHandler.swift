@@ -8,7 +8,7 @@ internal import SettingsModel
 /// together; their answers come back together, too.
 final class APIHandler: RequestHandler {
     private let service: Service
-    private unowned let loop: EventLoop
+    fileprivate unowned let loop: EventLoop
     private let replies: LoopReplies
     private var hosts: AcceptedHosts
     private var quick: QuickSetting
@@ -21,9 +21,9 @@ final class APIHandler: RequestHandler {
     private var counts = [0, 0, 0, 0, 0]
     /// Suites that were asked for whole.
     private var suites = RenderedSuites()
-
-    /// How many settings are written on a loop at a time.
-    private static let mostRendered = 4096
+    private let listener: ListenerID
+    /// Those who wait for something to happen.
+    private(set) lazy var watchers = Watchers(service, on: loop, for: self, listener)
 
     /// A request whose write is with the writer.
     private struct OwedWrite {
@@ -37,7 +37,12 @@ final class APIHandler: RequestHandler {
         hosts = AcceptedHosts(service.hosts)
         quick = QuickSetting(service.store)
         replies = LoopReplies(loop)
+        listener = service.store.addListener(replies)
         replies.handler = self
+    }
+
+    deinit {
+        service.store.removeListener(listener)
     }
 
     func handle(
@@ -76,6 +81,7 @@ final class APIHandler: RequestHandler {
 
     func batchEnded() {
         handOver()
+        watchers.batchEnded()
         if counts.contains(where: { $0 != 0 }) {
             service.metrics.add(counts)
             for index in counts.indices { counts[index] = 0 }
@@ -84,6 +90,23 @@ final class APIHandler: RequestHandler {
 
     func closed(_ ticket: Ticket) {
         // A write that was handed over is done all the same; its answer goes nowhere.
+        watchers.closed(ticket)
+    }
+
+    func peerHalfClosed(_ ticket: Ticket) {
+        watchers.peerHalfClosed(ticket)
+    }
+
+    func alarm(_ ticket: Ticket) {
+        watchers.alarm(ticket)
+    }
+
+    func drained(_ ticket: Ticket) {
+        watchers.drained(ticket)
+    }
+
+    func stopping() {
+        watchers.stopping()
     }
 
     private func serve(
@@ -111,20 +134,34 @@ final class APIHandler: RequestHandler {
                 createdStatus: head.method == .put ? 201 : 200)
             return .later
         }
-        return try read(incoming, bytes, exchange.ticket)
+        return try read(incoming, bytes, exchange)
     }
 
     private func read(
-        _ incoming: Incoming, _ bytes: Span<UInt8>, _ ticket: Ticket
+        _ incoming: Incoming, _ bytes: Span<UInt8>, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         let store = service.store
+        let ticket = exchange.ticket
         let response: Response
         switch incoming.route.resource {
-        case .setting: response = try SettingEndpoint(store: store).get(incoming, bytes)
+        case .setting: return try show(.setting(try SettingEndpoint(incoming, bytes)), incoming, bytes, exchange)
+        case .suite:
+            if let moment = incoming.query.revision(.at) {
+                guard !incoming.query.has(.wait) else {
+                    throw Problem(.badRequest, "the past does not change: leave out wait, or at")
+                }
+                return give(try SuiteEndpoint(store: store).past(incoming, at: moment, bytes), to: ticket)
+            }
+            return try show(.suite(try SuiteReading(incoming, bytes)), incoming, bytes, exchange)
+        case .observation, .observationOfSeveral:
+            let question = try WatchQuestion(incoming, bytes)
+            if question.form == .stream, incoming.method == .head {
+                return .answer(counted(Response(status: 200, contentType: .eventStream)))
+            }
+            return try watchers.observe(question, exchange)
         case .schema: response = try SchemaEndpoint(store: store).get(incoming, bytes)
-        case .suite: return render(try SuiteEndpoint(store: store).get(incoming, bytes), ticket)
-        case .keys: return render(try SuiteEndpoint(store: store).keys(incoming, bytes), ticket)
-        case .suites: return render(SuiteEndpoint(store: store).list(incoming), ticket)
+        case .keys: return give(try SuiteEndpoint(store: store).keys(incoming, bytes), to: ticket)
+        case .suites: return give(SuiteEndpoint(store: store).list(incoming), to: ticket)
         case .service: response = ServiceEndpoint(service: service).get()
         case .health: response = ServiceEndpoint(service: service).health()
         case .ready: response = ServiceEndpoint(service: service).ready()
@@ -135,26 +172,46 @@ final class APIHandler: RequestHandler {
         return .answer(counted(response))
     }
 
+    /// Answers a reading, at once or when there is something else to read than the caller has.
+    private func show(
+        _ reading: Reading, _ incoming: Incoming, _ bytes: Span<UInt8>, _ exchange: Exchange
+    ) throws(Problem) -> Handling {
+        let known = try incoming.knownTags(in: bytes)
+        let seconds = incoming.query.count(.wait) ?? 0
+        let mayWait = seconds > 0 && !watchers.isStopping
+        let state = mayWait ? watchers.watchedState() : service.store.state
+        let shown = try reading.shown(on: state)
+        if mayWait, shown.isKnown(by: known) {
+            return try watchers.wait(for: reading, known: known, seconds: seconds, on: state, exchange)
+        }
+        return give(shown.answer(to: known, state.cursor), to: exchange.ticket)
+    }
+
     /// Makes an answer here if it is a small one, else beside the loop, which has others to serve.
-    private func render(_ rendering: Rendering, _ ticket: Ticket) -> Handling {
-        guard rendering.weight > Self.mostRendered else { return .answer(counted(rendering.make())) }
-        renderBeside(ticket, rendering.make)
+    func give(_ rendering: Rendering, to ticket: Ticket) -> Handling {
+        guard rendering.weight > Rendering.mostOnLoop else { return .answer(counted(rendering.make())) }
+        beside {
+            let response = rendering.make()
+            return { $0.loop.respond(ticket, $0.counted(response)) }
+        }
         return .later
     }
 
-    private func renderBeside(_ ticket: Ticket, _ make: @escaping @Sendable () -> Response) {
-        let (loop, replies) = (loop, replies)
+    /// Does something long beside the loop, and what that returns then on the loop.
+    func beside(_ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void) {
+        let replies = replies
         service.renderer.async {
-            let response = make()
-            loop.run { replies.handler?.rendered(response, for: ticket) }
+            let end = work()
+            replies.run(end)
         }
     }
 
-    fileprivate func rendered(_ response: Response, for ticket: Ticket) {
-        loop.respond(ticket, counted(response))
+    /// Does something on the loop when others had their turn.
+    func later(_ work: @escaping @Sendable (APIHandler) -> Void) {
+        replies.run(work)
     }
 
-    private func counted(_ response: Response) -> Response {
+    func counted(_ response: Response) -> Response {
         counts[min(max(response.status / 100, 1), 5) - 1] += 1
         return response
     }
@@ -168,7 +225,7 @@ extension APIHandler {
             let name = route.suite
         else { return nil }
         let state = service.store.state
-        guard let suite = state.suites.find(bytes.extracting(name)), suite.records.count <= Self.mostRendered else {
+        guard let suite = state.suites.find(bytes.extracting(name)), suite.records.count <= Rendering.mostOnLoop else {
             return nil
         }
         if let body = suites.body(of: suite, at: state.cursor) {
@@ -209,9 +266,11 @@ extension APIHandler {
             switch outcome.result {
             case .success(let answer):
                 let status = write.createdStatus
-                if case .summary(let summary) = answer.body, summary.changes.count > Self.mostRendered {
+                if case .summary(let summary) = answer.body, summary.changes.count > Rendering.mostOnLoop {
                     owed[outcome.id] = nil
-                    renderBeside(write.ticket) { Response(answer, createdStatus: status) }
+                    _ = give(
+                        Rendering(weight: summary.changes.count) { Response(answer, createdStatus: status) },
+                        to: write.ticket)
                 } else {
                     self.answer(outcome.id, Response(answer, createdStatus: status))
                 }
@@ -226,11 +285,11 @@ extension APIHandler {
     }
 }
 
-/// Brings the ends of writes from the writer's queue to the loop that they came from.
+/// Brings what happens on other queues to the loop that it concerns: the ends of writes, publications, long work done.
 ///
 /// The handler is set once, before anything is submitted, and read on its loop only: that is why the reference may go
-/// along to the writer's queue.
-private final class LoopReplies: WriteReplies, @unchecked Sendable {
+/// along to other queues.
+private final class LoopReplies: WriteReplies, PublicationListener, @unchecked Sendable {
     private let loop: EventLoop
     weak var handler: APIHandler?
 
@@ -239,6 +298,14 @@ private final class LoopReplies: WriteReplies, @unchecked Sendable {
     }
 
     func deliver(_ outcomes: [WriteOutcome]) {
-        loop.run { self.handler?.finish(outcomes) }
+        run { $0.finish(outcomes) }
+    }
+
+    func published() {
+        run { $0.watchers.published() }
+    }
+
+    func run(_ work: @escaping @Sendable (APIHandler) -> Void) {
+        loop.run { if let handler = self.handler { work(handler) } }
     }
 }

@@ -22,7 +22,7 @@ struct Query {
             guard let parameter = known.first(where: { $0.name.hasSameBytes(as: given.name) }) else {
                 throw Self.unknown(given.name, among: known.map(\.name))
             }
-            guard !values.contains(where: { $0.name == parameter.name }) else {
+            guard parameter.isRepeatable || !values.contains(where: { $0.name == parameter.name }) else {
                 throw Problem(.badRequest, "the parameter \(parameter.name) is given twice")
             }
             values.append((parameter.name, try Self.read(given.value, as: parameter)))
@@ -88,6 +88,18 @@ extension Query {
     /// A text or a word.
     func text(_ parameter: Parameter) -> String? {
         if case .text(let text)? = value(of: parameter) { text } else { nil }
+    }
+
+    /// The texts of a parameter that may be given several times.
+    func texts(_ parameter: Parameter) -> [String] {
+        values.compactMap { given in
+            if given.name == parameter.name, case .text(let text) = given.value { text } else { nil }
+        }
+    }
+
+    /// Whether a parameter was given.
+    func has(_ parameter: Parameter) -> Bool {
+        value(of: parameter) != nil
     }
 
     func revision(_ parameter: Parameter) -> Revision? {

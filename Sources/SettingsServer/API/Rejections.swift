@@ -27,6 +27,27 @@ extension Problem {
         }
     }
 
+    /// That nobody further may wait.
+    init(_ excess: WatcherCount.Excess) {
+        switch excess {
+        case .total(let limit): self.init(.tooManyWatchers, "there are \(limit) watchers already; try again in a moment")
+        case .ofAddress(let limit):
+            self.init(
+                .tooManyWatchers,
+                "there are \(limit) watchers from this address already; let one request observe several keys or suites")
+        }
+        // Not all at once: they would be as many as before.
+        retryAfterMs = Int64.random(in: 1000...5000)
+    }
+
+    /// That the daemon takes nothing more.
+    static var shuttingDown: Problem {
+        var problem = Problem(.shuttingDown, "the daemon is stopping; try again in a moment")
+        problem.outcome = .notDone
+        problem.retryAfterMs = 1000
+        return problem
+    }
+
     /// A method that a resource does not know.
     init(methodOf head: RequestHead, _ bytes: Span<UInt8>, at resource: Resource) {
         let allowed = resource.allowed

@@ -10,6 +10,8 @@ enum Resource: String, CaseIterable, Sendable {
     case keys = "/v1/suites/{suite}/keys"
     case setting = "/v1/suites/{suite}/keys/{key}"
     case schema = "/v1/suites/{suite}/schema"
+    case observation = "/v1/suites/{suite}/observe"
+    case observationOfSeveral = "/v1/observe"
     case transaction = "/v1/transaction"
     case health = "/healthz"
     case ready = "/readyz"
@@ -19,7 +21,8 @@ enum Resource: String, CaseIterable, Sendable {
     /// The methods that do something, without HEAD and OPTIONS, which come by themselves.
     var methods: [Method] {
         switch self {
-        case .service, .suites, .keys, .health, .ready, .metrics, .description: [.get]
+        case .service, .suites, .keys, .observation, .observationOfSeveral, .health, .ready, .metrics, .description:
+            [.get]
         case .suite, .setting: [.get, .put, .patch, .delete]
         case .schema: [.get, .put, .delete]
         case .transaction: [.post]
@@ -64,11 +67,14 @@ struct Parameter: Sendable {
     let name: String
     let kind: Kind
     let summary: String
+    /// Whether it may be given several times.
+    let isRepeatable: Bool
 
-    init(_ name: String, _ kind: Kind, _ summary: String) {
+    init(_ name: String, _ kind: Kind, _ summary: String, isRepeatable: Bool = false) {
         self.name = name
         self.kind = kind
         self.summary = summary
+        self.isRepeatable = isRepeatable
     }
 }
 
@@ -77,18 +83,22 @@ extension Resource {
     func parameters(of method: Method) -> [Parameter] {
         switch (self, method) {
         case (.suites, .get), (.suites, .head): [.prefix, .limit, .afterSuite]
-        case (.suite, .get), (.suite, .head): [.prefix, .view, .at, .raw]
+        case (.suite, .get), (.suite, .head): [.prefix, .view, .at, .raw, .wait]
         case (.suite, .delete): [.prefixToRemove, .drop, .dryRun, .override]
         case (.suite, .put), (.suite, .patch): [.dryRun, .override]
         case (.keys, .get), (.keys, .head): [.prefix, .limit, .afterKey, .at]
-        case (.setting, .get), (.setting, .head): [.raw]
+        case (.setting, .get), (.setting, .head): [.raw, .wait]
         case (.setting, .put), (.setting, .patch), (.setting, .delete): [.dryRun, .override]
         case (.schema, .put): [.onConflict, .dryRun]
         case (.schema, .delete): [.dryRun]
         case (.transaction, .post): [.dryRun, .override]
+        case (.observation, .get), (.observation, .head): Self.watching
+        case (.observationOfSeveral, .get), (.observationOfSeveral, .head): [.watchedSuite] + Self.watching
         default: []
         }
     }
+
+    private static let watching: [Parameter] = [.since, .wait, .watchedKey, .watchedPrefix, .changeLimit, .latest]
 }
 
 extension Parameter {
@@ -106,6 +116,17 @@ extension Parameter {
     static let dryRun = Parameter("dryRun", .flag, "Answer what would be answered, and change nothing.")
     static let override = Parameter("override", .choice(["locked"]), "Write read-only keys too.")
     static let drop = Parameter("drop", .flag, "Remove the suite itself, with its schema.")
+    static let wait = Parameter(
+        "wait", .count(0...300), "How many seconds to wait for another answer than the one that is known.")
+    static let since = Parameter(
+        "since", .text, "The cursor of the last answer, or a bare revision: tell what happened after it.")
+    static let watchedSuite = Parameter("suite", .text, "A suite to observe.", isRepeatable: true)
+    static let watchedKey = Parameter("key", .text, "Only this key.", isRepeatable: true)
+    static let watchedPrefix = Parameter(
+        "prefix", .text, "Only keys that begin with this text, beside those named.", isRepeatable: true)
+    static let changeLimit = Parameter(
+        "limit", .count(1...mostListed), "How many changes to tell at most; a commit is never cut.")
+    static let latest = Parameter("latest", .flag, "Tell each key once, from before its first change to after its last.")
     static let onConflict = Parameter(
         "onConflict", .choice(["keep", "reset"]), "What becomes of stored values that do not fit: kept or removed.")
 }

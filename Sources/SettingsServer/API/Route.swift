@@ -45,11 +45,13 @@ struct Route {
     private static func versioned(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
         guard let collection = segments.next(in: bytes) else { return Route(.service) }
         if bytes.holds("transaction", in: collection) { return Route(.transaction) }
+        if bytes.holds("observe", in: collection) { return Route(.observationOfSeveral) }
         guard bytes.holds("suites", in: collection) else { return nil }
         guard let suite = segments.next(in: bytes) else { return Route(.suites) }
         guard !suite.isEmpty else { return nil }
         guard let part = segments.next(in: bytes) else { return Route(.suite, suite: suite) }
         if bytes.holds("schema", in: part) { return Route(.schema, suite: suite) }
+        if bytes.holds("observe", in: part) { return Route(.observation, suite: suite) }
         guard bytes.holds("keys", in: part) else { return nil }
         guard let key = segments.next(in: bytes) else { return Route(.keys, suite: suite) }
         return key.isEmpty ? nil : Route(.setting, suite: suite, key: key)

@@ -11,14 +11,17 @@ package struct Service: Sendable {
     let store: Store
     let hosts: HostPolicy
     let metrics: ServiceMetrics
+    let watchers: WatcherCount
     /// Why writes would not be taken now; nil if they would.
     let obstacle: @Sendable () -> Problem?
     /// Where long answers are made, one at a time, so that many of them do not take all the memory.
     let renderer = DispatchQueue(label: "settingsd.renderer", qos: .utility)
 
     package init(
-        store: Store, hosts: HostPolicy, metrics: ServiceMetrics, obstacle: @escaping @Sendable () -> Problem?
+        store: Store, hosts: HostPolicy, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
+        obstacle: @escaping @Sendable () -> Problem?
     ) {
+        watchers = WatcherCount(limits)
         self.store = store
         self.hosts = hosts
         self.metrics = metrics

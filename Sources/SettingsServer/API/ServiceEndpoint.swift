@@ -16,6 +16,8 @@ struct ServiceEndpoint {
                 ServiceDescription.Link(name: "keys", target: Resource.keys.rawValue),
                 ServiceDescription.Link(name: "setting", target: Resource.setting.rawValue),
                 ServiceDescription.Link(name: "schema", target: Resource.schema.rawValue),
+                ServiceDescription.Link(name: "observe", target: Resource.observation.rawValue),
+                ServiceDescription.Link(name: "observeSeveral", target: Resource.observationOfSeveral.rawValue),
                 ServiceDescription.Link(name: "transaction", target: Resource.transaction.rawValue),
                 ServiceDescription.Link(name: "description", target: Resource.description.rawValue),
                 ServiceDescription.Link(name: "health", target: Resource.health.rawValue),
@@ -39,7 +41,8 @@ struct ServiceEndpoint {
     /// What is counted, in the text form of Prometheus.
     func metrics() -> Response {
         let state = service.store.state
-        let text = service.metrics.text(state, isReady: service.obstacle() == nil)
+        let text = service.metrics.text(
+            state, watchers: service.watchers.total, isReady: service.obstacle() == nil)
         return Response(
             status: 200, contentType: .prometheus, fields: FieldBlock(cursor: state.cursor, tag: nil),
             body: Array(text.utf8))

@@ -18,7 +18,7 @@ package final class ServiceMetrics: Sendable {
     }
 
     /// The text form of Prometheus.
-    func text(_ state: State, isReady: Bool) -> String {
+    func text(_ state: State, watchers: Int, isReady: Bool) -> String {
         var settings = 0
         state.suites.forEach { suite in
             settings += suite.keyCount
@@ -39,6 +39,7 @@ package final class ServiceMetrics: Sendable {
         metric("keys", "gauge", "Keys with a value or listed by a schema, in all suites.", [("", "\(settings)")])
         metric("history_commits", "gauge", "Recent commits that are kept.", [("", "\(state.history.count)")])
         metric("history_bytes", "gauge", "Bytes of the commits that are kept.", [("", "\(state.history.size)")])
+        metric("watchers", "gauge", "Requests that wait for something to happen.", [("", "\(watchers)")])
         metric("ready", "gauge", "1 while writes are taken.", [("", isReady ? "1" : "0")])
         metric(
             "start_time_seconds", "gauge", "When the daemon started, in seconds since 1970.",

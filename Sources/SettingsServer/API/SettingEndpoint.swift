@@ -1,16 +1,21 @@
 internal import HTTPWire
 internal import SettingsModel
 
-/// Reading one setting.
-struct SettingEndpoint {
-    let store: Store
+/// Reading one setting: its effective value, or why there is none.
+struct SettingEndpoint: Hashable, Sendable {
+    let suite: SuiteName
+    let key: KeyName
+    /// Whether the bare value is wanted.
+    let isRaw: Bool
 
-    /// The effective value, or why there is none.
-    func get(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Response {
-        let name = try incoming.suite(in: bytes)
-        let key = try incoming.key(in: bytes)
-        let state = store.state
-        guard let suite = state.suite(name) else { throw state.unknownSuite(name) }
+    init(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) {
+        suite = try incoming.suite(in: bytes)
+        key = try incoming.key(in: bytes)
+        isRaw = incoming.query.flag(.raw)
+    }
+
+    func shown(on state: State) throws(Problem) -> Shown {
+        guard let suite = state.suite(suite) else { return Shown(absent: state.unknownSuite(self.suite), state.cursor) }
         let record = suite.record(key)
         guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key) }
         switch record.standing {
@@ -18,24 +23,22 @@ struct SettingEndpoint {
         case .invalid: return refusal(suite.invalidStored(record), record, state.cursor)
         case .stored, .default: break
         }
-        if try incoming.isNotModified(record.revision, in: bytes) {
-            var response = Response(notModified: record.revision, cursor: state.cursor)
-            response.fields.append(source: record.standing.source)
+        let (cursor, isRaw) = (state.cursor, isRaw)
+        return Shown(tag: record.revision, source: record.standing.source) {
+            let setting = suite.setting(record)
+            var response =
+                isRaw
+                ? Response(raw: setting.value ?? .null, cursor: cursor, tag: record.revision)
+                : Response(json: setting.jsonBytes(), cursor: cursor, tag: record.revision)
+            response.fields.append(source: setting.source)
             return response
         }
-        let setting = suite.setting(record)
-        var response =
-            incoming.query.flag(.raw)
-            ? Response(raw: setting.value ?? .null, cursor: state.cursor, tag: record.revision)
-            : Response(json: setting.jsonBytes(), cursor: state.cursor, tag: record.revision)
-        response.fields.append(source: setting.source)
-        return response
     }
 
-    private func refusal(_ problem: Problem, _ record: KeyRecord, _ cursor: Cursor) -> Response {
+    private func refusal(_ problem: Problem, _ record: KeyRecord, _ cursor: Cursor) -> Shown {
         var response = Response(problem, cursor: cursor, tag: record.revision)
         response.fields.append(source: record.standing.source)
-        return response
+        return Shown(refusal: response, tag: record.revision)
     }
 }
 

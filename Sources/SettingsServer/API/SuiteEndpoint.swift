@@ -3,10 +3,23 @@ internal import SettingsModel
 
 /// An answer that has still to be made, from what it needs for that and nothing else.
 struct Rendering: Sendable {
+    /// How many settings are written on a loop at a time.
+    static let mostOnLoop = 4096
+
     /// How many settings have to be written: whether it is done on the loop or beside it.
     let weight: Int
     /// Makes the answer; on any thread.
     let make: @Sendable () -> Response
+
+    init(weight: Int, make: @escaping @Sendable () -> Response) {
+        self.weight = weight
+        self.make = make
+    }
+
+    /// One that is made already.
+    init(_ response: Response) {
+        self.init(weight: 0) { response }
+    }
 }
 
 /// Reading suites: all of them by name, one of them whole, its keys.
@@ -25,20 +38,11 @@ struct SuiteEndpoint {
         }
     }
 
-    /// The values of a suite.
-    func get(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
-        let view = incoming.query.text(.view).flatMap { SuiteView(rawValue: $0) } ?? .effective
-        let prefix = incoming.query.text(.prefix) ?? ""
-        let isRaw = incoming.query.flag(.raw)
-        let at = incoming.query.revision(.at)
+    /// The values of a suite as it was after a commit of the past.
+    func past(_ incoming: Incoming, at moment: Revision, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
+        let reading = try SuiteReading(incoming, bytes)
         return try show(incoming, bytes, weight: \.records.count) { suite, state in
-            let contents = suite.contents(view: view, prefix: prefix)
-            let cursor = Cursor(epoch: state.epoch, revision: at ?? state.revision)
-            let body =
-                isRaw
-                ? contents.values.jsonBytes()
-                : SuiteState(contents: contents, revision: suite.revision, cursor: cursor).jsonBytes()
-            return Response(json: body, cursor: state.cursor, tag: suite.revision)
+            reading.response(suite, at: Cursor(epoch: state.epoch, revision: moment), now: state.cursor)
         }
     }
 
@@ -85,6 +89,40 @@ struct SuiteEndpoint {
                 return Response(error, cursor: state.cursor)
             }
         }
+    }
+}
+
+/// Reading the values of a suite.
+struct SuiteReading: Hashable, Sendable {
+    let name: SuiteName
+    private let view: SuiteView
+    private let prefix: UTF8Text
+    /// Whether the bare map is wanted.
+    private let isRaw: Bool
+
+    init(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) {
+        name = try incoming.suite(in: bytes)
+        view = incoming.query.text(.view).flatMap { SuiteView(rawValue: $0) } ?? .effective
+        prefix = UTF8Text(incoming.query.text(.prefix) ?? "")
+        isRaw = incoming.query.flag(.raw)
+    }
+
+    func shown(on state: State) -> Shown {
+        guard let suite = state.suite(name) else { return Shown(absent: state.unknownSuite(name), state.cursor) }
+        let (reading, cursor) = (self, state.cursor)
+        return Shown(tag: suite.revision, weight: suite.records.count) {
+            reading.response(suite, at: cursor, now: cursor)
+        }
+    }
+
+    /// The suite at a place in history, answered now.
+    fileprivate func response(_ suite: Suite, at place: Cursor, now: Cursor) -> Response {
+        let contents = suite.contents(view: view, prefix: prefix.string)
+        let body =
+            isRaw
+            ? contents.values.jsonBytes()
+            : SuiteState(contents: contents, revision: suite.revision, cursor: place).jsonBytes()
+        return Response(json: body, cursor: now, tag: suite.revision)
     }
 }
 

@@ -30,6 +30,8 @@ package struct Configuration: Sendable {
     package var history = History.Limits()
     /// What a peer may take.
     package var transport = TransportLimits()
+    /// How many may wait for something to happen.
+    package var watchers = WatcherLimits()
     /// What may wait for the writer.
     package var writes = WriteLimits()
     /// How many event loops there are; nil for one for every other core.

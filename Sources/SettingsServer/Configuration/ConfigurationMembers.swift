@@ -45,6 +45,8 @@ extension ConfigurationMember {
 
     private static let limits: [ConfigurationMember] = [
         .integer("limits.connections", 1...1_000_000, \.transport.connections),
+        .integer("limits.watchers", 0...1_000_000, \.watchers.total),
+        .integer("limits.watchersPerAddress", 0...1_000_000, \.watchers.perAddress),
         .integer("limits.targetBytes", 128...1 << 20, \.targetBytes),
         .integer("limits.headBytes", 256...1 << 20, \.headBytes),
         .integer("limits.headFields", 8...4096, \.headFields),

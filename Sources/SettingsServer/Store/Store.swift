@@ -48,30 +48,25 @@ package final class Store: Sendable {
         writer.whenIdle(body)
     }
 
+    /// Adds somebody who wants to hear of publications whenever they have asked for it with ``watch(_:)``.
+    package func addListener(_ listener: any PublicationListener) -> ListenerID {
+        published.addListener(listener)
+    }
+
+    /// Lets go of a listener.
+    package func removeListener(_ id: ListenerID) {
+        published.removeListener(id)
+    }
+
+    /// The state as it stands; the listener hears of the next publication, once. Nothing is published in between, so who
+    /// looks at this state and then waits misses nothing.
+    package func watch(_ id: ListenerID) -> State {
+        published.watch(id)
+    }
+
     /// Has the log see to itself, on the writer's queue. To be called now and then.
     package func tend() {
         writer.tend()
-    }
-}
-
-/// The published state behind its lock.
-package final class Published: Sendable {
-    private let storage: Mutex<State>
-
-    init(_ state: State) {
-        storage = Mutex(state)
-    }
-
-    var state: State { storage.withLock { $0 } }
-
-    func read<Result>(_ body: (borrowing State) -> Result) -> Result {
-        storage.withLock { body($0) }
-    }
-
-    /// Puts another state in place. What only the old one held is freed outside the lock.
-    func publish(_ state: State) {
-        var state = state
-        storage.withLock { swap(&$0, &state) }
     }
 }
 

@@ -21,25 +21,52 @@ extension Suite {
         contents.values.reserveCapacity(prefix.isEmpty ? records.count : 0)
         records.forEach(startingAt: prefix) { record in
             guard record.name.hasBytePrefix(prefix) else { return false }
-            switch record.standing {
-            case .stored:
-                if let value = record.stored {
-                    contents.values.append(SuiteContents.Entry(key: record.key, value: value))
-                }
-            case .default:
-                if view == .effective, let value = effectiveValue(of: record) {
-                    contents.values.append(SuiteContents.Entry(key: record.key, value: value))
-                }
-            case .invalid:
-                contents.invalid.append(
-                    SchemaConflict(
-                        key: record.key, stored: isSecret(record.key) ? nil : record.stored,
-                        errors: invalidity(of: record)))
-            case .unset: break
-            }
+            show(record, view, in: &contents)
             return true
         }
         return contents
+    }
+
+    /// The suite as readers get it, as far as a filter lets it pass.
+    package func contents(passing filter: KeyFilter) -> SuiteContents {
+        if filter.isEverything { return contents() }
+        if filter.keys.isEmpty, filter.prefixes.count == 1 { return contents(prefix: filter.prefixes[0].string) }
+        var shown = filter.keys.compactMap { records.find($0.text) }
+        for prefix in filter.prefixes {
+            records.forEach(startingAt: prefix.string) { record in
+                guard record.name.hasBytePrefix(prefix.string) else { return false }
+                shown.append(record)
+                return true
+            }
+        }
+        shown.sort { $0.key < $1.key }
+        var contents = SuiteContents(suite: id, schemaRevision: schemaRevision, values: [])
+        var last: KeyName?
+        // A key that is named may begin with one of the prefixes, too.
+        for record in shown where record.key != last {
+            show(record, .effective, in: &contents)
+            last = record.key
+        }
+        return contents
+    }
+
+    /// Adds a key as a view has it: its value, or why it has none that counts.
+    private func show(_ record: KeyRecord, _ view: SuiteView, in contents: inout SuiteContents) {
+        switch record.standing {
+        case .stored:
+            if let value = record.stored {
+                contents.values.append(SuiteContents.Entry(key: record.key, value: value))
+            }
+        case .default:
+            if view == .effective, let value = effectiveValue(of: record) {
+                contents.values.append(SuiteContents.Entry(key: record.key, value: value))
+            }
+        case .invalid:
+            contents.invalid.append(
+                SchemaConflict(
+                    key: record.key, stored: isSecret(record.key) ? nil : record.stored, errors: invalidity(of: record)))
+        case .unset: break
+        }
     }
 
     private func defaults(prefix: String) -> [SuiteContents.Entry] {

@@ -42,6 +42,7 @@ final class WriterSession: @unchecked Sendable {
             outcomes.reserveCapacity(parcel.writes.count)
             return outcomes
         }
+        var listeners: [any PublicationListener] = []
         // From here on answers rest on what is not durable yet.
         var firstStaged: (parcel: Int, write: Int)?
         for (index, parcel) in batch.enumerated() {
@@ -55,7 +56,7 @@ final class WriterSession: @unchecked Sendable {
             do {
                 try flush()
                 publishedState = staged
-                published.publish(staged)
+                listeners = published.publish(staged)
                 log.published(staged)
             } catch {
                 recall()
@@ -63,6 +64,7 @@ final class WriterSession: @unchecked Sendable {
             }
         }
         for (index, parcel) in batch.enumerated() { parcel.replies.deliver(answers[index]) }
+        for listener in listeners { listener.published() }
     }
 
     /// Lets the log see to itself.

@@ -1,0 +1,80 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// What watchers are to be told who share an answer.
+struct SharedQuestion: Hashable, Sendable {
+    enum Form: Hashable, Sendable {
+        case answer(limit: Int?, keepsLatest: Bool)
+        case events
+    }
+
+    let subject: WatchSubject
+    /// What they know.
+    let after: Revision
+    let form: Form
+}
+
+/// Answers as long as others may be waiting for the same: those to what was asked at one state.
+struct SharedAnswers {
+    private static let mostKept = 64
+    private static let longest = 4 << 20
+
+    private var revision = Revision.zero
+    private var made: [SharedQuestion: Response] = [:]
+    /// Who waits for answers that are made beside the loop.
+    private var making: [Making: [Ticket]] = [:]
+
+    private struct Making: Hashable {
+        let question: SharedQuestion
+        let revision: Revision
+    }
+
+    /// The answer at a state, if it is kept.
+    func answer(to question: SharedQuestion, at revision: Revision) -> Response? {
+        revision == self.revision ? made[question] : nil
+    }
+
+    mutating func keep(_ response: Response, for question: SharedQuestion, at revision: Revision) {
+        if revision != self.revision || made.count >= Self.mostKept { made = [:] }
+        self.revision = revision
+        if response.body.count <= Self.longest { made[question] = response }
+    }
+
+    /// Puts somebody among those who wait for an answer that is being made. True for the first, who is to have it made.
+    mutating func enqueue(_ ticket: Ticket, for question: SharedQuestion, at revision: Revision) -> Bool {
+        let key = Making(question: question, revision: revision)
+        making[key, default: []].append(ticket)
+        return making[key]?.count == 1
+    }
+
+    /// Those who wait for an answer that was made.
+    mutating func take(_ question: SharedQuestion, at revision: Revision) -> [Ticket] {
+        making.removeValue(forKey: Making(question: question, revision: revision)) ?? []
+    }
+
+    /// Nobody is left who may ask the same.
+    mutating func forget() {
+        made = [:]
+    }
+}
+
+/// Those to be looked at, first come first served.
+struct DueLine {
+    private var tickets: [Ticket] = []
+    private var start = 0
+
+    var isEmpty: Bool { start == tickets.count }
+
+    mutating func append(_ ticket: Ticket) {
+        tickets.append(ticket)
+    }
+
+    mutating func popFirst() -> Ticket? {
+        guard start < tickets.count else { return nil }
+        defer {
+            start += 1
+            if start == tickets.count { (tickets, start) = ([], 0) }
+        }
+        return tickets[start]
+    }
+}

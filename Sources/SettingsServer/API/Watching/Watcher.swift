@@ -1,0 +1,47 @@
+internal import SettingsModel
+
+/// Somebody who waits, and for what.
+struct Watcher {
+    /// What it waits for.
+    enum Purpose {
+        /// For changes, to be told in one answer.
+        case changes(limit: Int?, keepsLatest: Bool)
+        /// For the suite to appear; then it is told the state, or its stream begins with that.
+        case suite(isReset: Bool, thenStreams: Bool)
+        /// For another answer than the one that goes by these tags; without tags, for anything to show.
+        case reading(Reading, known: TagList?)
+        /// For whatever comes: events are told as they happen.
+        case stream(Progress)
+    }
+
+    /// How far a stream has come.
+    enum Progress {
+        /// It is to be told the state first.
+        case opening(isReset: Bool)
+        /// It is told what happened before, piece by piece, as it takes them.
+        case catchingUp
+        /// It is told what happens at once.
+        case live
+    }
+
+    let topic: Topic
+    /// Where it stands among the members of its topic.
+    var place: Int
+    /// Who it is, for the limits.
+    let peer: PeerAddress
+    var purpose: Purpose
+    /// Nothing that concerns it happened up to here that it was not told. May be ahead of what is published.
+    var after: Revision
+    /// Whether it is in the line of those to be looked at.
+    var isDue = false
+
+    var subject: WatchSubject { topic.subject }
+
+    /// Whether it has still to be told of things that happened before.
+    var isBehind: Bool {
+        switch purpose {
+        case .stream(.opening), .stream(.catchingUp): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,83 @@
+internal import Synchronization
+
+/// The published state behind its lock, with those who wait for the next one.
+///
+/// The lock is held to copy references, to look something up, or to swap two states: never while somebody is called.
+final class Published: Sendable {
+    private struct Contents {
+        var state: State
+        var listeners: [Listener] = []
+        var lastID = 0
+    }
+
+    private struct Listener {
+        let id: ListenerID
+        let listener: any PublicationListener
+        /// Whether it has asked to hear of the next publication.
+        var isWaiting = false
+    }
+
+    private let contents: Mutex<Contents>
+
+    init(_ state: State) {
+        contents = Mutex(Contents(state: state))
+    }
+
+    var state: State { contents.withLock { $0.state } }
+
+    func read<Result>(_ body: (borrowing State) -> Result) -> Result {
+        contents.withLock { body($0.state) }
+    }
+
+    /// Puts another state in place and returns who is to be told. What only the old state held is freed outside the lock.
+    func publish(_ state: State) -> [any PublicationListener] {
+        var state = state
+        return contents.withLock { contents in
+            swap(&contents.state, &state)
+            var waiting: [any PublicationListener] = []
+            for index in contents.listeners.indices where contents.listeners[index].isWaiting {
+                contents.listeners[index].isWaiting = false
+                waiting.append(contents.listeners[index].listener)
+            }
+            return waiting
+        }
+    }
+
+    func addListener(_ listener: any PublicationListener) -> ListenerID {
+        contents.withLock { contents in
+            contents.lastID += 1
+            let id = ListenerID(number: contents.lastID)
+            contents.listeners.append(Listener(id: id, listener: listener))
+            return id
+        }
+    }
+
+    func removeListener(_ id: ListenerID) {
+        let removed = contents.withLock { contents in
+            contents.listeners.firstIndex { $0.id == id }.map { contents.listeners.remove(at: $0) }
+        }
+        // Freed here, and not under the lock.
+        _ = removed
+    }
+
+    func watch(_ id: ListenerID) -> State {
+        contents.withLock { contents in
+            if let index = contents.listeners.firstIndex(where: { $0.id == id }) {
+                contents.listeners[index].isWaiting = true
+            }
+            return contents.state
+        }
+    }
+}
+
+/// Who hears of publications.
+package protocol PublicationListener: AnyObject, Sendable {
+    /// Another state is published. Called on the writer's queue, after those are answered whose writes are in it; must
+    /// not block.
+    func published()
+}
+
+/// Names a listener to the store.
+package struct ListenerID: Hashable, Sendable {
+    fileprivate let number: Int
+}

@@ -1,0 +1,135 @@
+package import SettingsModel
+
+/// What watchers are told, in the forms of the interface.
+extension State {
+    /// All that is watched, as it stands; nil if it is one suite that does not exist.
+    package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
+        var found: [SuiteContents] = []
+        var missing: [SuiteName] = []
+        for name in subject.suites {
+            if let suite = suite(name) {
+                found.append(suite.contents(passing: subject.filter))
+            } else {
+                missing.append(name)
+            }
+        }
+        if subject.isOne {
+            guard let contents = found.first else { return nil }
+            return ObservedState(.one(contents), cursor: cursor, isReset: isReset)
+        }
+        return ObservedState(.several(found, missing: missing), cursor: cursor, isReset: isReset)
+    }
+
+    /// How many settings that would show at most.
+    package func weight(of subject: WatchSubject) -> Int {
+        subject.suites.reduce(0) { sum, name in
+            sum + (suites.with(name.text.utf8Span.span) { $0.records.count } ?? 0)
+        }
+    }
+
+    /// What happened, as one answer.
+    ///
+    /// - Parameters:
+    ///   - commits: those that concern the watcher, oldest first; empty if there are none.
+    ///   - position: the place that the watcher knows, which may be ahead of this state.
+    ///   - limit: how many changes to tell at most; a commit is never cut, and one is told whatever its size.
+    ///   - keepsLatest: whether to tell each key once, from before its first change to after its last.
+    package func observed(
+        _ subject: WatchSubject, _ commits: [KeptCommit], from position: Revision, limit: Int? = nil,
+        keepsLatest: Bool = false
+    ) -> ObservedChanges {
+        var changes: [Change] = []
+        var taken = 0
+        for kept in commits {
+            let some = kept.commit.changes.filter(subject.matches)
+            if taken > 0, let limit, changes.count + some.count > limit { break }
+            changes += some
+            taken += 1
+        }
+        let hasMore = taken < commits.count
+        let last = hasMore ? commits[taken - 1].commit.revision : max(revision, position)
+        return ObservedChanges(
+            scope(subject, commits[..<taken], later: commits[taken...]), cursor: Cursor(epoch: epoch, revision: last),
+            changes: keepsLatest ? changes.latest : changes, hasMore: hasMore)
+    }
+
+    private func scope(
+        _ subject: WatchSubject, _ told: ArraySlice<KeptCommit>, later: ArraySlice<KeptCommit>
+    ) -> ObservedChanges.Scope {
+        let dropped = subject.suites.filter { name in told.contains { $0.commit.drops(name) } }
+        let missing = subject.suites.filter { !hasSuite($0) }
+        let schemas = subject.suites.compactMap { name -> SuiteRevision? in
+            guard subject.isOne || !missing.contains(name) else { return nil }
+            return SuiteRevision(suite: name, revision: schemaRevision(of: name, before: later))
+        }
+        if subject.isOne, let schema = schemas.first { return .one(schema: schema, isDropped: !dropped.isEmpty) }
+        return .several(schemas: schemas, dropped: dropped, missing: missing)
+    }
+
+    /// The revision of a suite's schema before some commits that are not told yet.
+    private func schemaRevision(of name: SuiteName, before later: ArraySlice<KeptCommit>) -> Revision {
+        for kept in later {
+            guard let change = kept.commit.suiteChanges.first(where: { $0.suite == name }) else { continue }
+            return change.replaced?.revision ?? change.oldSchemaRevision ?? .zero
+        }
+        return suites.with(name.text.utf8Span.span) { $0.schemaRevision } ?? .zero
+    }
+
+    /// One commit, as a stream tells it.
+    package func streamed(_ subject: WatchSubject, _ commit: Commit) -> StreamCommit {
+        let dropped = subject.suites.filter(commit.drops)
+        let schemas = commit.suiteChanges.compactMap { change -> SuiteRevision? in
+            guard subject.suites.contains(change.suite), let revision = change.schemaRevision(at: commit.revision)
+            else { return nil }
+            return SuiteRevision(suite: change.suite, revision: revision)
+        }
+        return StreamCommit(
+            subject.isOne
+                ? .one(schemaRevision: schemas.last?.revision, isDropped: !dropped.isEmpty)
+                : .several(schemas: schemas, dropped: dropped),
+            cursor: Cursor(epoch: epoch, revision: commit.revision), changes: commit.changes.filter(subject.matches))
+    }
+}
+
+extension Commit {
+    /// Whether it drops a suite.
+    fileprivate func drops(_ suite: SuiteName) -> Bool {
+        suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
+    }
+}
+
+extension SuiteChange {
+    /// What the schema goes by after the change; nil if the change is not about it.
+    fileprivate func schemaRevision(at commit: Revision) -> Revision? {
+        switch kind {
+        case .schemaSet(let revision, _): revision
+        case .schemaRemoved: commit
+        case .created, .dropped: nil
+        }
+    }
+}
+
+extension [Change] {
+    /// Of each key one change, from before its first to after its last, in order of the last ones.
+    fileprivate var latest: [Change] {
+        var first: [KeyAddress: Change] = [:]
+        for change in self where first[change.address] == nil { first[change.address] = change }
+        var told: Set<KeyAddress> = []
+        var latest: [Change] = []
+        for change in reversed() where told.insert(change.address).inserted {
+            let earlier = first[change.address]
+            latest.append(earlier.map { $0.revision == change.revision ? change : change.following($0) } ?? change)
+        }
+        return latest.reversed()
+    }
+}
+
+/// A key of a suite.
+private struct KeyAddress: Hashable {
+    let suite: SuiteName
+    let key: KeyName
+}
+
+extension Change {
+    fileprivate var address: KeyAddress { KeyAddress(suite: suite, key: key) }
+}
