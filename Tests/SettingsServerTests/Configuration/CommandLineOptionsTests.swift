@@ -1,5 +1,6 @@
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 struct CommandLineOptionsTests {

@@ -1,6 +1,7 @@
 import HTTPWire
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 struct ConfigurationFileTests {

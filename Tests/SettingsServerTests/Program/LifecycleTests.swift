@@ -1,5 +1,6 @@
 import Glibc
 import SettingsServer
+import TestSupport
 import Testing
 
 /// The daemon as a process: how it starts, what signals do to it.
@@ -8,10 +9,8 @@ struct LifecycleTests {
     private func start(
         _ directory: TemporaryDirectory, _ options: [String] = []
     ) throws -> (process: ChildProcess, port: UInt16) {
-        let process = try ChildProcess(["--listen", "127.0.0.1:0", "--data", directory.path + "/data"] + options)
-        let line = try process.line(containing: "listening on http://127.0.0.1:")
-        let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })
-        return (process, port)
+        let daemon = try DaemonProcess(data: directory.path + "/data", options: options)
+        return (daemon.process, daemon.port)
     }
 
     private func request(_ text: String) -> String {

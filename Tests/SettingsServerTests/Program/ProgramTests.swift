@@ -1,5 +1,6 @@
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 /// What the program says and how it ends where it does not serve.

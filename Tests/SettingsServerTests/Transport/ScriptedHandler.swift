@@ -1,6 +1,7 @@
 import HTTPWire
 import SettingsServer
 import Synchronization
+import TestSupport
 
 /// Does what the path says, and writes down what it is told.
 ///
