@@ -90,6 +90,12 @@ package final class Listener: Sendable {
         guard setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
             throw fail("setsockopt")
         }
+        do throws(SystemError) {
+            try TCPOptions.set(on: descriptor)
+        } catch {
+            _ = Glibc.close(descriptor)
+            throw error
+        }
         var address = storage
         var length = socklen_t(
             Int32(storage.ss_family) == AF_INET6 ? MemoryLayout<sockaddr_in6>.size : MemoryLayout<sockaddr_in>.size)
