@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// It serves from the moment it is made until ``stop(_:)``.
 package final class Daemon: Sendable {
-    /// Where it listens, with the ports that were chosen.
+    /// Where it listens: every address in figures, with the ports that were chosen.
     package let addresses: [ListenAddress]
     /// Where its data is.
     package let directory: String
@@ -91,7 +91,9 @@ package final class Daemon: Sendable {
 
     private static func listen(_ addresses: [ListenAddress]) throws(StartError) -> [Listener] {
         do {
-            return try addresses.map { address throws(ListenError) in try Listener(address) }
+            var listeners: [Listener] = []
+            for address in addresses { listeners += try Listener.open(address) }
+            return listeners
         } catch {
             throw .listen(error)
         }

@@ -6,6 +6,8 @@ import TestSupport
 /// A daemon of its own for one test, on a port that the kernel chooses.
 final class TestDaemon {
     private let daemon: Daemon
+    /// Where it listens.
+    var addresses: [ListenAddress] { daemon.addresses }
     let directory: TemporaryDirectory
     private var isStopped = false
     let port: UInt16

@@ -8,7 +8,7 @@ struct TCPOptionsTests {
     private static let tcp = Int32(IPPROTO_TCP)
 
     @Test func `What is set on the socket that listens holds for each connection that is accepted`() throws {
-        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
         guard case .tcp(_, let port) = listener.address else {
             Issue.record("another kind of address")
             return

@@ -14,11 +14,11 @@ final class TestServer {
         loops: Int = 1, limits: TransportLimits = TransportLimits(), clock: MonotonicClock = .system,
         accept: @escaping Acceptor.Accept = Acceptor.acceptSocket
     ) throws {
-        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
-        guard case .tcp(_, let port) = listener.address else { throw RawClient.Failure.malformed("no port") }
+        let listeners = try Listener.open(.tcp(host: "127.0.0.1", port: 0))
+        guard case .tcp(_, let port)? = listeners.first?.address else { throw RawClient.Failure.malformed("no port") }
         self.port = port
         server = try HTTPServer(
-            listeners: [listener], loopCount: loops, limits: limits, clock: clock,
+            listeners: listeners, loopCount: loops, limits: limits, clock: clock,
             log: { [log = script.log] event in
                 switch event {
                 case .acceptPaused: log.add("paused")
