@@ -23,4 +23,28 @@ struct ListenTests {
             }
         }
     }
+
+    static let requests: [(request: Request, status: Int, tcpStatus: Int)] = [
+        (Request("GET /v1", "Host: localhost"), 200, 200), (Request("GET /v1", "Host: settingsd"), 200, 421),
+        (Request("GET /v1", "Host: any.example:80"), 200, 421), (Request("GET /v1", "Host: "), 200, 421),
+        (Request("PUT app/keys/a 1", "Host: any.example"), 201, 421),
+        (Request("GET /v1", "Host: a b"), 400, 400), (Request("GET /v1", "Host"), 400, 400),
+        (Request("GET /v1", "Host: any.example", "Origin: http://any.example"), 421, 421),
+        (Request("GET /v1", "Host: localhost", "Origin: http://any.example"), 403, 403),
+        (Request("GET /v1", "Host: localhost", "Origin: http://localhost"), 200, 200),
+        // Refused before its body has come: who may not ask at all is told that.
+        (Request("PUT app/keys/a 1", "Host: any.example", "Content-Length: 99999999999"), 413, 421),
+    ]
+
+    @Test("over a Unix domain socket any well-formed host will do, unless a page asks", arguments: requests)
+    func hosts(request: Request, status: Int, tcpStatus: Int) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/socket"
+        let daemon = try TestDaemon { $0.listen = [.tcp(host: "127.0.0.1", port: 0), .unix(path: path)] }
+        #expect(daemon.addresses.last == .unix(path: path))
+        let client = try RawClient(.unix(path))
+        try client.send(request.bytes)
+        #expect(try client.readResponse().status == status)
+        #expect(try daemon.send(request).status == tcpStatus)
+    }
 }

@@ -7,9 +7,12 @@ extension Listener {
 
     /// Listens there: on every address that a host name stands for, all with the same port, so that a client finds the
     /// daemon whichever of them it looks at first.
-    package static func open(_ address: ListenAddress) throws(ListenError) -> [Listener] {
+    ///
+    /// - Parameter socketMode: who may connect to a Unix domain socket.
+    package static func open(_ address: ListenAddress, socketMode: UInt32 = 0o600) throws(ListenError) -> [Listener] {
         switch address {
         case .tcp(let host, let port): try open(HostLookup.addresses(of: host, port: port))
+        case .unix(let path): [try Listener(unix: path, mode: socketMode)]
         }
     }
 

@@ -56,6 +56,29 @@ struct LifecycleTests {
         #expect(try process.end().code == code)
     }
 
+    @Test func `A Unix domain socket goes with a clean stop, and after a kill with the next start`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/socket"
+        let place = "unix:" + path
+        for number in [SIGKILL, SIGTERM] {
+            let (process, _) = try start(directory, ["--listen", place])
+            #expect(try process.line(containing: "listening on unix:").hasSuffix(" info listening on \(place)"))
+            let client = try RawClient(.unix(path))
+            try client.send(request("GET /healthz HTTP/1.1\nHost: settingsd\n\n"))
+            #expect(try client.readResponse().status == 200)
+            let second = try ChildProcess.run([
+                "--listen", place, "--data", directory.path + "/other", "--log", "error",
+            ])
+            #expect(second.code == 69)
+            #expect(
+                second.errors == "settingsd: cannot listen on \(place): another program answers there: "
+                    + "see what it is, or choose another path with --listen\n")
+            process.signal(number)
+            #expect(try process.end().code == (number == SIGKILL ? -SIGKILL : 0))
+            #expect((access(path, F_OK) == 0) == (number == SIGKILL))
+        }
+    }
+
     @Test func `A hang-up of the terminal changes nothing`() throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory)

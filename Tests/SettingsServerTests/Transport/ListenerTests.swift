@@ -8,7 +8,9 @@ struct ListenerTests {
     @Test(arguments: [
         ("127.0.0.1:7070", ListenAddress.tcp(host: "127.0.0.1", port: 7070)),
         ("0.0.0.0:0", .tcp(host: "0.0.0.0", port: 0)), ("[::1]:65535", .tcp(host: "::1", port: 65535)),
-        ("localhost:7070", .tcp(host: "localhost", port: 7070)),
+        ("localhost:7070", .tcp(host: "localhost", port: 7070)), ("unix:/run/s", .unix(path: "/run/s")),
+        ("unix:/", .unix(path: "/")), ("unix:/a b:1", .unix(path: "/a b:1")),
+        ("unix:/" + String(repeating: "x", count: 106), .unix(path: "/" + String(repeating: "x", count: 106))),
     ])
     func `An address is read, and written the same`(text: String, address: ListenAddress) throws {
         #expect(try ListenAddress(text) == address)
@@ -19,6 +21,8 @@ struct ListenerTests {
         ("7070", "port is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
         ("localhost:65536", "65535"), ("localhost:http", "a number"), ("localhost:-1", "a number"),
         (":7070", "host is missing"), ("[]:7070", "host is missing"), ("::1:7070", "brackets"),
+        ("unix:", "begins with /"), ("unix:7070", "begins with /"), ("unix:run/s", "begins with /"),
+        ("unix:/a\0b", "begins with /"), ("unix:/" + String(repeating: "x", count: 107), "108 bytes, more than 107"),
     ])
     func `What is no address is refused with what is wrong`(text: String, part: String) {
         let error = #expect(throws: ListenError.self) { try ListenAddress(text) }
