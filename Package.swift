@@ -28,15 +28,18 @@ let package = Package(
         .executableTarget(
             name: "schema-conformance", dependencies: ["SettingsModel"], path: "Tools/SchemaConformance",
             swiftSettings: houseRules),
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
         .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer"],
+            name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),
-        .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire"], swiftSettings: houseRules),
+        .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(
-            name: "SettingsServerTests", dependencies: ["CLinux", "HTTPWire", "SettingsModel", "SettingsServer"],
+            name: "SettingsServerTests",
+            dependencies: ["CLinux", "HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),
-        .testTarget(name: "SettingsModelTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+        .testTarget(
+            name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),
     ],
     swiftLanguageModes: [.v6]
 )

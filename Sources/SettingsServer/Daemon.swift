@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// It serves from the moment it is made until ``stop(_:)``.
 package final class Daemon: Sendable {
-    /// Where it listens, with the ports that were chosen.
+    /// Where it listens: every address in figures, with the ports that were chosen.
     package let addresses: [ListenAddress]
     /// Where its data is.
     package let directory: String
@@ -28,7 +28,7 @@ package final class Daemon: Sendable {
             store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
             metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
-        let listeners = try Self.listen(configuration.listen)
+        let listeners = try Self.listen(configuration.listen, configuration.socketMode)
         addresses = listeners.map(\.address)
         do {
             // Listens last: whoever can connect is served.
@@ -45,7 +45,7 @@ package final class Daemon: Sendable {
         self.isStopping = isStopping
         bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
         ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) { store.tend() }
-        for address in addresses { log.info("listening on http://\(address)") }
+        for address in addresses { log.info("listening on \(address.location)") }
     }
 
     /// Stops: takes no more connections, answers what was asked, makes everything durable, and lets go of the directory.
@@ -89,9 +89,11 @@ package final class Daemon: Sendable {
         }
     }
 
-    private static func listen(_ addresses: [ListenAddress]) throws(StartError) -> [Listener] {
+    private static func listen(_ addresses: [ListenAddress], _ mode: UInt32) throws(StartError) -> [Listener] {
         do {
-            return try addresses.map { address throws(ListenError) in try Listener(address) }
+            var listeners: [Listener] = []
+            for address in addresses { listeners += try Listener.open(address, socketMode: mode) }
+            return listeners
         } catch {
             throw .listen(error)
         }

@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Bodies that the description allows are understood, others are refused. That answers are as described is checked for

@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Whatever could be stored is there again after a restart, clean or not, and so is what can be asked about the past.
@@ -45,7 +46,7 @@ struct KeptTests {
         for request in Self.story { newest = try first.done(request).revision?.number ?? 0 }
         let before = try everything(first, upTo: newest)
 
-        let crashed = try TestDaemon(in: ScratchDirectory(copyOf: first.directory))
+        let crashed = try TestDaemon(in: TemporaryDirectory(copyOf: first.directory))
         #expect(try everything(crashed, upTo: newest) == before)
         first.stop()
         let again = try TestDaemon(in: first.directory)

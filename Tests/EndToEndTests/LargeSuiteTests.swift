@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Answers that take long to make do not come before others, nor others before them.
@@ -24,16 +25,16 @@ struct LargeSuiteTests {
                 "GET app", "GET app/keys/round",
             ]
             try peer.send(requests.flatMap(\.bytes))
-            #expect(try peer.receive().json?.object?.count == Self.count)
-            #expect(try peer.receive().status == 201)
-            #expect(try peer.receive().text == String(round))
-            let keys = try peer.receive()
+            #expect(try peer.readResponse().json?.object?.count == Self.count)
+            #expect(try peer.readResponse().status == 201)
+            #expect(try peer.readResponse().text == String(round))
+            let keys = try peer.readResponse()
             #expect(keys.json?["keys"]?.array?.count == Self.count + 1)
-            #expect(try peer.receive().json?["changed"] == true)
-            let suite = try peer.receive()
+            #expect(try peer.readResponse().json?["changed"] == true)
+            let suite = try peer.readResponse()
             #expect(suite.json?["values"]?.object?.count == Self.count)
             #expect(suite.json?["cursor"]?.string == suite.field("Settings-Cursor"))
-            #expect(try peer.receive().status == 404)
+            #expect(try peer.readResponse().status == 404)
         }
     }
 
@@ -47,7 +48,7 @@ struct LargeSuiteTests {
         // A page of one takes as many requests as there are keys: not all of those.
         while names.count < min(Self.count, size * 50) {
             try peer.send(Request("GET app/keys?limit=\(size)\(after)").bytes)
-            let page = try #require(try peer.receive().json)
+            let page = try #require(try peer.readResponse().json)
             names += (page["keys"]?.array ?? []).compactMap { $0["key"]?.string }
             guard let next = page["next"]?.string else { break }
             #expect(next == names.last)
@@ -63,10 +64,10 @@ struct LargeSuiteTests {
         for round in 0..<20 {
             for request in [Request("PUT app/keys/a \(round)"), Request("PUT other/keys/a \(round)")] {
                 try peer.send(request.bytes)
-                let written = try peer.receive()
+                let written = try peer.readResponse()
                 for _ in 0..<2 {
                     try peer.send(Request("GET app").bytes)
-                    let read = try peer.receive()
+                    let read = try peer.readResponse()
                     #expect(read.json?["values"]?["a"] == .integer(Int64(round)))
                     #expect(read.field("Settings-Cursor") == written.field("Settings-Cursor"))
                     #expect(read.json?["cursor"]?.string == written.field("Settings-Cursor"))

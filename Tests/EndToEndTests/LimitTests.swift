@@ -1,6 +1,7 @@
 import HTTPWire
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 /// Section 4 of the contract: what a daemon with little room answers.
@@ -65,7 +66,7 @@ struct LimitTests {
         }
         let peer = try daemon.connect()
         try peer.send(Array(start.utf8))
-        let answer = try peer.receive()
+        let answer = try peer.readResponse()
         #expect(answer.status == 408)
         #expect(answer.json?["code"] == "timeout")
     }
@@ -75,14 +76,14 @@ struct LimitTests {
         let daemon = try TestDaemon { $0.transport.connections = 1 }
         let first = try daemon.connect()
         try first.send(Request("GET /healthz").bytes)
-        #expect(try first.receive().status == 200)
+        #expect(try first.readResponse().status == 200)
         let second = try daemon.connect()
-        let answer = try second.receive()
+        let answer = try second.readResponse()
         #expect(answer.status == 429)
         #expect(answer.json?["code"] == "too_many_connections")
         #expect(answer.field("Retry-After") == "1")
         #expect(answer.revision != nil)
         try first.send(Request("GET /healthz").bytes)
-        #expect(try first.receive().status == 200)
+        #expect(try first.readResponse().status == 200)
     }
 }

@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Section 9 of the contract, and how requests of one connection follow each other.
@@ -77,9 +78,9 @@ struct ServiceTests {
         }
         try peer.send(bytes)
         for number in 0..<50 {
-            #expect(try peer.receive().json?["value"] == .integer(Int64(number)))
-            #expect(try peer.receive().text == String(number))
-            #expect(try peer.receive().status == 400)
+            #expect(try peer.readResponse().json?["value"] == .integer(Int64(number)))
+            #expect(try peer.readResponse().text == String(number))
+            #expect(try peer.readResponse().status == 400)
         }
     }
 
@@ -90,9 +91,9 @@ struct ServiceTests {
         let peer = try daemon.connect()
         try peer.send(
             Samples.narrow.bytes + Request("DELETE app/schema").bytes + Request("PUT app/keys/fixed 2").bytes)
-        #expect(try peer.receive().status == 200)
-        #expect(try peer.receive().status == 200)
-        #expect(try peer.receive().status == 201)
+        #expect(try peer.readResponse().status == 200)
+        #expect(try peer.readResponse().status == 200)
+        #expect(try peer.readResponse().status == 201)
     }
 
     @Test("A lock that a write before sets holds")
@@ -100,8 +101,8 @@ struct ServiceTests {
         let daemon = try TestDaemon()
         let peer = try daemon.connect()
         try peer.send(Samples.schema.bytes + Request("PUT app/keys/fixed 2").bytes)
-        #expect(try peer.receive().status == 201)
-        #expect(try peer.receive().json?["code"] == "locked")
+        #expect(try peer.readResponse().status == 201)
+        #expect(try peer.readResponse().json?["code"] == "locked")
     }
 }
 

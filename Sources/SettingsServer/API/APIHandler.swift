@@ -51,7 +51,7 @@ final class APIHandler: RequestHandler {
         // What this connection wrote before must be there to be read.
         if exchange.isBehind, head.method == .get || head.method == .head || head.method == .options { return .notYet }
         do throws(Problem) {
-            try hosts.check(head, bytes)
+            try hosts.check(head, bytes, from: exchange.peer)
             if let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
             return try serve(head, bytes, body, exchange)
         } catch {
@@ -61,16 +61,20 @@ final class APIHandler: RequestHandler {
         }
     }
 
-    func rejected(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>) -> Response {
-        let problem = head.flatMap { refusal(before: rejection, $0, bytes) } ?? Problem(rejection)
+    func rejected(
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: PeerAddress
+    ) -> Response {
+        let problem = head.flatMap { refusal(before: rejection, $0, bytes, from: peer) } ?? Problem(rejection)
         return counted(Response(problem, cursor: service.store.state.cursor))
     }
 
     /// Why a request whose body is too large would be refused whatever its body: who may not ask at all is told that.
-    private func refusal(before rejection: Rejection, _ head: RequestHead, _ bytes: Span<UInt8>) -> Problem? {
+    private func refusal(
+        before rejection: Rejection, _ head: RequestHead, _ bytes: Span<UInt8>, from peer: PeerAddress
+    ) -> Problem? {
         guard case .request(.bodyTooLarge) = rejection, !head.isServerWide else { return nil }
         do throws(Problem) {
-            try hosts.check(head, bytes)
+            try hosts.check(head, bytes, from: peer)
             let incoming = try Incoming(head, Route(head, in: bytes), in: bytes)
             if !head.method.isSafe { try incoming.checkLock(bytes, on: service.store) }
             return nil

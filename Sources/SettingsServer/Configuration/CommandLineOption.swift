@@ -30,7 +30,7 @@ enum CommandLineOption: String, CaseIterable, Sendable {
 
     private var valueName: String? {
         switch self {
-        case .listen: "HOST:PORT"
+        case .listen: "HOST:PORT|unix:PATH"
         case .data: "DIR"
         case .durability: Configuration.Durability.allCases.map(\.rawValue).joined(separator: "|")
         case .config: "FILE"

@@ -88,10 +88,10 @@ extension CommandLineOptions {
         }
         switch option {
         case .listen:
-            do {
+            do throws(ListenError) {
                 listen.append(try ListenAddress(value))
             } catch {
-                throw Self.usage(error.description, "as in --listen 127.0.0.1:7070")
+                throw Self.usage(error.description, "as in --listen \(error.example)")
             }
         case .data:
             guard data == nil else { throw Self.usage("two data directories are given", "give one") }

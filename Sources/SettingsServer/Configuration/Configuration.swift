@@ -12,6 +12,8 @@ package struct Configuration: Sendable {
 
     /// Where to listen.
     package var listen: [ListenAddress] = [.tcp(host: "127.0.0.1", port: 7070)]
+    /// Who may connect to Unix domain sockets: the mode of their files. Who may write to the file may connect.
+    package var socketMode: UInt32 = 0o600
     /// The data directory; nil for the usual place of the user who runs the daemon.
     package var data: String?
     /// When a write counts as done.

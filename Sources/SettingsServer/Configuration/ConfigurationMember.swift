@@ -58,17 +58,26 @@ extension ConfigurationMember {
     }
 
     /// A list of texts, each of which must make an element.
+    ///
+    /// - Parameter single: what a text is called that may stand for a list of itself, if one may.
     static func list<Element: Sendable>(
-        _ name: String, _ count: ClosedRange<Int>, of what: String, _ target: Target<[Element]>,
+        _ name: String, _ count: ClosedRange<Int>, of what: String, orOne single: String? = nil,
+        _ target: Target<[Element]>,
         read: @escaping @Sendable (String, _ place: String) throws(ConfigurationError) -> Element,
         write: @escaping @Sendable (Element) -> String
     ) -> ConfigurationMember {
         ConfigurationMember(path: split(name)) { json, configuration throws(ConfigurationError) in
+            if single != nil, let text = json.string {
+                configuration[keyPath: target] = [try read(text, name)]
+                return
+            }
             guard let elements = json.array, count.contains(elements.count) else {
                 let found = json.array.map { "has \($0.count) elements" } ?? "is \(json.briefPhrase)"
                 throw ConfigurationError(
                     "\(name) \(found)",
-                    remedy: "it must be a list of \(count.lowerBound) to \(count.upperBound) \(what)")
+                    remedy:
+                        "it must be \(single.map { "\($0) or " } ?? "")a list of \(count.lowerBound) to \(count.upperBound) \(what)"
+                )
             }
             var list: [Element] = []
             for (index, element) in elements.enumerated() {

@@ -7,14 +7,27 @@ extension ConfigurationMember {
 
     private static let places: [ConfigurationMember] = [
         .list(
-            "listen", 1...64, of: "addresses", \.listen,
+            "listen", 1...64, of: "addresses", orOne: "an address", \.listen,
             read: { text, place throws(ConfigurationError) in
-                do {
+                do throws(ListenError) {
                     return try ListenAddress(text)
                 } catch {
-                    throw ConfigurationError("\(place): \(error)", remedy: "write it like 127.0.0.1:7070")
+                    throw ConfigurationError("\(place): \(error)", remedy: "write it like \(error.example)")
                 }
             }, write: \.description),
+        ConfigurationMember(path: ["socketMode"]) { json, configuration throws(ConfigurationError) in
+            let digits = json.string.map { Array($0.utf8) } ?? []
+            guard (3...4).contains(digits.count), digits.count == 3 || digits[0] == UInt8(ascii: "0"),
+                let mode = UInt32(String(decoding: digits, as: UTF8.self), radix: 8)
+            else {
+                throw ConfigurationError(
+                    "socketMode is \(json.briefPhrase)",
+                    remedy: "it must be three octal digits in a string, as \"0660\" for the owner and the group")
+            }
+            configuration.socketMode = mode
+        } write: { configuration in
+            .string("0" + String(configuration.socketMode + 0o1000, radix: 8).dropFirst())
+        },
         ConfigurationMember(path: ["data"]) { json, configuration throws(ConfigurationError) in
             switch json {
             case .null: configuration.data = nil

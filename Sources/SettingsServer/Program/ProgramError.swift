@@ -52,8 +52,10 @@ extension ListenError {
     /// What to do so that the daemon can listen.
     fileprivate var remedy: String {
         switch reason {
-        case .malformed: "write it like 127.0.0.1:7070"
+        case .malformed: "write it like \(example)"
         case .unresolved: "give an address of this machine, or a name that leads to one"
+        case .occupied: "see what it is, or choose another path with --listen"
+        case .system where isUnix: "give a path in a directory that is there and that the daemon may write to"
         case .system(let error):
             switch error.code {
             case EADDRINUSE: "stop whatever listens there, or choose another port with --listen"

@@ -71,7 +71,9 @@ final class Connection {
     /// Epoll has reported something.
     func ready(_ events: Epoll.Events, _ context: LoopContext) {
         guard phase == .open else { return linger(context) }
-        guard events.isDisjoint(with: [.failed, .hungUp]) else { return close(context) }
+        // Over a Unix domain socket a peer that closes has hung up before what it sent last has been read.
+        let hasMore = events.contains(.readable) && !inputEnded
+        guard !events.contains(.failed), !events.contains(.hungUp) || hasMore else { return close(context) }
         if events.contains(.writable) { flush(context) }
         if events.contains(.readable) {
             receive(context)

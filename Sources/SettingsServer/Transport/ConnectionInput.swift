@@ -131,7 +131,7 @@ extension Connection {
     func reject(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
     ) {
-        let response = context.handler.rejected(rejection, head, bytes)
+        let response = context.handler.rejected(rejection, head, bytes, from: peer)
         takesRequests = false
         backlog = nil
         nextNumber &+= 1

@@ -231,7 +231,6 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
-        accepted.socket.sendWithoutDelay()
         let connection = context.connections.insert(accepted.socket, accepted.peer)
         guard context.epoll.add(accepted.socket, connection.interest, name: connection.name) else {
             return connection.close(context)

@@ -3,7 +3,7 @@ import Glibc
 
 /// Who is at the other end of a connection: an address of 20 bytes, rendered only when somebody asks.
 package struct PeerAddress: Hashable, Sendable {
-    private enum Family: UInt8 { case none, v4, v6 }
+    private enum Family: UInt8 { case none, v4, v6, unix }
 
     private let family: Family
     /// The address in network order, in memory order; IPv4 takes the first four bytes of `high`.
@@ -13,6 +13,9 @@ package struct PeerAddress: Hashable, Sendable {
 
     /// Nobody in particular: a peer without an address.
     package static let none = PeerAddress(family: .none, high: 0, low: 0, port: 0)
+
+    /// Whoever has come over a Unix domain socket: such peers have no address of their own.
+    static let unix = PeerAddress(family: .unix, high: 0, low: 0, port: 0)
 
     private init(family: Family, high: UInt64, low: UInt64, port: UInt16) {
         (self.family, self.high, self.low, self.port) = (family, high, low, port)
@@ -33,15 +36,19 @@ package struct PeerAddress: Hashable, Sendable {
                 }
                 return PeerAddress(
                     family: .v6, high: words.0, low: words.1, port: UInt16(bigEndian: address.sin6_port))
+            case AF_UNIX: return .unix
             default: return .none
             }
         }
     }
 
+    /// Whether it has come over a Unix domain socket.
+    package var isUnix: Bool { family == .unix }
+
     /// The numeric address without the port; empty if the peer has none.
     package var host: String {
         let family = self.family
-        guard family != .none else { return "" }
+        guard family == .v4 || family == .v6 else { return "" }
         return withUnsafeBytes(of: (high, low)) { raw in
             withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
                 let written = inet_ntop(
@@ -56,6 +63,7 @@ extension PeerAddress: CustomStringConvertible {
     package var description: String {
         switch family {
         case .none: "unknown"
+        case .unix: "unix"
         case .v4: "\(host):\(port)"
         case .v6: "[\(host)]:\(port)"
         }

@@ -13,7 +13,9 @@ package protocol RequestHandler: AnyObject {
 
     /// The answer to a peer that gets no further; the connection closes after it. `head` is that of the request, with
     /// `bytes` that its ranges lead into, if it was complete.
-    func rejected(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>) -> Response
+    func rejected(
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: PeerAddress
+    ) -> Response
 
     /// All events that were there have been handled: the moment to hand over what was collected. May `respond`.
     func batchEnded()

@@ -48,14 +48,6 @@ struct Socket: Sendable {
         }
     }
 
-    /// Answers go out when they are written, not when the peer has acknowledged those before.
-    func sendWithoutDelay() {
-        var on: Int32 = 1
-        // Fails only for sockets that are not TCP, which need it not.
-        _ = setsockopt(
-            descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-    }
-
     /// Says that nothing more will be sent. A failure means that the peer is gone, which the next read tells.
     func endSending() {
         _ = shutdown(descriptor, Int32(SHUT_WR))

@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 
 /// What an answer says about its call.
 struct CallAnswer {
@@ -6,7 +7,7 @@ struct CallAnswer {
     let cursor: Cursor
 
     /// Reads an answer; one that does not fit its request is an error.
-    init(_ answer: Answer, to request: Call.Request, about settings: TestedSettings) throws {
+    init(_ answer: RawResponse, to request: Call.Request, about settings: TestedSettings) throws {
         let unexpected = UnexpectedAnswer(request: "\(request)", answer: answer)
         guard let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) }),
             let json = answer.json
@@ -29,7 +30,7 @@ struct CallAnswer {
 
 /// Reads the body of one answer.
 private struct AnswerReader {
-    let answer: Answer
+    let answer: RawResponse
     let json: JSONValue
     let settings: TestedSettings
     let unexpected: UnexpectedAnswer

@@ -1,10 +1,11 @@
 import Dispatch
 import Synchronization
+import TestSupport
 
 /// A daemon that is killed and started again on the same data, while clients use it.
 final class DaemonLives: Sendable {
-    private let data: ScratchDirectory
-    private let current: Mutex<DaemonProcess>
+    private let data: TemporaryDirectory
+    private let current: Mutex<Life>
     /// Entered while there is no daemon.
     private let revival = DispatchGroup()
     private let answers = Mutex(0)
@@ -12,28 +13,33 @@ final class DaemonLives: Sendable {
     private let period: Int
     private let kills: Int
 
+    private struct Life {
+        var daemon: DaemonProcess
+        var number = 0
+    }
+
     /// - Parameters:
     ///   - kills: how often it is killed,
     ///   - period: after so many answers each time.
     init(kills: Int = 0, period: Int = .max) throws {
-        data = try ScratchDirectory()
-        current = Mutex(try DaemonProcess(data: data.path))
+        data = try TemporaryDirectory()
+        current = Mutex(Life(daemon: try DaemonProcess(data: data.path)))
         self.kills = kills
         self.period = period
     }
 
     /// A connection to the daemon, once there is one.
-    func connect() throws -> Peer {
+    func connect() throws -> RawClient {
         while true {
             guard revival.wait(timeout: .now() + .seconds(30)) == .success else {
-                throw DaemonProcess.Failed(description: "no daemon was started again")
+                throw ChildProcess.Failure(description: "no daemon was started again")
             }
-            let daemon = current.withLock { $0 }
+            let (port, number) = current.withLock { ($0.daemon.port, $0.number) }
             do {
-                return try Peer(port: daemon.port)
+                return try RawClient(port: port)
             } catch {
                 // Killed in between, unless it is still the one.
-                let isReplaced = revival.wait(timeout: .now()) == .timedOut || current.withLock { $0 !== daemon }
+                let isReplaced = revival.wait(timeout: .now()) == .timedOut || current.withLock { $0.number != number }
                 guard isReplaced else { throw error }
             }
         }
@@ -50,11 +56,11 @@ final class DaemonLives: Sendable {
 
     /// Kills the daemon in the midst of whatever it does, and starts another on its data.
     func killAndRestart() throws {
-        try current.withLock { daemon in
+        try current.withLock { life in
             revival.enter()
             defer { revival.leave() }
-            try daemon.killAtOnce()
-            daemon = try DaemonProcess(data: data.path)
+            try life.daemon.killAtOnce()
+            life = Life(daemon: try DaemonProcess(data: data.path), number: life.number + 1)
         }
     }
 

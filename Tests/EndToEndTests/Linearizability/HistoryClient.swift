@@ -1,5 +1,6 @@
 import Dispatch
 import SettingsModel
+import TestSupport
 
 /// A client that does one thing after the other and keeps a record of it.
 ///
@@ -11,11 +12,11 @@ final class HistoryClient {
 
     private let number: Int
     private let form: CallForm
-    private let connect: () throws -> Peer
+    private let connect: () throws -> RawClient
     /// Whether to name most writes, so that they can be repeated.
     private let namesWrites: Bool
     private var workload: Workload
-    private var peer: Peer?
+    private var peer: RawClient?
     private var epoch: Epoch?
     private var lastName = 0
     /// Called after each call that was answered.
@@ -23,7 +24,7 @@ final class HistoryClient {
 
     init(
         _ number: Int, _ workload: Workload, settings: TestedSettings, namesWrites: Bool = false,
-        connect: @escaping () throws -> Peer
+        connect: @escaping () throws -> RawClient
     ) {
         self.number = number
         self.workload = workload
@@ -54,7 +55,7 @@ final class HistoryClient {
             let sent = Self.now
             try peer.send(Array(bytes.joined()))
             for request in requests {
-                let answer = try peer.receive()
+                let answer = try peer.readResponse()
                 var call = Call(client: number, invoked: sent, answered: Self.now, request: request)
                 try fill(&call, from: answer)
                 workload.learn(from: call.outcome)
@@ -77,11 +78,12 @@ final class HistoryClient {
             let peer = try open()
             do {
                 try peer.send(bytes)
-                let answer = try peer.receive()
+                let answer = try peer.readResponse()
                 call.answered = Self.now
                 try fill(&call, from: answer)
                 return call
-            } catch let failure as Peer.Failure where failure.isLoss && namesWrites && attempts < Self.mostRepeats {
+            } catch let failure as RawClient.Failure where failure.isLoss && namesWrites && attempts < Self.mostRepeats
+            {
                 attempts += 1
                 self.peer = nil
                 if call.isRead {
@@ -93,13 +95,13 @@ final class HistoryClient {
         }
     }
 
-    private func open() throws -> Peer {
+    private func open() throws -> RawClient {
         let peer = try peer ?? connect()
         self.peer = peer
         return peer
     }
 
-    private func fill(_ call: inout Call, from answer: Answer) throws {
+    private func fill(_ call: inout Call, from answer: RawResponse) throws {
         let read = try CallAnswer(answer, to: call.request, about: form.settings)
         guard epoch == nil || epoch == read.cursor.epoch else {
             throw UnexpectedAnswer(request: "\(call.request), in another epoch,", answer: answer)
@@ -110,11 +112,11 @@ final class HistoryClient {
     }
 }
 
-extension Peer.Failure {
+extension RawClient.Failure {
     /// Whether the connection is gone, as it is when the daemon is killed.
     fileprivate var isLoss: Bool {
         switch self {
-        case .system, .closed: true
+        case .system, .closed, .reset: true
         case .timeout, .malformed: false
         }
     }

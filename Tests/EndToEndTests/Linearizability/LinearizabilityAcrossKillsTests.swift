@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @Suite("Clients of a daemon that is killed", .serialized)
@@ -37,7 +38,7 @@ struct LinearizabilityAcrossKillsTests {
         for _ in 0..<3 {
             let peer = try daemon.connect()
             try peer.send(bytes)
-            answers.append(try JSONValue(parsing: peer.receive().body))
+            answers.append(try JSONValue(parsing: peer.readResponse().body))
             try daemon.killAndRestart()
         }
         #expect(answers.map { $0["replayed"] } == [nil, true, true])
@@ -55,7 +56,7 @@ struct LinearizabilityAcrossKillsTests {
         return try range.map { setting in
             var call = Call(client: clients, invoked: HistoryClient.now, request: .read([setting]))
             try peer.send(CallForm(settings: settings).bytes(call.request))
-            let answer = try CallAnswer(peer.receive(), to: call.request, about: settings)
+            let answer = try CallAnswer(peer.readResponse(), to: call.request, about: settings)
             call.answered = HistoryClient.now
             call.outcome = answer.outcome
             call.cursor = answer.cursor.revision.number

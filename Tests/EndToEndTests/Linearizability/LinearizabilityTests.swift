@@ -1,3 +1,5 @@
+import SettingsServer
+import TestSupport
 import Testing
 
 @Suite("Concurrent clients", .serialized)
@@ -8,15 +10,16 @@ struct LinearizabilityTests {
     private func check(
         _ settings: TestedSettings, seed: UInt64, breadth: Workload.Breadth, calls: Int, depth: Int = 1
     ) async throws -> HistoryCheck {
-        let (initial, history) = try await DaemonInProcess.run { port in
-            let initial = try settings.prepare(Peer(port: port))
-            let history = try await ConcurrentClients.run(Self.clients) { number in
-                let workload = Workload(client: number, seed: seed, settings: settings, breadth: breadth)
-                let client = HistoryClient(number, workload, settings: settings) { try Peer(port: port) }
-                return depth > 1 ? try client.runPipelined(calls, depth: depth) : try client.run(calls)
-            }
-            return (initial, history)
+        // As many loops as an operator has.
+        let daemon = try TestDaemon { $0.loops = nil }
+        let port = daemon.port
+        let initial = try settings.prepare(daemon.connect())
+        let history = try await ConcurrentClients.run(Self.clients) { number in
+            let workload = Workload(client: number, seed: seed, settings: settings, breadth: breadth)
+            let client = HistoryClient(number, workload, settings: settings) { try RawClient(port: port) }
+            return depth > 1 ? try client.runPipelined(calls, depth: depth) : try client.run(calls)
         }
+        daemon.stop()
         #expect(history.count >= Self.clients * calls)
         return HistoryCheck(history, from: initial, isPipelined: depth > 1)
     }

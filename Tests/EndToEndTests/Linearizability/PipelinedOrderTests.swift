@@ -1,19 +1,19 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @Suite("Requests of a connection that does not wait")
 struct PipelinedOrderTests {
     /// Requests sent in one go, with their answers.
-    private func answers(_ requests: [String], after first: [String] = []) async throws -> [Answer] {
-        try await DaemonInProcess.run { port in
-            let peer = try Peer(port: port)
-            for request in first {
-                try peer.send(Self.bytes(request))
-                _ = try peer.receive()
-            }
-            try peer.send(Array(requests.map(Self.bytes).joined()))
-            return try requests.map { _ in try peer.receive() }
+    private func answers(_ requests: [String], after first: [String] = []) throws -> [RawResponse] {
+        let daemon = try TestDaemon()
+        let peer = try daemon.connect()
+        for request in first {
+            try peer.send(Self.bytes(request))
+            _ = try peer.readResponse()
         }
+        try peer.send(Array(requests.map(Self.bytes).joined()))
+        return try requests.map { _ in try peer.readResponse() }
     }
 
     /// A request written as method, path and body.
@@ -29,23 +29,23 @@ struct PipelinedOrderTests {
         #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","readOnly":true}}}"#
 
     @Test("a lock that the connection has lifted refuses nothing that it sent afterwards")
-    func lifted() async throws {
-        let answers = try await answers(
+    func lifted() throws {
+        let answers = try answers(
             ["DELETE suites/app/schema", "PUT suites/app/keys/a 1"], after: ["PUT suites/app/schema \(Self.locking)"])
         #expect(answers.map(\.status) == [200, 201])
     }
 
     @Test("a lock that the connection has set refuses what it sent afterwards")
-    func locked() async throws {
-        let answers = try await answers(["PUT suites/app/schema \(Self.locking)", "PUT suites/app/keys/a 1"])
+    func locked() throws {
+        let answers = try answers(["PUT suites/app/schema \(Self.locking)", "PUT suites/app/keys/a 1"])
         #expect(answers.map(\.status) == [201, 403])
     }
 
     @Test("a value is read by the schema that the connection has set before it, not by the one that was there")
-    func normalized() async throws {
+    func normalized() throws {
         let schema = #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"KIND"}}}"#
         let set = { (kind: String) in "PUT suites/app/schema " + schema.replacing("KIND", with: kind) }
-        let answers = try await answers(
+        let answers = try answers(
             [
                 set("number"), "PUT suites/app/keys/a 1.0", "DELETE suites/app/keys/a",
                 set("integer"), "PUT suites/app/keys/a 2.0",
@@ -62,8 +62,8 @@ struct PipelinedOrderTests {
             "PUT suites/app/keys/a {", "GET suites/app/keys/a?raw=maybe", "GET nowhere", "PUT healthz 1",
             "OPTIONS suites/app/keys/a", "PUT suites/.app/keys/a 1",
         ])
-    func cursors(request: String) async throws {
-        let answers = try await answers(["PUT suites/app/keys/a 1", request, "PUT suites/app/keys/a 2"])
+    func cursors(request: String) throws {
+        let answers = try answers(["PUT suites/app/keys/a 1", request, "PUT suites/app/keys/a 2"])
         let places = answers.map { $0.field("Settings-Cursor").flatMap { Cursor($0) }?.revision ?? .zero }
         #expect(places[0] > .zero)
         #expect(places[1] == places[0], "\(answers[1].status)")

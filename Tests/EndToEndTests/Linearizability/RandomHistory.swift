@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Makes up histories: calls done one at a time, told as if they had overlapped, and then maybe spoiled.
 struct RandomHistory {
     private var generator: SeededGenerator

@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 
 /// The settings that a test works on, numbered, and what is in them before it begins. They take turns in two suites.
 struct TestedSettings {
@@ -22,11 +23,11 @@ struct TestedSettings {
     }
 
     /// Stores the first values, and tells the model that results.
-    func prepare(_ peer: Peer) throws -> Model {
+    func prepare(_ peer: RawClient) throws -> Model {
         var standings: [Model.Standing] = []
         for setting in 0..<count {
             try peer.send(CallForm(settings: self).bytes(.write(if: [], [.init(setting: setting, action: .set(0))])))
-            let answer = try peer.receive()
+            let answer = try peer.readResponse()
             guard answer.status == 201, let body = try? Setting(json: JSONValue(parsing: answer.body)) else {
                 throw UnexpectedAnswer(request: "the first value of \(setting)", answer: answer)
             }
@@ -40,7 +41,7 @@ struct TestedSettings {
 struct UnexpectedAnswer: Error, CustomStringConvertible {
     let description: String
 
-    init(request: String, answer: Answer) {
+    init(request: String, answer: RawResponse) {
         description =
             "\(request) was answered \(answer.status) \(answer.fields) \(answer.text)"
     }

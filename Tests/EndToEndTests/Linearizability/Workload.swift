@@ -1,3 +1,5 @@
+import TestSupport
+
 /// Chooses what a client asks for next: reads and writes of every kind on few settings, with tags and values that it has
 /// seen, which may be out of date by then.
 struct Workload {

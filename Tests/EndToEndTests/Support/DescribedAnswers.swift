@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Holds answers against the daemon's own description of its interface, as it serves it: the status must be described, and
@@ -9,7 +10,7 @@ struct DescribedAnswers {
 
     static let shared = Result { try DescribedAnswers() }
 
-    static func check(_ answer: Answer, to request: Request, of name: String) throws {
+    static func check(_ answer: RawResponse, to request: Request, of name: String) throws {
         try shared.get().check(answer, to: request, of: name)
     }
 
@@ -24,7 +25,7 @@ struct DescribedAnswers {
         self.schemas = schemas
     }
 
-    private func check(_ answer: Answer, to request: Request, of name: String) throws {
+    private func check(_ answer: RawResponse, to request: Request, of name: String) throws {
         let told: Comment = "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text)"
         guard let operation = operation(of: request) else { return }
         var response = operation["responses"]?[String(answer.status)]

@@ -1,22 +1,25 @@
 import Dispatch
 import SettingsModel
 import SettingsServer
+import TestSupport
 
 /// A daemon of its own for one test, on a port that the kernel chooses.
 final class TestDaemon {
     private let daemon: Daemon
-    let directory: ScratchDirectory
+    /// Where it listens.
+    var addresses: [ListenAddress] { daemon.addresses }
+    let directory: TemporaryDirectory
     private var isStopped = false
     let port: UInt16
 
     struct NoPort: Error {}
 
     convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
-        try self.init(in: ScratchDirectory(), adapt)
+        try self.init(in: TemporaryDirectory(), adapt)
     }
 
     /// A daemon that finds the data of another one.
-    init(in directory: ScratchDirectory, _ adapt: (inout Configuration) -> Void = { _ in }) throws {
+    init(in directory: TemporaryDirectory, _ adapt: (inout Configuration) -> Void = { _ in }) throws {
         var configuration = Configuration()
         configuration.listen = [.tcp(host: "127.0.0.1", port: 0)]
         configuration.loops = 1
@@ -40,21 +43,21 @@ final class TestDaemon {
         done.wait()
     }
 
-    func connect() throws -> Peer {
-        try Peer(port: port)
+    func connect() throws -> RawClient {
+        try RawClient(port: port)
     }
 
     /// Sends a request on a connection of its own.
     @discardableResult
-    func send(_ request: Request) throws -> Answer {
+    func send(_ request: Request) throws -> RawResponse {
         let peer = try connect()
         try peer.send(request.bytes)
-        return try peer.receive(toHead: request.method == "HEAD")
+        return try peer.readResponse(toHead: request.method == "HEAD")
     }
 
     /// Sends a request that must succeed.
     @discardableResult
-    func done(_ request: Request) throws -> Answer {
+    func done(_ request: Request) throws -> RawResponse {
         let answer = try send(request)
         guard answer.status < 300 else { throw Refused(request: request, answer: answer.text) }
         return answer

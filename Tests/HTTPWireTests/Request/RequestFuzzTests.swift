@@ -1,4 +1,5 @@
 import HTTPWire
+import TestSupport
 import Testing
 
 /// Whatever the bytes, parsing ends in the same way wherever they are divided, and what is taken says the same when it

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPWire
+import TestSupport
 import Testing
 
 @Suite("Dates of responses")

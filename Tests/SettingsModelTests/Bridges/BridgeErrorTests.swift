@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 #if canImport(FoundationEssentials)

@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Whatever the bytes, parsing ends with a value or an error, and a value that was read reads back equal.

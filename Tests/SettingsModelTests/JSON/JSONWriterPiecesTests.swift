@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @Suite("JSON written piece by piece")

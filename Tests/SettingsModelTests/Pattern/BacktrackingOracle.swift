@@ -1,3 +1,5 @@
+import TestSupport
+
 /// A pattern as a test makes it up: it can be written in ECMA-262 syntax, and be matched by plain backtracking that
 /// shares nothing with the code under test.
 indirect enum SamplePattern {

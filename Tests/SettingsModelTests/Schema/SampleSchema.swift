@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import SettingsModel
 
 /// Random schemas of a small grammar, and values of which a good part fits them.

@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 
 /// Random values, and random rewritings of a value that one of the two equalities must not notice.
 struct RandomJSON {

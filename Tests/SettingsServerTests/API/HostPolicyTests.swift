@@ -50,6 +50,28 @@ struct HostPolicyTests {
         #expect(problem?.code == .misdirected)
     }
 
+    static let unixRequests: [(fields: String, code: ErrorCode?)] = [
+        ("Host: localhost\r\n", nil), ("Host: settingsd\r\n", nil), ("Host: evil.example:1\r\n", nil),
+        ("Host: \r\n", nil),
+        ("Host: localhost\r\nOrigin: http://localhost\r\n", nil),
+        ("Host: localhost\r\nOrigin: https://console.example:8443\r\n", nil),
+        ("Host: localhost\r\nOrigin: http://evil.example\r\n", .forbidden),
+        ("Host: evil.example\r\nOrigin: http://evil.example\r\n", .misdirected),
+    ]
+
+    @Test("Over a Unix domain socket any host will do, unless a page asks", arguments: unixRequests)
+    func unix(fields: String, code: ErrorCode?) throws {
+        var accepted = AcceptedHosts(Self.policy)
+        #expect(try Self.problem(fields, &accepted, from: .unix) == code)
+    }
+
+    @Test("A host that came over a Unix domain socket lets in nobody over TCP")
+    func afterUnix() throws {
+        var accepted = AcceptedHosts(Self.policy)
+        #expect(try Self.problem("Host: evil.example\r\n", &accepted, from: .unix) == nil)
+        #expect(try Self.problem("Host: evil.example\r\n", &accepted, from: .none) == .misdirected)
+    }
+
     @Test("A host that was let in lets in no other, and no page")
     func remembered() throws {
         var accepted = AcceptedHosts(Self.policy)
@@ -59,13 +81,19 @@ struct HostPolicyTests {
             ("Host: localhost\r\nOrigin: http://evil.example\r\n", .forbidden), ("Host: localhost:1\r\n", nil),
         ]
         for (fields, code) in requests {
-            let bytes = Array("GET / HTTP/1.1\r\n\(fields)\r\n".utf8)
-            var parser = RequestParser(limits: RequestLimits())
-            _ = try parser.parse(bytes.span)
-            let head = try #require(parser.head)
-            let problem = Self.problem { () throws(Problem) in try accepted.check(head, bytes.span) }
-            #expect(problem?.code == code, "\(fields)")
+            #expect(try Self.problem(fields, &accepted, from: .none) == code, "\(fields)")
         }
+    }
+
+    /// What is said to a request with such fields.
+    private static func problem(
+        _ fields: String, _ accepted: inout AcceptedHosts, from peer: PeerAddress
+    ) throws -> ErrorCode? {
+        let bytes = Array("GET / HTTP/1.1\r\n\(fields)\r\n".utf8)
+        var parser = RequestParser(limits: RequestLimits())
+        _ = try parser.parse(bytes.span)
+        let head = try #require(parser.head)
+        return problem { () throws(Problem) in try accepted.check(head, bytes.span, from: peer) }?.code
     }
 
     private static func problem(_ body: () throws(Problem) -> Void) -> Problem? {

@@ -1,5 +1,6 @@
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 struct CommandLineOptionsTests {
@@ -29,8 +30,11 @@ struct CommandLineOptionsTests {
     }
 
     @Test func `It may listen in several places`() throws {
-        let options = try Self.options("--listen 127.0.0.1:1 --listen=[::1]:2")
-        #expect(options.listen == [.tcp(host: "127.0.0.1", port: 1), .tcp(host: "::1", port: 2)])
+        let options = try Self.options("--listen 127.0.0.1:1 --listen=[::1]:2 --listen unix:/run/s")
+        #expect(
+            options.listen == [
+                .tcp(host: "127.0.0.1", port: 1), .tcp(host: "::1", port: 2), .unix(path: "/run/s"),
+            ])
     }
 
     @Test func `The command line beats the file, the file beats the defaults`() throws {
@@ -65,6 +69,11 @@ struct CommandLineOptionsTests {
             "--listen 7070",
             #"cannot listen on "7070": a port is missing: write host:port: as in --listen 127.0.0.1:7070"#
         ),
+        (
+            "--listen unix:7070",
+            #"cannot listen on "unix:7070": a path begins with /: as in --listen unix:/run/settingsd/socket"#
+        ),
+        ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
         ("chek", #"unknown command "chek": did you mean check?"#),
         ("serve", #"unknown command "serve": it may be check or repair; without one, the daemon runs"#),
         ("check /a /b", "two data directories are given: give one"),

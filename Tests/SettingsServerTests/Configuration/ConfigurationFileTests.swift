@@ -1,6 +1,7 @@
 import HTTPWire
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 struct ConfigurationFileTests {
@@ -15,7 +16,7 @@ struct ConfigurationFileTests {
     @Test func `Every option of a file arrives`() throws {
         let configuration = try read(
             """
-            {"listen":["127.0.0.1:7070","[::1]:0"],"data":"/srv/settings","durability":"interval",
+            {"listen":["127.0.0.1:7070","[::1]:0","unix:/run/s"],"socketMode":"0660","data":"/srv/settings","durability":"interval",
              "syncIntervalMilliseconds":50,"snapshot":{"journalBytes":2048,"intervalSeconds":7},
              "history":{"commits":11,"bytes":5000},"hosts":["settings.example.com"],
              "origins":["https://console.example.com","http://localhost:3000"],"openSuites":false,
@@ -25,7 +26,11 @@ struct ConfigurationFileTests {
                        "batchWrites":10,"batchBytes":1100},
              "loops":3,"stopSeconds":12,"log":"warning"}
             """)
-        #expect(configuration.listen == [.tcp(host: "127.0.0.1", port: 7070), .tcp(host: "::1", port: 0)])
+        #expect(
+            configuration.listen == [
+                .tcp(host: "127.0.0.1", port: 7070), .tcp(host: "::1", port: 0), .unix(path: "/run/s"),
+            ])
+        #expect(configuration.socketMode == 0o660)
         #expect(configuration.data == "/srv/settings")
         #expect(configuration.durability == .interval)
         #expect(configuration.syncInterval == 50)
@@ -77,6 +82,20 @@ struct ConfigurationFileTests {
         #expect(configuration.transport.owedAnswers == 128)
     }
 
+    @Test func `A single address needs no list`() throws {
+        #expect(try read(#"{"listen":"127.0.0.1:1"}"#).listen == [.tcp(host: "127.0.0.1", port: 1)])
+        #expect(try read(#"{"listen":"unix:/s"}"#).listen == [.unix(path: "/s")])
+    }
+
+    @Test(
+        arguments: [("600", 0o600), ("0600", 0o600), ("0666", 0o666), ("000", 0), ("0777", 0o777)] as [(String, UInt32)]
+    )
+    func `The mode of sockets is written in octal digits`(text: String, mode: UInt32) throws {
+        let configuration = try read(#"{"socketMode":"\#(text)"}"#)
+        #expect(configuration.socketMode == mode)
+        #expect(try read(configuration.document.text()).socketMode == mode)
+    }
+
     @Test func `Loops: 0 stands for one for each core`() throws {
         #expect(try read(#"{"loops":0}"#).loops == nil)
     }
@@ -106,8 +125,29 @@ struct ConfigurationFileTests {
         (#"{"data":""}"#, "data is no path: it must be one, such as /var/lib/settingsd"),
         (#"{"data":"a\u0000b"}"#, "data is no path: it must be one, such as /var/lib/settingsd"),
         (#"{"data":1}"#, "data is 1: it must be a path, or null for the usual place"),
-        (#"{"listen":[]}"#, "listen has 0 elements: it must be a list of 1 to 64 addresses"),
-        (#"{"listen":"127.0.0.1:1"}"#, #"listen is "127.0.0.1:1": it must be a list of 1 to 64 addresses"#),
+        (#"{"listen":[]}"#, "listen has 0 elements: it must be an address or a list of 1 to 64 addresses"),
+        (#"{"listen":7070}"#, "listen is 7070: it must be an address or a list of 1 to 64 addresses"),
+        (#"{"hosts":"a"}"#, #"hosts is "a": it must be a list of 0 to 1024 names"#),
+        (
+            #"{"listen":"7070"}"#,
+            #"listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
+        ),
+        (
+            #"{"listen":["unix:s"]}"#,
+            #"listen[0]: cannot listen on "unix:s": a path begins with /: write it like unix:/run/settingsd/socket"#
+        ),
+        (
+            #"{"socketMode":"0800"}"#,
+            #"socketMode is "0800": it must be three octal digits in a string, as "0660" for the owner and the group"#
+        ),
+        (
+            #"{"socketMode":"4600"}"#,
+            #"socketMode is "4600": it must be three octal digits in a string, as "0660" for the owner and the group"#
+        ),
+        (
+            #"{"socketMode":600}"#,
+            #"socketMode is 600: it must be three octal digits in a string, as "0660" for the owner and the group"#
+        ),
         (#"{"listen":[1]}"#, "listen[0] is 1: it must be a string"),
         (
             #"{"listen":["127.0.0.1:1","7070"]}"#,

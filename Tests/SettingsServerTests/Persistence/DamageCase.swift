@@ -1,5 +1,6 @@
 import Glibc
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer

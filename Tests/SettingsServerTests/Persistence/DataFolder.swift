@@ -1,5 +1,5 @@
-import Glibc
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
@@ -7,20 +7,15 @@ import Testing
 /// A data directory on the real file system, for as long as the object lives.
 final class DataFolder {
     let path: String
+    private let temporary: TemporaryDirectory
     private let clock = ManualClock()
     private var epochs = 0
     private static let files = POSIXFileSystem()
     private static let interval: UInt64 = 300_000_000_000
 
     init() throws {
-        var template = Array("/tmp/settingsd-test-XXXXXX\0".utf8).map { CChar(bitPattern: $0) }
-        guard mkdtemp(&template) != nil else { throw FileError(.makeDirectory, "/tmp", code: errno) }
-        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
-
-    deinit {
-        for name in names { unlink(path + "/" + name) }
-        rmdir(path)
+        temporary = try TemporaryDirectory()
+        path = temporary.path
     }
 
     var directory: DataDirectory { DataDirectory(path) }

@@ -1,5 +1,6 @@
 import Foundation
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer

@@ -1,5 +1,6 @@
 import Glibc
 import SettingsServer
+import TestSupport
 import Testing
 
 /// The daemon as a process: how it starts, what signals do to it.
@@ -8,10 +9,8 @@ struct LifecycleTests {
     private func start(
         _ directory: TemporaryDirectory, _ options: [String] = []
     ) throws -> (process: ChildProcess, port: UInt16) {
-        let process = try ChildProcess(["--listen", "127.0.0.1:0", "--data", directory.path + "/data"] + options)
-        let line = try process.line(containing: "listening on http://127.0.0.1:")
-        let port = try #require(line.split(separator: ":").last.flatMap { UInt16($0) })
-        return (process, port)
+        let daemon = try DaemonProcess(data: directory.path + "/data", options: options)
+        return (daemon.process, daemon.port)
     }
 
     private func request(_ text: String) -> String {
@@ -55,6 +54,29 @@ struct LifecycleTests {
         _ = try process.line(containing: "a second one stops at once")
         process.signal(number)
         #expect(try process.end().code == code)
+    }
+
+    @Test func `A Unix domain socket goes with a clean stop, and after a kill with the next start`() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/socket"
+        let place = "unix:" + path
+        for number in [SIGKILL, SIGTERM] {
+            let (process, _) = try start(directory, ["--listen", place])
+            #expect(try process.line(containing: "listening on unix:").hasSuffix(" info listening on \(place)"))
+            let client = try RawClient(.unix(path))
+            try client.send(request("GET /healthz HTTP/1.1\nHost: settingsd\n\n"))
+            #expect(try client.readResponse().status == 200)
+            let second = try ChildProcess.run([
+                "--listen", place, "--data", directory.path + "/other", "--log", "error",
+            ])
+            #expect(second.code == 69)
+            #expect(
+                second.errors == "settingsd: cannot listen on \(place): another program answers there: "
+                    + "see what it is, or choose another path with --listen\n")
+            process.signal(number)
+            #expect(try process.end().code == (number == SIGKILL ? -SIGKILL : 0))
+            #expect((access(path, F_OK) == 0) == (number == SIGKILL))
+        }
     }
 
     @Test func `A hang-up of the terminal changes nothing`() throws {

@@ -1,5 +1,6 @@
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 /// What the program says and how it ends where it does not serve.
@@ -48,7 +49,7 @@ struct ProgramTests {
     }
 
     @Test func `A port that is taken ends it with exit code 69, and says which`() throws {
-        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
         let directory = try TemporaryDirectory()
         let end = try ChildProcess.run([
             "--listen", "\(listener.address)", "--data", directory.path, "--log", "error",

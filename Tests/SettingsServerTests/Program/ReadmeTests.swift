@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The examples of the README, run as a reader would run them.
@@ -19,13 +20,11 @@ struct ReadmeTests {
     @Test(.enabled(if: access("/usr/bin/curl", X_OK) == 0))
     func `The examples of the README do what it says`() throws {
         let directory = try TemporaryDirectory()
-        let daemon = try ChildProcess(["--listen", "127.0.0.1:0", "--data", directory.path + "/data"])
-        let line = try daemon.line(containing: "listening on http://127.0.0.1:")
-        let port = try #require(line.split(separator: ":").last)
+        let daemon = try DaemonProcess(data: directory.path + "/data")
         let examples = try examples()
         #expect(examples.count == 10)
         for (text, commands) in examples {
-            let script = commands.replacing("127.0.0.1:7070", with: "127.0.0.1:\(port)").replacing(
+            let script = commands.replacing("127.0.0.1:7070", with: "127.0.0.1:\(daemon.port)").replacing(
                 "curl", with: "curl -sS")
             let end = try ChildProcess(["-e", "-c", script], environment: ["PATH=/usr/bin:/bin"], of: "/bin/sh").end()
             #expect(end.code == 0, "\(commands)")
@@ -33,7 +32,7 @@ struct ReadmeTests {
             // Errors have a code.
             #expect(end.output.contains(#""code":"#) == text.contains("Try what it does not allow"), "\(end.output)")
         }
-        daemon.signal(SIGTERM)
-        #expect(try daemon.end().code == 0)
+        daemon.process.signal(SIGTERM)
+        #expect(try daemon.process.end().code == 0)
     }
 }

@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 
 @testable import SettingsServer
 

@@ -1,6 +1,7 @@
 import Dispatch
 import SettingsModel
 import Synchronization
+import TestSupport
 
 @testable import SettingsServer
 

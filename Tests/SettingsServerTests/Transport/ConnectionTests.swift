@@ -1,4 +1,5 @@
 import SettingsServer
+import TestSupport
 import Testing
 
 struct ConnectionTests {

@@ -1,11 +1,16 @@
-import SettingsServer
+import Glibc
+import TestSupport
 import Testing
+
+@testable import SettingsServer
 
 struct ListenerTests {
     @Test(arguments: [
         ("127.0.0.1:7070", ListenAddress.tcp(host: "127.0.0.1", port: 7070)),
         ("0.0.0.0:0", .tcp(host: "0.0.0.0", port: 0)), ("[::1]:65535", .tcp(host: "::1", port: 65535)),
-        ("localhost:7070", .tcp(host: "localhost", port: 7070)),
+        ("localhost:7070", .tcp(host: "localhost", port: 7070)), ("unix:/run/s", .unix(path: "/run/s")),
+        ("unix:/", .unix(path: "/")), ("unix:/a b:1", .unix(path: "/a b:1")),
+        ("unix:/" + String(repeating: "x", count: 106), .unix(path: "/" + String(repeating: "x", count: 106))),
     ])
     func `An address is read, and written the same`(text: String, address: ListenAddress) throws {
         #expect(try ListenAddress(text) == address)
@@ -16,6 +21,8 @@ struct ListenerTests {
         ("7070", "port is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
         ("localhost:65536", "65535"), ("localhost:http", "a number"), ("localhost:-1", "a number"),
         (":7070", "host is missing"), ("[]:7070", "host is missing"), ("::1:7070", "brackets"),
+        ("unix:", "begins with /"), ("unix:7070", "begins with /"), ("unix:run/s", "begins with /"),
+        ("unix:/a\0b", "begins with /"), ("unix:/" + String(repeating: "x", count: 107), "108 bytes, more than 107"),
     ])
     func `What is no address is refused with what is wrong`(text: String, part: String) {
         let error = #expect(throws: ListenError.self) { try ListenAddress(text) }
@@ -23,29 +30,93 @@ struct ListenerTests {
         #expect(error?.description.contains(text) == true)
     }
 
-    @Test(arguments: ["127.0.0.1", "localhost"])
-    func `It says which port the kernel chose`(host: String) throws {
-        let listener = try Listener(.tcp(host: host, port: 0))
-        guard case .tcp(host, let port) = listener.address else {
-            Issue.record("another kind of address")
-            return
-        }
+    @Test func `It says which port the kernel chose`() throws {
+        let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
+        let port = try Self.port(listener)
         #expect(port != 0)
         _ = try RawClient(port: port)
         ChildProcess.whileNoneStarts { listener.close() }
         #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
     }
 
+    @Test func `Of a name it says the addresses that it stands for`() throws {
+        let listeners = try Listener.open(.tcp(host: "localhost", port: 0))
+        let port = try Self.port(try #require(listeners.first))
+        let places = Set(listeners.map(\.address))
+        #expect(places.contains(.tcp(host: "127.0.0.1", port: port)))
+        #expect(places.isSubset(of: [.tcp(host: "127.0.0.1", port: port), .tcp(host: "::1", port: port)]))
+        #expect(places.count == listeners.count)
+    }
+
+    @Test(.enabled(if: hasIPv6))
+    func `A name that stands for both families is listened to in both, with one port`() throws {
+        let listeners = try Listener.open(Self.bothFamilies(port: 0))
+        let port = try Self.port(listeners[0])
+        #expect(listeners.map(\.address) == [.tcp(host: "127.0.0.1", port: port), .tcp(host: "::1", port: port)])
+        _ = try RawClient(.ipv4(port))
+        _ = try RawClient(.ipv6(port))
+    }
+
+    @Test(.enabled(if: hasIPv6))
+    func `A port that is taken in one family is named, and free again in the other`() throws {
+        let taken = try #require(try Listener.open(.tcp(host: "::1", port: 0)).first)
+        let port = try Self.port(taken)
+        let error = #expect(throws: ListenError.self) { try Listener.open(Self.bothFamilies(port: port)) }
+        #expect(error?.description == "cannot listen on [::1]:\(port): bind: Address already in use (error 98)")
+        #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
+    }
+
+    @Test(.enabled(if: hasIPv6), arguments: [(failures: 15, isOpen: true), (failures: 16, isOpen: false)])
+    func `Where any port will do, one is looked for that is free in both families`(failures: Int, isOpen: Bool) throws {
+        var left = failures
+        let opened = Result {
+            try Listener.open(Self.bothFamilies(port: 0)) { address throws(SystemError) in
+                if address.family == AF_INET6, left > 0 {
+                    left -= 1
+                    throw SystemError(call: "bind", code: EADDRINUSE)
+                }
+                return try Listener(address)
+            }
+        }
+        #expect(left == 0)
+        #expect((try? opened.get().count) == (isOpen ? 2 : nil))
+    }
+
+    @Test(arguments: [EAFNOSUPPORT, EADDRNOTAVAIL])
+    func `A family that the machine does not have is left out, unless there is no other`(code: Int32) throws {
+        let bind = { (address: SocketAddress) throws(SystemError) -> Listener in
+            guard address.family == AF_INET else { throw SystemError(call: "bind", code: code) }
+            return try Listener(address)
+        }
+        let addresses = try Self.bothFamilies(port: 0)
+        #expect(try Listener.open(addresses, bind: bind).count == 1)
+        #expect(try Listener.open(addresses.reversed(), bind: bind).count == 1)
+        let error = #expect(throws: ListenError.self) { try Listener.open(Array(addresses.dropFirst()), bind: bind) }
+        #expect(error?.reason == .system(SystemError(call: "bind", code: code)))
+    }
+
     @Test func `An address in use is named with what the system says`() throws {
-        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
-        let error = #expect(throws: ListenError.self) { try Listener(listener.address) }
+        let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
+        let error = #expect(throws: ListenError.self) { try Listener.open(listener.address) }
         #expect(error?.description == "cannot listen on \(listener.address): bind: Address already in use (error 98)")
         ChildProcess.whileNoneStarts { listener.close() }
-        try Listener(listener.address).close()
+        #expect(try Listener.open(listener.address).count == 1)
     }
 
     @Test func `An address that nobody has is refused`() {
-        let error = #expect(throws: ListenError.self) { try Listener(.tcp(host: "no-such-host.invalid", port: 0)) }
+        let error = #expect(throws: ListenError.self) { try Listener.open(.tcp(host: "no-such-host.invalid", port: 0)) }
         #expect(error?.description.contains("not known") == true)
+    }
+
+    private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil
+
+    /// As `localhost` is looked up where it stands for both.
+    private static func bothFamilies(port: UInt16) throws -> [SocketAddress] {
+        try HostLookup.addresses(of: "127.0.0.1", port: port) + HostLookup.addresses(of: "::1", port: port)
+    }
+
+    private static func port(_ listener: Listener) throws -> UInt16 {
+        guard case .tcp(_, let port) = listener.address else { throw RawClient.Failure.malformed("no port") }
+        return port
     }
 }

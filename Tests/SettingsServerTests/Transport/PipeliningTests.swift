@@ -1,4 +1,5 @@
 import SettingsServer
+import TestSupport
 import Testing
 
 struct PipeliningTests {
@@ -16,9 +17,7 @@ struct PipeliningTests {
             "POST /c HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
         let bytes = Array((get("/a") + post("/b", "body") + chunked + get("/d")).utf8)
         for split in 1..<bytes.count {
-            try client.send(Array(bytes[..<split]))
-            server.settle()
-            try client.send(Array(bytes[split...]))
+            try client.send(bytes, splitAt: [split], after: server.settle)
             let answers = try (0..<4).map { _ in try client.readResponse().text }
             #expect(answers == ["GET /a ", "POS /b body", "POS /c abcde", "GET /d "], "split at \(split)")
         }
@@ -27,10 +26,8 @@ struct PipeliningTests {
     @Test func `Requests are understood byte by byte`() throws {
         let server = try TestServer()
         let client = try server.connect()
-        for byte in Array((get("/a") + post("/b", "body")).utf8) {
-            try client.send([byte])
-            server.settle()
-        }
+        let bytes = Array((get("/a") + post("/b", "body")).utf8)
+        try client.send(bytes, splitAt: 1..<bytes.count, after: server.settle)
         #expect(try client.readResponse().text == "GET /a ")
         #expect(try client.readResponse().text == "POS /b body")
     }

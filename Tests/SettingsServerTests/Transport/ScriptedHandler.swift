@@ -1,6 +1,7 @@
 import HTTPWire
 import SettingsServer
 import Synchronization
+import TestSupport
 
 /// Does what the path says, and writes down what it is told.
 ///
@@ -37,7 +38,9 @@ final class ScriptedHandler: RequestHandler {
         }
     }
 
-    func rejected(_ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>) -> Response {
+    func rejected(
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: PeerAddress
+    ) -> Response {
         switch rejection {
         case .request(let error): Response(status: error.status, contentType: .text, body: Array(error.reason.utf8))
         case .tooSlow: Response(status: 408)

@@ -1,5 +1,6 @@
 import HTTPWire
 import SettingsServer
+import TestSupport
 import Testing
 
 struct StreamTests {

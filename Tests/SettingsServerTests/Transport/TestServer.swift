@@ -1,23 +1,28 @@
 import Dispatch
+import TestSupport
 
 @testable import SettingsServer
 
-/// A server on a port of its own, with one loop unless told otherwise, that is gone when the test is.
+/// A server on a port of its own unless told where, with one loop unless told otherwise, that is gone when the test is.
 final class TestServer {
     let script = Script()
-    let port: UInt16
+    let address: RawAddress
     let server: HTTPServer
     private var isStopped = false
 
     init(
-        loops: Int = 1, limits: TransportLimits = TransportLimits(), clock: MonotonicClock = .system,
+        at place: ListenAddress = .tcp(host: "127.0.0.1", port: 0), loops: Int = 1,
+        limits: TransportLimits = TransportLimits(), clock: MonotonicClock = .system,
         accept: @escaping Acceptor.Accept = Acceptor.acceptSocket
     ) throws {
-        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
-        guard case .tcp(_, let port) = listener.address else { throw RawClient.Failure.malformed("no port") }
-        self.port = port
+        let listeners = try Listener.open(place)
+        switch listeners.first?.address {
+        case .tcp(_, let port): address = .ipv4(port)
+        case .unix(let path): address = .unix(path)
+        case nil: throw RawClient.Failure.malformed("no address")
+        }
         server = try HTTPServer(
-            listeners: [listener], loopCount: loops, limits: limits, clock: clock,
+            listeners: listeners, loopCount: loops, limits: limits, clock: clock,
             log: { [log = script.log] event in
                 switch event {
                 case .acceptPaused: log.add("paused")
@@ -33,7 +38,7 @@ final class TestServer {
     }
 
     func connect(receiveBuffer: Int32? = nil) throws -> RawClient {
-        try RawClient(port: port, receiveBuffer: receiveBuffer)
+        try RawClient(address, receiveBuffer: receiveBuffer)
     }
 
     /// Returns once everything that was sent to the loops before has been done, and the batch that it was in has ended.

@@ -1,8 +1,8 @@
-import Testing
+package import Testing
 
 /// Runs something that a linear algorithm does in well under a second and a quadratic one in minutes, and fails if it
 /// took longer than a slow, busy machine needs for the former.
-func expectLinearTime<Result>(
+package func expectLinearTime<Result>(
     sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Result
 ) rethrows -> Result {
     let limit = Duration.seconds(10)

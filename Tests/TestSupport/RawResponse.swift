@@ -1,27 +1,30 @@
 /// An answer as it came.
-struct RawResponse: Equatable {
-    struct Field: Equatable {
-        let name: String
-        let value: String
+package struct RawResponse: Equatable, Sendable {
+    package struct Field: Equatable, Sendable {
+        package let name: String
+        package let value: String
     }
 
-    let status: Int
-    let reason: String
-    let fields: [Field]
-    var body: [UInt8] = []
+    package let status: Int
+    package let reason: String
+    package let fields: [Field]
+    package var body: [UInt8] = []
 
-    var text: String { String(decoding: body, as: UTF8.self) }
+    package var text: String { String(decoding: body, as: UTF8.self) }
 
     /// The value of the first field of that name, in whatever case it is written.
-    func field(_ name: String) -> String? {
+    package func field(_ name: String) -> String? {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// Where the body begins; nil if the head is not complete.
-    static func endOfHead(_ bytes: [UInt8]) -> Int? {
-        guard bytes.count >= 4 else { return nil }
-        return (4...bytes.count).first { bytes[($0 - 4)..<$0].elementsEqual("\r\n\r\n".utf8) }
-    }
+    /// Whether the body comes in chunks.
+    var isChunked: Bool { field("Transfer-Encoding")?.lowercased() == "chunked" }
+
+    /// What a body has that does not come in chunks.
+    var length: Int { field("Content-Length").flatMap { Int($0) } ?? 0 }
+
+    /// Whether there may be a body, if it does not answer HEAD.
+    var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 
     init(head: ArraySlice<UInt8>) throws {
         let lines = String(decoding: head, as: UTF8.self).split(separator: "\r\n", omittingEmptySubsequences: true)

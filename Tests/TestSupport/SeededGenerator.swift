@@ -1,15 +1,15 @@
 /// SplitMix64: the same numbers for the same seed on every machine, so that a failure can be repeated.
-struct SeededGenerator: RandomNumberGenerator, Sendable {
+package struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// What to start with to get the same numbers again; belongs in every failure message.
-    let seed: UInt64
+    package let seed: UInt64
     private var state: UInt64
 
-    init(seed: UInt64) {
+    package init(seed: UInt64) {
         self.seed = seed
         state = seed
     }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -18,17 +18,17 @@ struct SeededGenerator: RandomNumberGenerator, Sendable {
     }
 
     /// A number from 0 up to but not including the bound.
-    mutating func below(_ bound: Int) -> Int {
+    package mutating func below(_ bound: Int) -> Int {
         Int.random(in: 0..<bound, using: &self)
     }
 
     /// True once in so many calls.
-    mutating func chance(oneIn bound: Int) -> Bool {
+    package mutating func chance(oneIn bound: Int) -> Bool {
         below(bound) == 0
     }
 
     /// One of these, of which there must be at least one.
-    mutating func pick<Element>(_ choices: [Element]) -> Element {
+    package mutating func pick<Element>(_ choices: [Element]) -> Element {
         choices[below(choices.count)]
     }
 }

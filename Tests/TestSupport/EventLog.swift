@@ -1,31 +1,33 @@
-import Dispatch
-import Synchronization
+internal import Dispatch
+internal import Synchronization
 
 /// What has happened, in order, from whatever thread; a test waits until it has what it waits for.
-final class EventLog: Sendable {
+package final class EventLog: Sendable {
     private let events = Mutex<[String]>([])
     private let more = DispatchSemaphore(value: 0)
 
-    var all: [String] { events.withLock { $0 } }
+    package init() {}
 
-    func add(_ event: String) {
+    package var all: [String] { events.withLock { $0 } }
+
+    package func add(_ event: String) {
         events.withLock { $0.append(event) }
         more.signal()
     }
 
-    func count(_ event: String) -> Int {
+    package func count(_ event: String) -> Int {
         all.count { $0 == event }
     }
 
     /// False if it has not come to that within ten seconds.
-    func wait(_ condition: ([String]) -> Bool) -> Bool {
+    package func wait(_ condition: ([String]) -> Bool) -> Bool {
         while !condition(all) {
             if more.wait(timeout: .now() + .seconds(10)) == .timedOut { return condition(all) }
         }
         return true
     }
 
-    func wait(for event: String, times: Int = 1) -> Bool {
+    package func wait(for event: String, times: Int = 1) -> Bool {
         wait { events in events.count { $0 == event } >= times }
     }
 }

@@ -1,20 +1,29 @@
-import Glibc
-import Synchronization
-import Testing
+internal import Glibc
+internal import Synchronization
 
-/// The real program, or another one, as a child process, with what it says. Every wait is bounded, so that a test fails instead of
-/// hanging; a child that is still there when the object goes is killed.
-final class ChildProcess {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
+/// The real program, or another one, as a child process, with what it says. Every wait is bounded, so that a test fails
+/// instead of hanging; a child that is still there when the object goes is killed.
+package final class ChildProcess {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+
+        package init(description: String) {
+            self.description = description
+        }
     }
 
     /// The end of a child.
-    struct End: Equatable {
+    package struct End: Equatable {
         /// Its exit code, or the signal that ended it as a negative number.
-        let code: Int32
-        let output: String
-        let errors: String
+        package let code: Int32
+        package let output: String
+        package let errors: String
+
+        package init(code: Int32, output: String, errors: String) {
+            self.code = code
+            self.output = output
+            self.errors = errors
+        }
     }
 
     private enum Stream { case output, errors }
@@ -27,7 +36,7 @@ final class ChildProcess {
     private var isReaped = false
 
     /// The program that was built beside the tests.
-    static let program: String = {
+    package static let program: String = {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = buffer.withUnsafeMutableBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { text in
@@ -38,7 +47,7 @@ final class ChildProcess {
         return String(decoding: tests[..<(tests.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/settingsd"
     }()
 
-    init(
+    package init(
         _ arguments: [String], environment: [String] = ["HOME=/nonexistent"], of program: String = ChildProcess.program
     ) throws {
         var pipes: [[Int32]] = [[-1, -1], [-1, -1]]
@@ -78,24 +87,24 @@ final class ChildProcess {
 
     /// Until a child runs its program it has a copy of every descriptor of this process, so that what is closed in that
     /// moment stays open. A test to which that matters closes it in here.
-    static func whileNoneStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
+    package static func whileNoneStarts<Result>(_ body: () throws -> Result) rethrows -> Result {
         try starting.withLock { _ in try body() }
     }
 
     private static let starting = Mutex(())
 
     /// Runs the program to its end.
-    static func run(_ arguments: [String], environment: [String] = ["HOME=/nonexistent"]) throws -> End {
+    package static func run(_ arguments: [String], environment: [String] = ["HOME=/nonexistent"]) throws -> End {
         try ChildProcess(arguments, environment: environment).end()
     }
 
-    func signal(_ number: Int32) {
+    package func signal(_ number: Int32) {
         kill(process, number)
     }
 
     /// Waits until it says something on standard error, and returns the line in which it does.
-    func line(containing text: String, seconds: Int = 30) throws -> String {
-        let deadline = Self.now + seconds * 1000
+    package func line(containing text: String, seconds: Int = 30) throws -> String {
+        let deadline = Deadline(seconds: seconds)
         while true {
             let lines = String(decoding: said[.errors] ?? [], as: UTF8.self).split(separator: "\n")
             if let line = lines.first(where: { $0.contains(text) }) { return String(line) }
@@ -107,8 +116,8 @@ final class ChildProcess {
     }
 
     /// Waits until it is over.
-    func end(seconds: Int = 30) throws -> End {
-        let deadline = Self.now + seconds * 1000
+    package func end(seconds: Int = 30) throws -> End {
+        let deadline = Deadline(seconds: seconds)
         while isOver[.output] != true || isOver[.errors] != true { try read(until: deadline, for: "its end") }
         // Nobody else holds the other ends, so it is over, or about to be.
         var status: Int32 = 0
@@ -120,21 +129,14 @@ final class ChildProcess {
             errors: String(decoding: said[.errors] ?? [], as: UTF8.self))
     }
 
-    private func read(until deadline: Int, for what: String) throws {
+    private func read(until deadline: Deadline, for what: String) throws {
         let streams: [(Stream, Int32)] = [(.output, output), (.errors, errors)].filter { isOver[$0.0] != true }
-        var polled = streams.map { pollfd(fd: $0.1, events: Int16(POLLIN), revents: 0) }
-        let ready = poll(&polled, nfds_t(polled.count), Int32(max(0, deadline - Self.now)))
-        guard ready != 0 else { throw Failure(description: "waited too long for \(what)") }
-        for (index, (stream, descriptor)) in streams.enumerated() where polled[index].revents != 0 {
+        let ready = deadline.wait(for: POLLIN, on: streams.map(\.1))
+        guard !ready.isEmpty else { throw Failure(description: "waited too long for \(what)") }
+        for (stream, descriptor) in ready.map({ streams[$0] }) {
             var chunk = [UInt8](repeating: 0, count: 65_536)
             let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count > 0 { said[stream, default: []] += chunk[..<count] } else { isOver[stream] = true }
         }
-    }
-
-    private static var now: Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000
     }
 }

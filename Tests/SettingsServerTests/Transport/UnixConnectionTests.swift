@@ -1,0 +1,78 @@
+import Dispatch
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// Connections over Unix domain sockets, where they differ from those over TCP.
+struct UnixConnectionTests {
+    private let directory: TemporaryDirectory
+    private let server: TestServer
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        server = try TestServer(at: .unix(path: directory.path + "/socket"))
+    }
+
+    /// Has the loop do nothing while the body runs: it sees all that happened meanwhile at once.
+    private func whileLoopWaits(_ body: () throws -> Void) rethrows {
+        let release = DispatchSemaphore(value: 0)
+        server.server.loops[0].run { release.wait() }
+        defer { release.signal() }
+        try body()
+    }
+
+    @Test func `Requests are answered in order, large answers too`() throws {
+        let client = try server.connect(receiveBuffer: 4096)
+        try client.send(get("/a") + get("/big") + post("/b", "body"))
+        client.endSending()
+        #expect(try client.readResponse().text == "GET /a ")
+        #expect(try client.readResponse().body.count == ScriptedHandler.bigLength)
+        #expect(try client.readResponse().text == "POS /b body")
+        #expect(try client.readUntilClose().isEmpty)
+    }
+
+    @Test func `The handler is told that the peer came over a Unix domain socket`() throws {
+        let client = try server.connect()
+        try client.send(get("/later"))
+        #expect(server.script.log.wait(for: "handled /later"))
+        let exchange = try #require(server.script.take("/later"))
+        #expect(exchange.peer == .unix)
+        #expect("\(exchange.peer)" == "unix")
+        #expect(exchange.peer.host == "")
+    }
+
+    @Test(arguments: [4, 100_000])
+    func `What a peer sent before it closed is taken, also if it takes several reads`(length: Int) throws {
+        let client = try server.connect()
+        #expect(try client.exchange(get("/a")).status == 200)
+        try whileLoopWaits {
+            try client.send(post("/last-words", String(repeating: "x", count: length)))
+            client.close()
+        }
+        #expect(server.script.log.wait(for: "handled /last-words"))
+    }
+
+    @Test func `A peer that closed is noticed at once, and what it was owed is called off`() throws {
+        let client = try server.connect()
+        try client.send(get("/later1") + get("/later2"))
+        #expect(server.script.log.wait(for: "handled /later2"))
+        client.close()
+        #expect(server.script.log.wait(for: "closed", times: 2))
+        server.settle()
+        #expect(server.server.connectionCount == 0)
+    }
+
+    @Test func `A request that is owed when its peer has closed does not keep the loop busy`() throws {
+        let client = try server.connect()
+        #expect(try client.exchange(get("/a")).status == 200)
+        try whileLoopWaits {
+            try client.send(get("/later"))
+            client.close()
+        }
+        #expect(server.script.log.wait(for: "handled /later"))
+        #expect(server.script.log.wait(for: "closed"))
+        server.settle()
+        #expect(server.server.connectionCount == 0)
+    }
+}

@@ -1,0 +1,26 @@
+internal import Glibc
+
+/// Until when something is waited for.
+struct Deadline {
+    private let time: Int
+
+    init(seconds: Int) {
+        time = Self.now + seconds * 1000
+    }
+
+    /// As `poll` wants it; 0 once it is over.
+    var milliseconds: Int32 { Int32(max(0, time - Self.now)) }
+
+    /// Waits until one of these descriptors is ready, and says which are; none if the time is over.
+    func wait(for events: Int32, on descriptors: [Int32]) -> [Int] {
+        var polled = descriptors.map { pollfd(fd: $0, events: Int16(events), revents: 0) }
+        while poll(&polled, nfds_t(polled.count), milliseconds) < 0, errno == EINTR {}
+        return polled.indices.filter { polled[$0].revents != 0 }
+    }
+
+    private static var now: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000
+    }
+}

@@ -1,0 +1,31 @@
+internal import Foundation
+
+/// A directory of a test, which only its owner may enter, gone with the object.
+package final class TemporaryDirectory: Sendable {
+    package let path: String
+
+    package init() throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "settingsd-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        path = url.path(percentEncoded: false)
+    }
+
+    /// What is in a directory at this moment, as after the machine went down.
+    package init(copyOf other: TemporaryDirectory) throws {
+        path = other.path + "-copy"
+        try FileManager.default.copyItem(atPath: other.path, toPath: path)
+    }
+
+    deinit {
+        // What is left behind in a temporary directory harms nobody.
+        try? FileManager.default.removeItem(atPath: path)
+    }
+
+    /// Writes a file and returns its path.
+    package func file(_ name: String, _ text: String) throws -> String {
+        let file = "\(path)/\(name)"
+        try Data(text.utf8).write(to: URL(filePath: file))
+        return file
+    }
+}
