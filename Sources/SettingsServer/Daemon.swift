@@ -26,7 +26,7 @@ package final class Daemon: Sendable {
         let isStopping = StopFlag()
         let service = Service(
             store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
-            metrics: ServiceMetrics(started: Self.now()),
+            metrics: ServiceMetrics(started: Self.now()), waitingBytes: configuration.writes.waitingBytes,
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         let listeners = try Self.listen(configuration.listen)
         addresses = listeners.map(\.address)
