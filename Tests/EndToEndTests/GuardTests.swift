@@ -10,6 +10,25 @@ struct GuardTests {
             "One of the tags", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""),
             200),
         Row(
+            "One of the tags on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"999\"", "If-Match: \"998\", \"$1\"", "If-Match:"), 200),
+        Row(
+            "None of the tags on several lines", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("PUT app/keys/a 3", "If-Match: \"999\"", "If-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "Anything and a tag on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: *", "If-Match: \"$1\""), 400, .badRequest),
+        Row(
+            "Unless it is one of those on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "What the caller has, on several lines", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-None-Match: \"999\"", "If-None-Match: W/\"$1\""), 304),
+        Row(
+            "Another guard on a second line, of a repeat",
+            given: ["PUT app/keys/a 0", Request("PUT app/keys/a 1", key, "If-Match: \"$1\"")],
+            Request("PUT app/keys/a 1", key, "If-Match: \"$1\"", "If-Match: \"$2\""), 422, .idempotencyMismatch),
+        Row(
             "A tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("PUT app/keys/a 3", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","key":"a","value":2,"source":"stored","revision":$2,"modified":"*"}}"#),

@@ -124,7 +124,7 @@ extension Incoming {
         digest.add(bytes.extracting(head.methodName))
         digest.add(bytes.extracting(head.target))
         for field in [FieldName.ifMatch, .ifNoneMatch, .contentType] {
-            digest.add(bytes.extracting(head.field(field) ?? 0..<0))
+            digest.add((text(field, in: bytes) ?? "").utf8Span.span)
         }
         digest.add(body)
         return digest.text
