@@ -96,6 +96,7 @@ final class APIHandler: RequestHandler {
         }
         let route = try Route(head, in: bytes)
         if head.method == .options {
+            _ = try Incoming(head, route, in: bytes)
             return .answer(counted(Response(allowing: route.resource.allowed, service.cursor)))
         }
         if let suite = shown(route, head, bytes) { return .answer(counted(suite)) }

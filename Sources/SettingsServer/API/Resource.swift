@@ -86,8 +86,19 @@ extension Resource {
         case (.schema, .put): [.onConflict, .dryRun]
         case (.schema, .delete): [.dryRun]
         case (.transaction, .post): [.dryRun, .override]
+        // Whoever asks what may be done at a target may ask with that of the request to come.
+        case (_, .options): ofAnyMethod
         default: []
         }
+    }
+
+    private var ofAnyMethod: [Parameter] {
+        var known: [Parameter] = []
+        for parameter in methods.flatMap({ parameters(of: $0) })
+        where !known.contains(where: { $0.name == parameter.name }) {
+            known.append(parameter)
+        }
+        return known
     }
 }
 
