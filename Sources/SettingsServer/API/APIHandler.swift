@@ -102,13 +102,8 @@ final class APIHandler: RequestHandler {
         if let suite = shown(route, head, bytes) { return .answer(counted(suite)) }
         let incoming = try Incoming(head, route, in: bytes)
         guard head.method.isSafe else {
-            do throws(Problem) {
-                try incoming.checkLock(bytes, on: service.store)
-            } catch {
-                // What this connection wrote before may lift the lock.
-                if exchange.isBehind { return .notYet }
-                throw error
-            }
+            // A request that names itself may repeat one from before the lock, which the writer knows.
+            if !head.has(.idempotencyKey) { try incoming.checkLock(bytes, on: service.store) }
             return try write(incoming, bytes, body, exchange)
         }
         return try read(incoming, bytes, exchange.ticket)
