@@ -27,6 +27,7 @@ package final class Daemon: Sendable {
         let service = Service(
             store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
             metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
+            waitingBytes: configuration.writes.waitingBytes,
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         let listeners = try Self.listen(configuration.listen, configuration.socketMode)
         addresses = listeners.map(\.address)

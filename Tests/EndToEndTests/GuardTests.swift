@@ -10,6 +10,25 @@ struct GuardTests {
             "One of the tags", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""),
             200),
         Row(
+            "One of the tags on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"999\"", "If-Match: \"998\", \"$1\"", "If-Match:"), 200),
+        Row(
+            "None of the tags on several lines", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("PUT app/keys/a 3", "If-Match: \"999\"", "If-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "Anything and a tag on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: *", "If-Match: \"$1\""), 400, .badRequest),
+        Row(
+            "Unless it is one of those on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "What the caller has, on several lines", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-None-Match: \"999\"", "If-None-Match: W/\"$1\""), 304),
+        Row(
+            "Another guard on a second line, of a repeat",
+            given: ["PUT app/keys/a 0", Request("PUT app/keys/a 1", key, "If-Match: \"$1\"")],
+            Request("PUT app/keys/a 1", key, "If-Match: \"$1\"", "If-Match: \"$2\""), 422, .idempotencyMismatch),
+        Row(
             "A tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("PUT app/keys/a 3", "If-Match: \"$1\""), 412, .preconditionFailed,
             #"{"current":{"suite":"app","key":"a","value":2,"source":"stored","revision":$2,"modified":"*"}}"#),
@@ -153,6 +172,8 @@ struct GuardTests {
     static let transaction = Request(
         #"POST /v1/transaction {"do":[{"op":"add","suite":"app","key":"a","by":1}]}"#, key)
 
+    static let lock: Request = #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"readOnly":true}}}"#
+
     static let repeats: [Row] = [
         Row(
             "A repeat", given: [put], put, 201, nil,
@@ -188,6 +209,26 @@ struct GuardTests {
             "A repeat of a drop", given: ["PUT app/keys/a 1", Request("DELETE app?drop", key)],
             Request("DELETE app?drop", key), 200, nil,
             #"{"revision":$2,"replayed":true,"changes":[{"key":"a","old":1}]}"#),
+        Row(
+            "A repeat of a value whose key was locked since", given: [put, lock], put, 201, nil,
+            #"{"value":1,"revision":$1,"replayed":true}"#),
+        Row(
+            "A repeat of a removal whose key was locked since",
+            given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key), lock], Request("DELETE app/keys/a", key),
+            200,
+            nil, #"{"source":"unset","replayed":true}"#),
+        Row(
+            "Another value for a locked key", given: [put, lock], Request("PUT app/keys/a 2", key), 422,
+            .idempotencyMismatch),
+        Row("A new request for a locked key", given: [lock], put, 403, .locked),
+        Row(
+            "A dry run of a repeat for a locked key", given: [put, lock], Request("PUT app/keys/a?dryRun 1", key), 403,
+            .locked),
+        Row("What is no value for a locked key", given: [put, lock], Request("PUT app/keys/a {", key), 403, .locked),
+        Row(
+            "A key that is none, for a locked one", given: [lock], Request("PUT app/keys/a 1", "Idempotency-Key: é"),
+            403,
+            .locked),
         Row("Another value", given: [put], Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
         Row("Another key", given: [put], Request("PUT app/keys/b 1", key), 422, .idempotencyMismatch),
         Row("Another method", given: [put], Request("DELETE app/keys/a", key), 422, .idempotencyMismatch),

@@ -16,6 +16,16 @@ struct ServiceTests {
         Row(
             "Options of a setting", "OPTIONS app/keys/a", 204, text: "",
             fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS", "Content-Length:"]),
+        Row("Options of a request with parameters", "OPTIONS app?prefix=a&view=stored&drop&dryRun", 204),
+        Row(
+            "Options with what is no parameter", "OPTIONS /v1/suites?limt=1", 400, .badRequest,
+            #"{"detail":"there is no parameter limt; did you mean limit?","didYouMean":["limit"]}"#),
+        Row(
+            "Options of what has no parameters", "OPTIONS /healthz?a", 400, .badRequest,
+            #"{"detail":"there is no parameter a; there are none here"}"#),
+        Row("Options with a parameter that stands twice", "OPTIONS app?drop&drop", 400, .badRequest),
+        Row("Options with a query that is none", "OPTIONS app?%zz", 400, .badRequest),
+        Row("Options with an empty query", "OPTIONS app?", 204),
         Row("Options of the suites", "OPTIONS /v1/suites", 204, fields: ["Allow: GET, HEAD, OPTIONS"]),
         Row("Options of a suite", "OPTIONS app", 204, fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
         Row("Options of a schema", "OPTIONS app/schema", 204, fields: ["Allow: GET, HEAD, PUT, DELETE, OPTIONS"]),

@@ -29,10 +29,14 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
 
     /// Whether a request may have the field on several lines.
     ///
-    /// `Connection` and `Transfer-Encoding` are taken together; of `Accept` the first line counts. Any other field
-    /// given twice means that somebody on the way may have read the other one, so it is refused.
+    /// `Connection` and `Transfer-Encoding` are taken together, and so are the lists of tags, as RFC 9110 (5.3) says of
+    /// fields that are lists; of `Accept` the first line counts. Any other field given twice means that somebody on the
+    /// way may have read the other one, so it is refused.
     var mayRepeat: Bool {
-        self == .connection || self == .transferEncoding || self == .accept
+        switch self {
+        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch: true
+        default: false
+        }
     }
 
     /// The field that a token names, in whatever case; nil if nobody reads it.

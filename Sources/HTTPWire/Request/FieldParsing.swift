@@ -98,7 +98,7 @@ extension RequestParser {
     private mutating func take(
         _ name: FieldName, _ value: Range<Int>, _ bytes: Span<UInt8>
     ) throws(RequestError) {
-        if !request.has(name) { request.setField(name, value) }
+        if request.has(name) { request.noteRepeated(name) } else { request.setField(name, value) }
         switch name {
         case .host: try takeHost(value, bytes)
         case .contentLength: try takeContentLength(value, bytes)

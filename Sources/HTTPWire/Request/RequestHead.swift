@@ -29,6 +29,8 @@ package struct RequestHead: Sendable, BitwiseCopyable {
     var portRange = ByteRange.none
     /// A bit for each field that is there: the answer to most questions, without a look at the values.
     private var present: UInt16 = 0
+    /// A bit for each field that stands on several lines.
+    private var repeated: UInt16 = 0
     /// The values of the fields that are there; what stands for others is left over from earlier heads.
     private var values = InlineArray<16, ByteRange>(repeating: .none)
 
@@ -60,6 +62,15 @@ package struct RequestHead: Sendable, BitwiseCopyable {
         present & 1 << UInt16(name.rawValue) != 0
     }
 
+    /// Whether the field stands on several lines: see `values(of:in:)`.
+    package func isRepeated(_ name: FieldName) -> Bool {
+        repeated & 1 << UInt16(name.rawValue) != 0
+    }
+
+    mutating func noteRepeated(_ name: FieldName) {
+        repeated |= 1 << UInt16(name.rawValue)
+    }
+
     mutating func setField(_ name: FieldName, _ value: Range<Int>) {
         present |= 1 << UInt16(name.rawValue)
         values[Int(name.rawValue)] = ByteRange(value)
@@ -81,5 +92,6 @@ package struct RequestHead: Sendable, BitwiseCopyable {
         hostRange = .none
         portRange = .none
         present = 0
+        repeated = 0
     }
 }

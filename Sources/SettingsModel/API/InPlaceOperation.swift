@@ -89,7 +89,9 @@ extension InPlaceOperation {
 extension InPlaceOperation: JSONReadable, JSONWritable {
     /// Reads the body of a PATCH of one setting; a member that the operation does not have is an error.
     public init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json, only: ["op"] + Word.allCases.compactMap(\.operand))
+        let reader = try ObjectReader(json)
+        // Without an operation nobody knows which members it has; the misspelt one is told first.
+        if !reader.has("op") { try reader.allow(only: ["op"] + Word.allCases.compactMap(\.operand)) }
         let word: Word = try reader.required("op") { json throws(BodyError) in try BodyValue.word("op", json) }
         try reader.allow(only: ["op"] + [word.operand].compactMap(\.self))
         try self.init(word, reader)

@@ -33,8 +33,10 @@ extension Transaction.Operation: JSONReadable, JSONWritable {
 
     /// Reads one operation; a member that it does not have is an error.
     public init(json: JSONValue) throws(BodyError) {
-        let operands = InPlaceOperation.Word.allCases.compactMap(\.operand)
-        let reader = try ObjectReader(json, only: Self.address + operands)
+        let reader = try ObjectReader(json)
+        if !reader.has("op") {
+            try reader.allow(only: Self.address + InPlaceOperation.Word.allCases.compactMap(\.operand))
+        }
         let op: String = try reader.required("op")
         switch op {
         case "set":

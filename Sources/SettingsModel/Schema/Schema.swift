@@ -71,7 +71,7 @@ public struct Schema: Sendable {
 
     /// The listed names nearest to one that is not admitted.
     public func suggestions(for name: String, limit: Int = 3) -> [String] {
-        NameSuggestion.nearest(to: name, among: keys.lazy.map(\.name), limit: limit)
+        NameSuggestion.nearest(to: name, amongOrdered: keys.lazy.map { $0.name }, limit: limit)
     }
 
     /// Whether there are rules about the suite as a whole, beyond those for each key.

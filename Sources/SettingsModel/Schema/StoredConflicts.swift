@@ -54,7 +54,7 @@ extension Schema {
         conflict.errors = conflict.errors.map { violation in
             guard violation.keyword == "additionalProperties", violation.pointer == .root, key(conflict.key.text) == nil
             else { return violation }
-            let hint = NameSuggestion.phrase(for: conflict.key.text, among: keys.lazy.map(\.name))
+            let hint = NameSuggestion.phrase(for: conflict.key.text, amongOrdered: keys.lazy.map { $0.name })
             return Violation(key: violation.key, keyword: violation.keyword, detail: violation.detail + hint)
         }
         return conflict

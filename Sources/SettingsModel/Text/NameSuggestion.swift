@@ -1,83 +1,144 @@
 /// Finds the names that somebody may have meant.
+///
+/// The work is bounded, however many names there are: names over 64 bytes get no suggestion, and of very many only some
+/// are looked at.
 public enum NameSuggestion {
     /// The names nearest to `name`, nearest first, then in byte order; none that differ in more than a third of it.
     ///
     /// Distance counts insertions, deletions, substitutions and swaps of neighbours (optimal string alignment) over
-    /// the bytes of the names, ASCII letters without their case. The work is bounded: names over 64 bytes get no
-    /// suggestion, and of very many candidates only the first ten thousand are looked at.
+    /// the bytes of the names, ASCII letters without their case. Of very many candidates the first are looked at.
     public static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
-        guard name.utf8.count <= longestName else { return [] }
-        var distances = EditDistance(from: name)
-        var matches: [(distance: Int, name: String)] = []
-        for candidate in candidates.prefix(mostCandidates) {
-            if let distance = distances.distance(to: candidate) { matches.append((distance, candidate)) }
+        guard var search = Search(for: name, limit: limit) else { return [] }
+        for candidate in candidates {
+            guard search.look(at: candidate) else { break }
         }
-        matches.sort { ($0.distance, UTF8Text($0.name)) < ($1.distance, UTF8Text($1.name)) }
-        return matches.prefix(limit).map(\.name)
+        return search.names
+    }
+
+    /// As the above, among names in the order of their bytes: of very many, those are looked at that stand around the
+    /// place where the name would be, and around the places of what a slip at its beginning may have made it of.
+    package static func nearest(
+        to name: String, amongOrdered names: some RandomAccessCollection<String>, limit: Int = 3
+    ) -> [String] {
+        nearest(to: name, limit: limit) { place, count in
+            var after = names.position(of: place)
+            var before = after
+            var neighbours: [String] = []
+            neighbours.reserveCapacity(min(count, names.count))
+            while neighbours.count < count, before > names.startIndex || after < names.endIndex {
+                if after < names.endIndex {
+                    neighbours.append(names[after])
+                    names.formIndex(after: &after)
+                }
+                if neighbours.count < count, before > names.startIndex {
+                    names.formIndex(before: &before)
+                    neighbours.append(names[before])
+                }
+            }
+            return neighbours
+        }
+    }
+
+    /// As the above, with names from somebody who knows their order.
+    ///
+    /// - Parameter neighbours: gives so many names around a place in the order, those next to it first; all of them if
+    ///   there are no more.
+    package static func nearest(
+        to name: String, limit: Int = 3, neighbours: (_ place: String, _ count: Int) -> [String]
+    ) -> [String] {
+        guard var search = Search(for: name, limit: limit) else { return [] }
+        let nearby = neighbours(name, mostNearby)
+        var isTaken = nearby.prefix(mostAroundSlip).allSatisfy { search.look(at: $0) }
+        // Those of slips before the many that only stand further away.
+        if nearby.count == mostNearby {
+            for place in slips(of: name) where isTaken {
+                isTaken = neighbours(place, mostAroundSlip).allSatisfy { search.look(at: $0) }
+            }
+        }
+        for name in nearby.dropFirst(mostAroundSlip) where isTaken { isTaken = search.look(at: name) }
+        return search.names
     }
 
     /// `"; did you mean …?"` for the nearest name, or nothing.
     static func phrase(for name: String, among candidates: some Sequence<String>) -> String {
-        nearest(to: name, among: candidates, limit: 1).first.map { "; did you mean \($0)?" } ?? ""
+        phrase(nearest(to: name, among: candidates, limit: 1))
     }
 
-    private static let longestName = 64
-    private static let mostCandidates = 10_000
+    /// `"; did you mean …?"` for the nearest of names in the order of their bytes, or nothing.
+    static func phrase(for name: String, amongOrdered names: some RandomAccessCollection<String>) -> String {
+        phrase(nearest(to: name, amongOrdered: names, limit: 1))
+    }
+
+    private static func phrase(_ nearest: [String]) -> String {
+        nearest.first.map { "; did you mean \($0)?" } ?? ""
+    }
+
+    private static let mostNearby = 512
+    private static let mostAroundSlip = 64
+
+    /// What somebody may have meant to begin with whose name stands elsewhere in the order: the first letter in the other
+    /// case, one letter too many, the first two swapped.
+    private static func slips(of name: String) -> [String] {
+        let bytes = Array(name.utf8)
+        guard bytes.count > 1, bytes[0] < 0x80, bytes[1] < 0x80 else { return [] }
+        let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(bytes[0] | 0x20)
+        let texts = [
+            isLetter ? [bytes[0] ^ 0x20] + bytes[1...] : [], bytes[1...] + [], [bytes[1], bytes[0]] + bytes[2...],
+        ]
+        return texts.filter { !$0.isEmpty }.map { String(decoding: $0, as: UTF8.self) }
+    }
 }
 
-/// The distance of one name from many, as long as it is small.
-///
-/// Only the band of the table is computed in which distances can be within the tolerance, in rows that are used again
-/// for each candidate, and not further than to the first row that has none: most candidates cost a few dozen steps.
-private struct EditDistance {
-    private let wanted: [UInt8]
-    private let tolerance: Int
-    private var letters: [UInt8] = []
-    private var beforePrevious: [Int] = []
-    private var previous: [Int] = []
-    private var current: [Int] = []
+/// The nearest names so far.
+private struct Search {
+    private static let longestName = 64
+    /// About 150 µs.
+    private static let mostSteps = 40_000
 
-    init(from name: String) {
-        wanted = name.utf8.map(Self.folded)
-        tolerance = max(1, wanted.count / 3)
+    private var distances: EditDistance
+    private let limit: Int
+    private var matches: [(distance: Int, name: String)] = []
+
+    init?(for name: String, limit: Int) {
+        guard name.utf8.count <= Self.longestName, limit > 0 else { return nil }
+        distances = EditDistance(from: name)
+        self.limit = limit
     }
 
-    /// The distance, or nil if it is beyond the tolerance.
-    mutating func distance(to candidate: String) -> Int? {
-        guard abs(candidate.utf8.count - wanted.count) <= tolerance else { return nil }
-        letters.removeAll(keepingCapacity: true)
-        letters.append(contentsOf: candidate.utf8.lazy.map(Self.folded))
-        let far = tolerance + 1
-        previous = (0...letters.count).map { min($0, far) }
-        beforePrevious = previous
-        current = previous
-        for row in wanted.indices {
-            let columns = max(0, row - tolerance)..<min(letters.count, row + tolerance + 1)
-            current[columns.lowerBound] = columns.lowerBound == 0 ? min(row + 1, far) : far
-            var best = current[columns.lowerBound]
-            for column in columns {
-                let value = min(step(row, column), far)
-                current[column + 1] = value
-                best = min(best, value)
+    var names: [String] { matches.map(\.name) }
+
+    /// Looks at a candidate; false if it was the last that there is time for.
+    mutating func look(at candidate: String) -> Bool {
+        // Once enough are found, only those that are as near matter.
+        let tolerance = matches.count == limit ? matches[limit - 1].distance : distances.tolerance
+        if let distance = distances.distance(to: candidate, within: tolerance) { insert(candidate, distance) }
+        return distances.steps < Self.mostSteps
+    }
+
+    private mutating func insert(_ name: String, _ distance: Int) {
+        guard !matches.contains(where: { $0.name.hasSameBytes(as: name) }) else { return }
+        let position =
+            matches.firstIndex { match in
+                match.distance > distance || (match.distance == distance && name.precedesInBytes(match.name))
+            } ?? matches.count
+        matches.insert((distance, name), at: position)
+        if matches.count > limit { matches.removeLast() }
+    }
+}
+
+extension RandomAccessCollection<String> {
+    /// The first position whose name does not come before this one.
+    fileprivate func position(of name: String) -> Index {
+        var (low, count) = (startIndex, self.count)
+        while count > 0 {
+            let middle = index(low, offsetBy: count / 2)
+            if self[middle].precedesInBytes(name) {
+                low = index(after: middle)
+                count -= count / 2 + 1
+            } else {
+                count /= 2
             }
-            // The cell beyond the band is read by the next row.
-            if columns.upperBound < letters.count { current[columns.upperBound + 1] = far }
-            if best == far { return nil }
-            (beforePrevious, previous, current) = (previous, current, beforePrevious)
         }
-        return previous[letters.count] <= tolerance ? previous[letters.count] : nil
-    }
-
-    private func step(_ row: Int, _ column: Int) -> Int {
-        let substitution = previous[column] + (wanted[row] == letters[column] ? 0 : 1)
-        let best = min(substitution, previous[column + 1] + 1, current[column] + 1)
-        guard row > 0, column > 0, wanted[row] == letters[column - 1], wanted[row - 1] == letters[column] else {
-            return best
-        }
-        return min(best, beforePrevious[column - 1] + 1)
-    }
-
-    private static func folded(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+        return low
     }
 }

@@ -17,6 +17,8 @@ final class APIHandler: RequestHandler {
     /// Where the answers to writes go that the writer has.
     private var owed: [UInt64: OwedWrite] = [:]
     private var lastID: UInt64 = 0
+    /// Connections of which a large body is being read: what they write after it must not overtake it.
+    private var reading: Set<UInt64> = []
     /// Answers by the class of their status, not yet told to the metrics.
     private var counts = [0, 0, 0, 0, 0]
     /// Suites that were asked for whole.
@@ -121,22 +123,15 @@ final class APIHandler: RequestHandler {
         }
         let route = try Route(head, in: bytes)
         if head.method == .options {
+            _ = try Incoming(head, route, in: bytes)
             return .answer(counted(Response(allowing: route.resource.allowed, service.cursor)))
         }
         if let suite = shown(route, head, bytes) { return .answer(counted(suite)) }
         let incoming = try Incoming(head, route, in: bytes)
         guard head.method.isSafe else {
-            do throws(Problem) {
-                try incoming.checkLock(bytes, on: service.store)
-            } catch {
-                // What this connection wrote before may lift the lock.
-                if exchange.isBehind { return .notYet }
-                throw error
-            }
-            collect(
-                try incoming.write(bytes, body: body, on: service.store), exchange.ticket,
-                createdStatus: head.method == .put ? 201 : 200)
-            return .later
+            // A request that names itself may repeat one from before the lock, which the writer knows.
+            if !head.has(.idempotencyKey) { try incoming.checkLock(bytes, on: service.store) }
+            return try write(incoming, bytes, body, exchange)
         }
         return try read(incoming, bytes, exchange)
     }
@@ -244,9 +239,47 @@ extension APIHandler {
 
 /// Writes, there and back.
 extension APIHandler {
-    private func collect(_ request: WriteRequest, _ ticket: Ticket, createdStatus: Int) {
+    private func write(
+        _ incoming: Incoming, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
+    ) throws(Problem) -> Handling {
+        guard body.count < LargeBodies.least else {
+            return exchange.isBehind ? .notYet : try readBeside(incoming, bytes, body, exchange.ticket)
+        }
+        if !reading.isEmpty, reading.contains(exchange.ticket.connection) { return .notYet }
+        collect(try incoming.write(bytes, body: body, on: service.store), incoming.method, exchange.ticket)
+        return .later
+    }
+
+    /// Has a large body read beside the loop. Nothing of its connection is before it, and nothing gets past it.
+    private func readBeside(
+        _ incoming: Incoming, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ ticket: Ticket
+    ) throws(Problem) -> Handling {
+        let head = bytes.extracting(..<incoming.head.length).withUnsafeBufferPointer { Array($0) }
+        let body = body.withUnsafeBufferPointer { Array($0) }
+        let (loop, replies, store) = (loop, replies, service.store)
+        let isTaken = service.largeBodies.read(body.count) {
+            let request = Result { () throws(Problem) in
+                try incoming.write(head.span, body: body.span, on: store)
+            }
+            loop.run { replies.handler?.haveRead(request, incoming.method, for: ticket) }
+        }
+        guard isTaken else { throw Self.overloaded }
+        reading.insert(ticket.connection)
+        return .later
+    }
+
+    fileprivate func haveRead(_ request: Result<WriteRequest, Problem>, _ method: Method, for ticket: Ticket) {
+        reading.remove(ticket.connection)
+        switch request {
+        case .success(let request): collect(request, method, ticket)
+        case .failure(let problem):
+            loop.respond(ticket, counted(Response(problem, cursor: service.store.state.cursor)))
+        }
+    }
+
+    private func collect(_ request: WriteRequest, _ method: Method, _ ticket: Ticket) {
         lastID += 1
-        owed[lastID] = OwedWrite(ticket: ticket, createdStatus: createdStatus)
+        owed[lastID] = OwedWrite(ticket: ticket, createdStatus: method == .put ? 201 : 200)
         collected.append(PendingWrite(id: lastID, request: request))
     }
 
@@ -256,11 +289,15 @@ extension APIHandler {
         collected.removeAll(keepingCapacity: true)
         let taken = service.store.submit(writes, replies: replies)
         guard taken < writes.count else { return }
+        let cursor = service.store.state.cursor
+        for write in writes[taken...] { answer(write.id, Response(Self.overloaded, cursor: cursor)) }
+    }
+
+    private static var overloaded: Problem {
         var problem = Problem(.overloaded, "too many writes are waiting; try again in a moment")
         problem.outcome = .notDone
         problem.retryAfterMs = 1000
-        let cursor = service.store.state.cursor
-        for write in writes[taken...] { answer(write.id, Response(problem, cursor: cursor)) }
+        return problem
     }
 
     /// Sends the answers to writes. On the loop.

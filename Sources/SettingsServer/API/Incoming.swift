@@ -51,9 +51,11 @@ struct Incoming {
         }
     }
 
-    /// The value of a field as text; nil if it was not sent.
+    /// The value of a field as text; nil if it was not sent. Several lines of a field are one list.
     func text(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
-        head.field(name).map { bytes.text(in: $0) }
+        guard head.isRepeated(name) else { return head.field(name).map { bytes.text(in: $0) } }
+        let values = head.values(of: name, in: bytes).map { bytes.text(in: $0) }
+        return values.filter { !$0.isEmpty }.joined(separator: ", ")
     }
 
     /// What the request demands of what it writes to.

@@ -94,11 +94,22 @@ extension Resource {
         case (.transaction, .post): [.dryRun, .override]
         case (.observation, .get), (.observation, .head): Self.watching
         case (.observationOfSeveral, .get), (.observationOfSeveral, .head): [.watchedSuite] + Self.watching
+        // Whoever asks what may be done at a target may ask with that of the request to come.
+        case (_, .options): ofAnyMethod
         default: []
         }
     }
 
     private static let watching: [Parameter] = [.since, .wait, .watchedKey, .watchedPrefix, .changeLimit, .latest]
+
+    private var ofAnyMethod: [Parameter] {
+        var known: [Parameter] = []
+        for parameter in methods.flatMap({ parameters(of: $0) })
+        where !known.contains(where: { $0.name == parameter.name }) {
+            known.append(parameter)
+        }
+        return known
+    }
 }
 
 extension Parameter {

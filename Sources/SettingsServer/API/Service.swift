@@ -1,4 +1,4 @@
-internal import Dispatch
+package import Dispatch
 package import SettingsModel
 
 /// What the handlers of all loops share.
@@ -16,9 +16,15 @@ package struct Service: Sendable {
     let obstacle: @Sendable () -> Problem?
     /// Where long answers are made, one at a time, so that many of them do not take all the memory.
     let renderer = DispatchQueue(label: "settingsd.renderer", qos: .utility)
+    /// Where large bodies are read.
+    let largeBodies: LargeBodies
 
+    /// - Parameters:
+    ///   - waitingBytes: how much of large bodies may wait to be read.
+    ///   - reader: the queue that reads them.
     package init(
         store: Store, hosts: HostPolicy, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
+        waitingBytes: Int, reader: DispatchQueue = DispatchQueue(label: "settingsd.reader", qos: .utility),
         obstacle: @escaping @Sendable () -> Problem?
     ) {
         watchers = WatcherCount(limits)
@@ -26,5 +32,6 @@ package struct Service: Sendable {
         self.hosts = hosts
         self.metrics = metrics
         self.obstacle = obstacle
+        largeBodies = LargeBodies(limit: waitingBytes, queue: reader)
     }
 }

@@ -14,6 +14,16 @@ extension Incoming {
 
     /// The write that the request asks for.
     func write(_ bytes: Span<UInt8>, body: Span<UInt8>, on store: Store) throws(Problem) -> WriteRequest {
+        do throws(Problem) {
+            return try read(bytes, body: body, on: store)
+        } catch {
+            // What cannot be read repeats nothing, so a lock comes first after all.
+            try checkLock(bytes, on: store)
+            throw error
+        }
+    }
+
+    private func read(_ bytes: Span<UInt8>, body: Span<UInt8>, on store: Store) throws(Problem) -> WriteRequest {
         let suite = route.suite == nil ? nil : try self.suite(in: bytes)
         let key = route.key == nil ? nil : try self.key(in: bytes)
         let schema = suite.flatMap { store.schema(of: $0) }
@@ -124,7 +134,7 @@ extension Incoming {
         digest.add(bytes.extracting(head.methodName))
         digest.add(bytes.extracting(head.target))
         for field in [FieldName.ifMatch, .ifNoneMatch, .contentType] {
-            digest.add(bytes.extracting(head.field(field) ?? 0..<0))
+            digest.add((text(field, in: bytes) ?? "").utf8Span.span)
         }
         digest.add(body)
         return digest.text

@@ -91,6 +91,11 @@ package struct OrderedTree<Element: Named>: Sendable {
         _ = try root.forEach(startingAt: start, body)
     }
 
+    /// Goes through the elements backwards, from the last whose name is before `end`, until `body` returns false.
+    func forEachReversed(before end: String, _ body: (Element) -> Bool) {
+        _ = root.forEachReversed(before: end, body)
+    }
+
     /// All elements in order.
     package var elements: [Element] {
         var all: [Element] = []
@@ -248,6 +253,17 @@ extension OrderedTree {
             let next = children.remove(at: index + 1)
             bounds.remove(at: index)
             children[index].elements += next.elements
+        }
+
+        func forEachReversed(before end: String?, _ body: (Element) -> Bool) -> Bool {
+            if children.isEmpty {
+                let count = end.map { leafIndex(of: $0.utf8Span.span).index } ?? elements.count
+                return elements[..<count].reversed().allSatisfy(body)
+            }
+            let last = end.map { childIndex(of: $0.utf8Span.span) } ?? children.count - 1
+            return (0...last).reversed().allSatisfy { index in
+                children[index].forEachReversed(before: index == last ? end : nil, body)
+            }
         }
 
         func forEach(startingAt start: String, _ body: (Element) throws -> Bool) rethrows -> Bool {

@@ -69,8 +69,9 @@ extension State {
     /// - Parameter isClosed: whether it was to be brought into being by a write, which is turned off here.
     package func unknownSuite(_ suite: SuiteName, isClosed: Bool = false) -> Problem {
         // One that is there now may not have been when the question was about.
-        let others = suites.elements.lazy.map(\.name).filter { !$0.hasSameBytes(as: suite.text) }
-        let nearest = NameSuggestion.nearest(to: suite.text, among: others)
+        let nearest = NameSuggestion.nearest(to: suite.text) { place, count in
+            suites.neighbours(of: place, count).filter { !$0.hasSameBytes(as: suite.text) }
+        }
         let remedy = isClosed ? "; here a suite begins with its schema: PUT that first" : Self.hint(nearest)
         var problem = Problem(.unknownSuite, "there is no suite \(suite)" + remedy)
         problem.didYouMean = nearest

@@ -5,4 +5,7 @@ package struct Ticket: Hashable, Sendable {
     let generation: UInt32
     /// Counts the requests of the connection, over and over.
     let number: UInt32
+
+    /// Tells the connection from all others that its loop has or had.
+    var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }

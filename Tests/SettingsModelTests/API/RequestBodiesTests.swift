@@ -68,6 +68,15 @@ struct RequestBodiesTests {
                 "a value that delete does not have", #"{"do":[{"op":"delete","suite":"a","key":"k","value":1}]}"#,
                 #"/do/0/value: unknown member "value", it is one of op, suite, key"#),
             RefusedBody(
+                "a member that set does not have", #"{"do":[{"op":"set","suite":"a","key":"k","comment":1}]}"#,
+                #"/do/0/comment: unknown member "comment", it is one of op, suite, key, value"#),
+            RefusedBody(
+                "a member that append does not have", #"{"do":[{"op":"append","suite":"a","key":"k","comment":1}]}"#,
+                #"/do/0/comment: unknown member "comment", it is one of op, suite, key, values"#),
+            RefusedBody(
+                "a misspelt op", #"{"do":[{"oq":"set","suite":"a","key":"k","value":1}]}"#,
+                #"/do/0/oq: unknown member "oq"; did you mean op?"#, didYouMean: ["op"]),
+            RefusedBody(
                 "no value", #"{"do":[{"op":"set","suite":"a","key":"k"}]}"#, #"/do/0: the member "value" is missing"#),
             RefusedBody(
                 "no key", #"{"do":[{"op":"toggle","suite":"a"}]}"#, #"/do/0: the member "key" is missing"#),
@@ -138,7 +147,14 @@ struct RequestBodiesTests {
                 #"/values: unknown member "values", it is one of op, text"#),
             RefusedBody(
                 "a suite", #"{"op":"toggle","suite":"a"}"#,
-                #"/suite: unknown member "suite", it is one of op, by, values, text, value, patch"#),
+                #"/suite: unknown member "suite", it is one of op"#),
+            RefusedBody(
+                "a member like no other", #"{"op":"merge","value":{},"comment":""}"#,
+                #"/comment: unknown member "comment", it is one of op, value"#),
+            RefusedBody("a misspelt op", #"{"ob":"add","by":1}"#, #"/ob: unknown member "ob"; did you mean op?"#),
+            RefusedBody(
+                "a member instead of the op", #"{"add":1}"#,
+                #"/add: unknown member "add", it is one of op, by, values, text, value, patch"#),
         ])
     func refusedOperations(body: RefusedBody) throws {
         #expect(try bodyError(body.text, as: InPlaceOperation.self)?.description == body.description)

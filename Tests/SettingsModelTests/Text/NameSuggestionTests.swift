@@ -33,6 +33,46 @@ struct NameSuggestionTests {
         #expect(NameSuggestion.nearest(to: long, among: [long]) == [])
     }
 
+    static let many = (0..<100_000).map { "player.key\(100_000 + $0).volume" }
+
+    @Test(
+        "A typo finds what was meant among very many names, and only a few of them are looked at",
+        arguments: [
+            "player.key150000.volum", "player.key150000.vloume", "player.key150000.volumes", "xplayer.key150000.volume",
+            "lpayer.key150000.volume", "Player.key150000.volume", "player.key150000volume",
+        ])
+    func many(name: String) {
+        var count = 0
+        let counted = Self.many.lazy.map { name in
+            count += 1
+            return name
+        }
+        #expect(NameSuggestion.nearest(to: name, amongOrdered: counted).first == "player.key150000.volume")
+        #expect(count < 1_500)
+    }
+
+    @Test("Of the names of a usual suite all are looked at, wherever the typo is")
+    func few() {
+        let names = (100..<500).map { "\($0 * 7 % 1000).section.setting\($0)" }.sorted { $0.precedesInBytes($1) }
+        for name in names {
+            let typo = "x" + name.dropFirst()
+            #expect(
+                NameSuggestion.nearest(to: typo, amongOrdered: names) == NameSuggestion.nearest(to: typo, among: names))
+            #expect(NameSuggestion.nearest(to: typo, amongOrdered: names).contains(name))
+        }
+    }
+
+    @Test("However long and alike the names are, there is an end to looking at them")
+    func bound() {
+        var count = 0
+        let names = (0..<1_000_000).lazy.map { number in
+            count += 1
+            return String(repeating: "a", count: 57) + "\(1_000_000 + number)"
+        }
+        #expect(!NameSuggestion.nearest(to: String(repeating: "a", count: 64), among: names).isEmpty)
+        #expect(count < 1_500)
+    }
+
     /// The whole table, for comparison.
     private static func plainDistance(_ left: [UInt8], _ right: [UInt8]) -> Int {
         var table = (0...left.count).map { row in (0...right.count).map { row == 0 ? $0 : (($0 == 0) ? row : 0) } }
@@ -50,11 +90,29 @@ struct NameSuggestionTests {
         return table[left.count][right.count]
     }
 
-    @Test("The band of the table finds what the whole table finds")
-    func band() {
+    private static func mistyped(_ name: [UInt8], _ generator: inout SeededGenerator) -> [UInt8] {
+        var name = name
+        for _ in 0..<generator.below(2 + name.count * 2 / 3) {
+            let place = generator.below(name.count + 1)
+            switch generator.below(4) {
+            case 0: name.insert(UInt8(97 + generator.below(3)), at: place)
+            case 1 where place < name.count: name.remove(at: place)
+            case 2 where place < name.count: name[place] = UInt8(97 + generator.below(3))
+            case 3 where place + 1 < name.count: name.swapAt(place, place + 1)
+            default: break
+            }
+        }
+        return name
+    }
+
+    @Test("The distance is that of the whole table")
+    func distance() {
         var generator = SeededGenerator(seed: .random(in: 0 ... .max))
-        for _ in 0..<3_000 {
-            let names = (0..<2).map { _ in (0..<generator.below(14)).map { _ in UInt8(97 + generator.below(3)) } }
+        for round in 0..<3_000 {
+            let length = round % 30 == 0 ? 65 : 14
+            var names = (0..<2).map { _ in (0..<generator.below(length)).map { _ in UInt8(97 + generator.below(3)) } }
+            // Names that differ in some places only, about as many as are tolerated.
+            if generator.chance(oneIn: 2) { names[1] = Self.mistyped(names[0], &generator) }
             let tolerance = max(1, names[0].count / 3)
             let isNear = Self.plainDistance(names[0], names[1]) <= tolerance
             let texts = names.map { String(decoding: $0, as: UTF8.self) }

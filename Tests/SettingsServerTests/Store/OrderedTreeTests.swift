@@ -23,6 +23,19 @@ struct OrderedTreeTests {
         return (index, index < items.count && items[index].name.hasSameBytes(as: name))
     }
 
+    @Test("The neighbours of a place are those of a sorted array, the nearest first", arguments: [0, 1, 5, 64, 500])
+    func neighbours(size: Int) {
+        var tree = OrderedTree<Item>()
+        let names = (0..<size).map { "name\(1000 + 2 * $0)" }
+        for (number, name) in names.enumerated().reversed() { tree.set(Item(name: name, number: number)) }
+        for place in ["", "name1000", "name1001", "name1064", "name1500", "name1501", "name1998", "z"] {
+            let after = names.drop { $0.precedesInBytes(place) }
+            let before = Array(names[..<after.startIndex].reversed())
+            let all = (0..<size).flatMap { Array(after.dropFirst($0).prefix(1)) + before.dropFirst($0).prefix(1) }
+            for count in [1, 2, 7, 1000] { #expect(tree.neighbours(of: place, count) == Array(all.prefix(count))) }
+        }
+    }
+
     @Test("A tree has what a sorted array has, whatever is done to it, and copies stay as they were")
     func random() throws {
         for var random in FuzzBudget.generators(share: 0.01) {

@@ -1,0 +1,76 @@
+import Dispatch
+import SettingsModel
+
+@testable import SettingsServer
+
+/// The interface over a store that forgets everything, with one loop, and with a queue for large bodies that the test can
+/// hold.
+final class APIServer {
+    let store: Store
+    private let server: HTTPServer
+    private let port: UInt16
+    private let reader = DispatchQueue(label: "held reader")
+    private let largeBodies: LargeBodies
+    private var isHeld = false
+    private var isStopped = false
+
+    init(waitingBytes: Int = 64 << 20) throws {
+        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
+        guard case .tcp(_, let port) = listener.address else { throw RawClient.Failure.malformed("no port") }
+        self.port = port
+        let epoch = Epoch("e0")
+        guard let epoch else { throw RawClient.Failure.malformed("no epoch") }
+        store = Store(State(epoch: epoch), log: ScriptedLog(), clock: { Timestamp(milliseconds: 1) })
+        let service = Service(
+            store: store, hosts: HostPolicy(hosts: [], origins: []),
+            metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)), waitingBytes: waitingBytes, reader: reader,
+            obstacle: { nil })
+        largeBodies = service.largeBodies
+        server = try HTTPServer(listeners: [listener], loopCount: 1, makeHandler: { APIHandler(service, on: $0) })
+    }
+
+    deinit {
+        letGo()
+        if !isStopped { server.stop(within: 0) {} }
+    }
+
+    /// Returns once large bodies of so many bytes wait to be read.
+    func awaitWaiting(_ bytes: Int) throws {
+        let end = DispatchTime.now() + .seconds(20)
+        while largeBodies.waitingBytes < bytes {
+            settle()
+            if DispatchTime.now() > end { throw RawClient.Failure.timeout }
+        }
+    }
+
+    func connect() throws -> RawClient {
+        try RawClient(port: port)
+    }
+
+    /// From now on large bodies wait to be read.
+    func hold() {
+        reader.suspend()
+        isHeld = true
+    }
+
+    func letGo() {
+        guard isHeld else { return }
+        isHeld = false
+        reader.resume()
+    }
+
+    /// Begins to stop, within so many seconds; calls `completion` in the end.
+    func stop(within seconds: UInt64, completion: @escaping @Sendable () -> Void) {
+        isStopped = true
+        server.stop(within: seconds * TransportLimits.second, completion: completion)
+    }
+
+    /// Returns once the loop has done what it was sent before.
+    func settle() {
+        for loop in server.loops + server.loops {
+            let done = DispatchSemaphore(value: 0)
+            loop.run { done.signal() }
+            done.wait()
+        }
+    }
+}

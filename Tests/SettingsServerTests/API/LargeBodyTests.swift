@@ -1,0 +1,104 @@
+import Dispatch
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("Large bodies")
+struct LargeBodyTests {
+    /// A text whose body is read beside the loop.
+    static let long = "\"" + String(repeating: "a", count: LargeBodies.least) + "\""
+
+    static func put(_ path: String, _ body: String, _ fields: String = "") -> String {
+        "PUT /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }
+
+    static func get(_ path: String) -> String {
+        "GET /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    }
+
+    static let schema =
+        #"{"additionalProperties":false,"properties":{"#
+        + (0..<2000).map { #""key\#($0)":{"type":"integer","default":\#($0)}"# }.joined(separator: ",") + "}}"
+
+    @Test(
+        "while one is read, other connections of the loop are answered", arguments: ["app/keys/a", "app", "app/schema"])
+    func others(target: String) throws {
+        let bodies = ["app": "{\"a\":\(Self.long)}", "app/schema": Self.schema]
+        let body = bodies[target] ?? Self.long
+        let server = try APIServer()
+        let (writer, other) = (try server.connect(), try server.connect())
+        server.hold()
+        try writer.send(Self.put(target, body))
+        for _ in 0..<3 { #expect(try other.exchange(Self.get("app")).status == 404) }
+        #expect(try other.exchange(Self.put("other/keys/a", "1")).status == 201)
+        server.letGo()
+        #expect(try writer.readResponse().status < 300)
+        #expect(try other.exchange(Self.get("app")).status == 200)
+    }
+
+    @Test("one takes effect after what its connection sent before it, and before what it sends after it")
+    func order() throws {
+        let server = try APIServer()
+        let client = try server.connect()
+        server.hold()
+        try client.send(
+            Self.put("app/keys/a", "1") + Self.put("app/keys/a", Self.long) + Self.put("app/keys/a", "2")
+                + Self.put("app/keys/a", Self.long) + Self.get("app/keys/a?raw") + Self.put("app/keys/a", "3")
+                + Self.get("app/keys/a?raw"))
+        #expect(try client.readResponse().status == 201)
+        server.settle()
+        #expect(server.store.state.revision == Revision(1))
+        server.letGo()
+        for _ in 0..<3 { #expect(try client.readResponse().status == 200) }
+        #expect(try client.readResponse().text == Self.long.dropFirst().dropLast())
+        #expect(try client.readResponse().status == 200)
+        #expect(try client.readResponse().text == "3")
+    }
+
+    @Test("what waits to be read is bounded, and what finds no room is told so at once")
+    func bound() throws {
+        let server = try APIServer(waitingBytes: 3 * LargeBodies.least)
+        let clients = try (0..<3).map { _ in try server.connect() }
+        server.hold()
+        for (position, client) in clients.enumerated() {
+            try client.send(Self.put("app/keys/\(position)", Self.long))
+            // The first two wait, in this order.
+            if position < 2 { try server.awaitWaiting((position + 1) * LargeBodies.least) }
+        }
+        let refused = try clients[2].readResponse()
+        #expect(refused.status == 503)
+        #expect(refused.text.contains(#""code":"overloaded""#) && refused.text.contains(#""outcome":"not_done""#))
+        server.letGo()
+        for client in clients[..<2] { #expect(try client.readResponse().status == 201) }
+        #expect(try clients[2].exchange(Self.put("app/keys/c", Self.long)).status == 201)
+    }
+
+    @Test("one that is no JSON, or no schema, is refused with its mistake")
+    func mistakes() throws {
+        let server = try APIServer()
+        let client = try server.connect()
+        let open = "[" + String(repeating: " ", count: LargeBodies.least)
+        #expect(try client.exchange(Self.put("app/keys/a", open)).status == 400)
+        let wrong = #"{"type":"array","x-note":\#(Self.long)}"#
+        #expect(try client.exchange(Self.put("app/schema", wrong)).status == 422)
+        #expect(try client.exchange(Self.put("app/keys/a", Self.long, "Content-Encoding: gzip\r\n")).status == 415)
+    }
+
+    @Test("one that was taken in is answered before the server has stopped")
+    func stop() throws {
+        let server = try APIServer()
+        let client = try server.connect()
+        server.hold()
+        try client.send(Self.put("app/keys/a", Self.long))
+        try server.awaitWaiting(LargeBodies.least)
+        let stopped = DispatchSemaphore(value: 0)
+        server.stop(within: 60) { stopped.signal() }
+        server.settle()
+        server.letGo()
+        #expect(try client.readResponse().status == 201)
+        client.close()
+        #expect(stopped.wait(timeout: .now() + .seconds(20)) == .success)
+        #expect(server.store.state.revision == Revision(1))
+    }
+}
