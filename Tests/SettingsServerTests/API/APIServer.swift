@@ -1,5 +1,6 @@
 import Dispatch
 import SettingsModel
+import TestSupport
 
 @testable import SettingsServer
 
@@ -15,8 +16,8 @@ final class APIServer {
     private var isStopped = false
 
     init(waitingBytes: Int = 64 << 20) throws {
-        let listener = try Listener(.tcp(host: "127.0.0.1", port: 0))
-        guard case .tcp(_, let port) = listener.address else { throw RawClient.Failure.malformed("no port") }
+        let listeners = try Listener.open(.tcp(host: "127.0.0.1", port: 0))
+        guard case .tcp(_, let port)? = listeners.first?.address else { throw RawClient.Failure.malformed("no port") }
         self.port = port
         let epoch = Epoch("e0")
         guard let epoch else { throw RawClient.Failure.malformed("no epoch") }
@@ -26,7 +27,7 @@ final class APIServer {
             metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)), waitingBytes: waitingBytes, reader: reader,
             obstacle: { nil })
         largeBodies = service.largeBodies
-        server = try HTTPServer(listeners: [listener], loopCount: 1, makeHandler: { APIHandler(service, on: $0) })
+        server = try HTTPServer(listeners: listeners, loopCount: 1, makeHandler: { APIHandler(service, on: $0) })
     }
 
     deinit {

@@ -1,5 +1,6 @@
 import Dispatch
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer

@@ -1,0 +1,68 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// What a watcher makes of what it is told: the values of each suite, and the place in history that they are true at.
+struct WatcherView: Equatable {
+    var cursor: Cursor?
+    var values: [SuiteName: [KeyName: JSONValue]] = [:]
+    var schemas: [SuiteName: Revision] = [:]
+
+    /// What somebody sees who looks at a state himself.
+    init(of state: State, _ subject: WatchSubject) {
+        cursor = state.cursor
+        for name in subject.suites {
+            guard let suite = state.suite(name) else { continue }
+            values[name] = [:]
+            schemas[name] = suite.schemaRevision
+            suite.records.forEach { record in
+                if subject.filter.admits(record.key), let value = suite.effectiveValue(of: record) {
+                    values[name]?[record.key] = value
+                }
+                return true
+            }
+        }
+    }
+
+    init() {}
+
+    mutating func take(_ observed: ObservedState) {
+        values = [:]
+        schemas = [:]
+        cursor = observed.cursor
+        for contents in observed.suites {
+            values[contents.suite] = Dictionary(uniqueKeysWithValues: contents.values.map { ($0.key, $0.value) })
+            schemas[contents.suite] = contents.schemaRevision
+        }
+    }
+
+    mutating func take(_ observed: ObservedChanges) throws {
+        try take(observed.changes, isLatest: true)
+        cursor = observed.cursor
+    }
+
+    mutating func take(_ commit: StreamCommit) throws {
+        try take(commit.changes, isLatest: false)
+        let revisions = Set(commit.changes.map(\.revision))
+        #expect(revisions.isSubset(of: [commit.cursor.revision]))
+        cursor = commit.cursor
+    }
+
+    /// Each change must begin where the one before it ended.
+    private mutating func take(_ changes: [Change], isLatest: Bool) throws {
+        var last = cursor?.revision ?? .zero
+        for change in changes {
+            try #require(change.revision >= last, "\(change) is told again, or out of order")
+            last = change.revision
+            try #require(values[change.suite]?[change.key] == change.old, "\(change) begins where nothing ended")
+            values[change.suite, default: [:]][change.key] = change.new
+        }
+    }
+
+    /// Whether both have the same values; a suite without values is as good as none, since changes do not tell them apart.
+    func hasValues(of other: WatcherView) -> Bool {
+        values.filter { !$0.value.isEmpty } == other.values.filter { !$0.value.isEmpty }
+    }
+}

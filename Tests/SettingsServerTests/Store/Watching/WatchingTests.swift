@@ -1,0 +1,147 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+@Suite("What watchers are told")
+struct WatchingTests {
+    @Test("Whatever happens, a watcher that asks on from its cursor sees at each place what was there")
+    func random() throws {
+        for random in FuzzBudget.generators(share: 0.05) {
+            var world = try World(random)
+            for _ in 0..<400 {
+                try world.write()
+                if world.random.chance(oneIn: 2) { try world.ask() }
+            }
+            world.limit = nil
+            for index in world.watchers.indices { try world.ask(index) }
+        }
+    }
+
+    @Test("A stream tells commit by commit, each once, however little is told at a time")
+    func streams() throws {
+        for random in FuzzBudget.generators(share: 0.02) {
+            var world = try World(random)
+            var views = world.watchers.map { WatcherView(of: world.state, $0.subject) }
+            for _ in 0..<300 {
+                try world.write()
+                guard world.random.chance(oneIn: 3) else { continue }
+                for (index, watcher) in world.watchers.enumerated() {
+                    try advance(&views[index], watcher.subject, &world)
+                }
+            }
+        }
+    }
+
+    private func advance(_ view: inout WatcherView, _ subject: WatchSubject, _ world: inout World) throws {
+        let state = world.state
+        while let position = view.cursor?.revision, position < state.revision {
+            guard state.reaches(subject, after: position) else {
+                view = WatcherView(of: state, subject)
+                return
+            }
+            let (commits, reached) = state.nextCommits(
+                for: subject, after: position, effort: 1 + world.random.below(5), bytes: world.random.below(2000))
+            for kept in commits { try view.take(state.streamed(subject, kept.commit)) }
+            try #require(reached > position, "seed \(world.random.seed)")
+            view.cursor = Cursor(epoch: state.epoch, revision: reached)
+        }
+        #expect(view.hasValues(of: WatcherView(of: state, subject)), "seed \(world.random.seed)")
+    }
+}
+
+/// A state that random writes change, and watchers of it.
+private struct World {
+    struct Watcher {
+        let subject: WatchSubject
+        var view = WatcherView()
+    }
+
+    var random: SeededGenerator
+    var state: State
+    var watchers: [Watcher] = []
+    var limit: Int?
+    /// The states of the past, by revision.
+    private var past: [Revision: State] = [:]
+    private var writes: RandomWrites
+
+    init(_ random: SeededGenerator) throws {
+        self.random = random
+        var limits = History.Limits()
+        limits.commits = 20 + self.random.below(200)
+        state = State(epoch: try #require(Epoch("e1")), limits: limits)
+        writes = try RandomWrites(SeededGenerator(seed: random.seed &+ 1))
+        past[state.revision] = state
+        let names = try PlainSuites.names.map { try SuiteName($0) }
+        for _ in 0..<6 {
+            let keys = try PlainSuites.keys.filter { _ in self.random.chance(oneIn: 4) }.map { try KeyName($0) }
+            let prefixes = ["c", "c.", ""].filter { _ in self.random.chance(oneIn: 5) }
+            let filter = KeyFilter(keys: keys, prefixes: prefixes)
+            watchers.append(
+                Watcher(
+                    subject: self.random.chance(oneIn: 2)
+                        ? WatchSubject(self.random.pick(names), filter)
+                        : WatchSubject(names.filter { _ in self.random.chance(oneIn: 2) } + [names[0]], filter)))
+        }
+    }
+
+    mutating func write() throws {
+        let next = try #require(state.revision.advanced(by: Int64(1 + random.below(3))))
+        let evaluation = try? Evaluation(
+            WriteRequest(try writes.next()), on: state, revision: next, time: Timestamp(milliseconds: 1))
+        guard case .commit(let commit, _, let schema)? = evaluation else { return }
+        _ = try state.apply(commit, size: 100, schema: schema)
+        past[state.revision] = state
+    }
+
+    mutating func ask() throws {
+        try ask(random.below(watchers.count))
+    }
+
+    mutating func ask(_ index: Int) throws {
+        let watcher = watchers[index]
+        let limit = limit ?? (random.chance(oneIn: 2) ? 1 + random.below(4) : nil)
+        let since = watcher.view.cursor.map {
+            random.chance(oneIn: 3) ? ResumePoint.revision($0.revision) : .cursor($0)
+        }
+        switch state.find(watcher.subject, since: since) {
+        case .absent:
+            #expect(watcher.subject.isOne && state.suite(watcher.subject.suites[0]) == nil)
+        case .undecided:
+            Issue.record("nothing bounded the effort")
+        case .state(let isReset):
+            let observed = try #require(state.observed(watcher.subject, isReset: isReset))
+            #expect(isReset == (since != nil))
+            watchers[index].view.take(observed)
+        case .nothing:
+            watchers[index].view.cursor = state.cursor
+        case .commits(let commits):
+            let told = state.observed(
+                watcher.subject, commits, from: since?.revision ?? .zero, limit: limit,
+                keepsLatest: random.chance(oneIn: 3))
+            if let limit, told.changes.count > limit {
+                #expect(Set(told.changes.map(\.revision)).count == 1, "only a single commit is told beyond the limit")
+            }
+            try watchers[index].view.take(told)
+            #expect(told.hasMore == (told.cursor.revision < (commits.last?.commit.revision ?? .zero)))
+            let cursor = try #require(told.cursor as Cursor?)
+            let there = WatcherView(of: try #require(past[cursor.revision]), watcher.subject)
+            for schema in told.scope.schemas {
+                #expect(schema.revision == there.schemas[schema.suite] ?? .zero, "seed \(random.seed)")
+            }
+        }
+        guard let cursor = watchers[index].view.cursor else { return }
+        let there = WatcherView(of: try #require(past[cursor.revision]), watcher.subject)
+        #expect(watchers[index].view.hasValues(of: there), "seed \(random.seed)")
+    }
+}
+
+extension ObservedChanges.Scope {
+    fileprivate var schemas: [SuiteRevision] {
+        switch self {
+        case .one(let schema, _): [schema]
+        case .several(let schemas, _, _): schemas
+        }
+    }
+}
