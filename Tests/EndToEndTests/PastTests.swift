@@ -72,6 +72,35 @@ struct PastTests {
         ) { $0.history.commits = 1 },
     ]
 
+    /// Suites that end with keys which have no value, and what each says of those.
+    static let endings: [[Request]] = [
+        [Samples.schema, "PUT app/keys/count 3", "PUT app/keys/name \"a\"", "DELETE app/keys/count"],
+        ["PUT app/keys/count 3", "DELETE app/keys/count", "PUT app/keys/name \"a\"", Samples.schema],
+        ["PUT app/keys/count 3", "DELETE app?drop", Samples.schema, "PUT app/keys/volume 1", "DELETE app/keys/volume"],
+        [Samples.schema, "PUT app/keys/count 3", Samples.narrow, "DELETE app/keys/count", Samples.schema],
+        ["PUT app/keys/count 3", "DELETE app/keys/count"],
+    ]
+
+    @Test(
+        "A suite that was dropped is shown as it was, with the revisions of keys that had no value",
+        arguments: endings.indices)
+    func unset(ending: Int) throws {
+        let directory = try ScratchDirectory()
+        var daemon = try TestDaemon(in: directory)
+        var revision = ""
+        for request in Self.endings[ending] { revision = try daemon.done(request).revision?.description ?? "" }
+        let keys = try daemon.done("GET app/keys").text
+        let suite = try daemon.done("GET app").text
+        for request: Request in ["DELETE app?drop", "PUT app/keys/count 4", "DELETE app/keys/count"] {
+            try daemon.done(request)
+            #expect(try daemon.done(Request("GET app/keys?at=\(revision)")).text == keys)
+            #expect(try daemon.done(Request("GET app?at=\(revision)")).text == suite)
+        }
+        daemon.stop()
+        daemon = try TestDaemon(in: directory)
+        #expect(try daemon.done(Request("GET app/keys?at=\(revision)")).text == keys)
+    }
+
     @Test("A suite is shown as it was after a commit", arguments: rows)
     func past(row: Row) throws {
         try row.check()

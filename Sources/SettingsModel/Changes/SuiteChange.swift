@@ -22,6 +22,8 @@ public struct SuiteChange: Hashable, Sendable {
     public var oldRevision: Revision?
     /// When the schema was removed that is not in force before: what its absence went by. Nil if there never was one.
     public var oldSchemaRevision: Revision?
+    /// What a suite that is dropped held of keys without a value; nil for any other change.
+    public var forgotten: ForgottenKeys?
 
     /// A schema that is no longer in force.
     public struct ReplacedSchema: Hashable, Sendable {
@@ -40,13 +42,14 @@ public struct SuiteChange: Hashable, Sendable {
     /// A change of a suite.
     public init(
         suite: SuiteName, kind: Kind, replaced: ReplacedSchema? = nil, oldRevision: Revision? = nil,
-        oldSchemaRevision: Revision? = nil
+        oldSchemaRevision: Revision? = nil, forgotten: ForgottenKeys? = nil
     ) {
         self.suite = suite
         self.kind = kind
         self.replaced = replaced
         self.oldRevision = oldRevision
         self.oldSchemaRevision = oldSchemaRevision
+        self.forgotten = forgotten
     }
 }
 
@@ -74,6 +77,7 @@ extension SuiteChange: JSONReadable, JSONWritable {
         replaced = try reader.optional("replaced")
         oldRevision = try reader.optional("oldRevision")
         oldSchemaRevision = try reader.optional("oldSchemaRevision")
+        forgotten = try reader.optional("forgotten")
     }
 
     /// Writes what happened as an `op` with what belongs to it.
@@ -88,6 +92,7 @@ extension SuiteChange: JSONReadable, JSONWritable {
         writer.member("replaced", replaced)
         writer.member("oldRevision", oldRevision)
         writer.member("oldSchemaRevision", oldSchemaRevision)
+        writer.member("forgotten", forgotten)
         writer.endObject()
     }
 

@@ -1,5 +1,5 @@
-/// The distance of one name, of at most 64 bytes, from many: insertions, deletions, substitutions and swaps of neighbours
-/// (optimal string alignment), ASCII letters without their case.
+/// The distance of one name, of at most 64 bytes, from many: insertions, deletions, substitutions and swaps of
+/// neighbours (optimal string alignment), ASCII letters without their case.
 ///
 /// A column of the table of distances is kept in the bits of a few words and computed in one go (Hyyrö, "A bit-vector
 /// algorithm for computing Levenshtein and Damerau edit distances", 2003), so that a byte of a candidate costs the same

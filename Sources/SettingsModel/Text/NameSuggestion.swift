@@ -16,7 +16,7 @@ public enum NameSuggestion {
     }
 
     /// As the above, among names in the order of their bytes: of very many, those are looked at that stand around the
-    /// place where the name would be, and around the places of what a slip at its beginning may have made it of.
+    /// place where the name would be, and at the places of what a slip may have made it of.
     package static func nearest(
         to name: String, amongOrdered names: some RandomAccessCollection<String>, limit: Int = 3
     ) -> [String] {
@@ -48,14 +48,14 @@ public enum NameSuggestion {
     ) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         let nearby = neighbours(name, mostNearby)
-        var isTaken = nearby.prefix(mostAroundSlip).allSatisfy { search.look(at: $0) }
+        var isTaken = nearby.prefix(mostFirst).allSatisfy { search.look(at: $0) }
         // Those of slips before the many that only stand further away.
         if nearby.count == mostNearby {
-            for place in slips(of: name) where isTaken {
+            for place in slips(of: Array(name.utf8)) where isTaken {
                 isTaken = neighbours(place, mostAroundSlip).allSatisfy { search.look(at: $0) }
             }
         }
-        for name in nearby.dropFirst(mostAroundSlip) where isTaken { isTaken = search.look(at: name) }
+        for name in nearby.dropFirst(mostFirst) where isTaken { isTaken = search.look(at: name) }
         return search.names
     }
 
@@ -74,18 +74,26 @@ public enum NameSuggestion {
     }
 
     private static let mostNearby = 512
-    private static let mostAroundSlip = 64
+    private static let mostFirst = 64
+    private static let mostAroundSlip = 2
+    /// At so many places of the name from its beginning.
+    private static let mostSlips = 32
 
-    /// What somebody may have meant to begin with whose name stands elsewhere in the order: the first letter in the other
-    /// case, one letter too many, the first two swapped.
-    private static func slips(of name: String) -> [String] {
-        let bytes = Array(name.utf8)
-        guard bytes.count > 1, bytes[0] < 0x80, bytes[1] < 0x80 else { return [] }
-        let isLetter = (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(bytes[0] | 0x20)
-        let texts = [
-            isLetter ? [bytes[0] ^ 0x20] + bytes[1...] : [], bytes[1...] + [], [bytes[1], bytes[0]] + bytes[2...],
-        ]
-        return texts.filter { !$0.isEmpty }.map { String(decoding: $0, as: UTF8.self) }
+    /// What somebody may have meant whose name stands elsewhere in the order: the first letter in the other case, two
+    /// neighbours swapped, one byte too many.
+    private static func slips(of name: [UInt8]) -> [String] {
+        var slips: [[UInt8]] = []
+        if let first = name.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20) {
+            slips.append([first ^ 0x20] + name[1...])
+        }
+        for place in name.indices.prefix(mostSlips) {
+            slips.append(name)
+            slips[slips.count - 1].remove(at: place)
+            guard place > 0, name[place - 1] != name[place] else { continue }
+            slips.append(name)
+            slips[slips.count - 1].swapAt(place - 1, place)
+        }
+        return slips.map { String(decoding: $0, as: UTF8.self) }
     }
 }
 

@@ -158,7 +158,7 @@ final class APIHandler: RequestHandler {
                 return .answer(counted(Response(status: 200, contentType: .eventStream)))
             }
             return try watchers.observe(question, exchange)
-        case .schema: response = try SchemaEndpoint(store: store).get(incoming, bytes)
+        case .schema: return give(try SchemaEndpoint(store: store).get(incoming, bytes), to: ticket)
         case .keys: return give(try SuiteEndpoint(store: store).keys(incoming, bytes), to: ticket)
         case .suites: return give(SuiteEndpoint(store: store).list(incoming), to: ticket)
         case .service: response = ServiceEndpoint(service: service).get()

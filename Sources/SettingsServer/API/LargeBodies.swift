@@ -3,11 +3,11 @@ internal import Synchronization
 
 /// Where the bodies of large writes are read: beside the loops, which have others to serve, one at a time.
 ///
-/// A body of a megabyte takes 6 ms to parse, and a schema of a hundred thousand keys two seconds to compile. What waits is
-/// bounded by its bytes; and by its number, since none is small.
+/// A body of a megabyte takes 6 ms to parse, and a schema of a hundred thousand keys two seconds to compile. What waits
+/// is bounded by its bytes; and by its number, since none is small.
 final class LargeBodies: Sendable {
-    /// From this size on a body is not read on its loop: parsing it would take about half a millisecond, and compiling a
-    /// schema of that size some ten.
+    /// From this size on a body is not read on its loop: parsing it would take about half a millisecond, and compiling
+    /// a schema of that size some twenty.
     static let least = 64 << 10
 
     private let queue: DispatchQueue

@@ -6,17 +6,19 @@ struct SchemaEndpoint {
     let store: Store
 
     /// The document as it was sent.
-    func get(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Response {
+    func get(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
         let name = try incoming.suite(in: bytes)
         let state = store.state
         guard let suite = state.suite(name) else { throw state.unknownSuite(name) }
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(name) has no schema: it holds any key with any value")
-            return Response(problem, cursor: state.cursor, tag: suite.schemaRevision)
+            return Rendering(Response(problem, cursor: state.cursor, tag: suite.schemaRevision))
         }
         if try incoming.isNotModified(schema.revision, in: bytes) {
-            return Response(notModified: schema.revision, cursor: state.cursor)
+            return Rendering(Response(notModified: schema.revision, cursor: state.cursor))
         }
-        return Response(json: schema.schema.document.bytes(), cursor: state.cursor, tag: schema.revision)
+        return Rendering(weight: schema.schema.keys.count) {
+            Response(json: schema.schema.document.bytes(), cursor: state.cursor, tag: schema.revision)
+        }
     }
 }

@@ -43,8 +43,9 @@ extension State {
             switch change.kind {
             case .created: suite = nil
             case .dropped:
-                suite = Suite(name, revision: change.oldRevision ?? .zero, floor: .zero)
+                suite = Suite(name, revision: change.oldRevision ?? .zero, floor: change.forgotten?.floor ?? .zero)
                 suite?.restoreSchema(before: change)
+                for key in change.forgotten?.keys ?? [] { suite?.put(KeyRecord(key)) }
             case .schemaSet, .schemaRemoved: suite?.restoreSchema(before: change)
             }
         }
@@ -85,5 +86,27 @@ extension Suite {
             return
         }
         setSchema(SchemaVersion(schema, revision: replaced.revision), revision: replaced.revision)
+    }
+}
+
+/// What would be lost with a suite.
+extension Suite {
+    /// Keys without a value that have a revision of their own, those first that would be forgotten first.
+    var forgottenKeys: ForgottenKeys {
+        let listed = records.elements.filter { $0.standing == .unset }
+        let keys = (removed.records + listed).map { record in
+            let isTimed = record.modified.milliseconds != 0
+            return ForgottenKeys.Key(
+                key: record.key, revision: record.revision, modified: isTimed ? record.modified : nil)
+        }
+        return ForgottenKeys(floor: removed.floor, keys: keys)
+    }
+}
+
+extension KeyRecord {
+    fileprivate init(_ key: ForgottenKeys.Key) {
+        self.init(
+            key: key.key, stored: nil, standing: .unset, revision: key.revision,
+            modified: key.modified ?? Timestamp(milliseconds: 0))
     }
 }

@@ -61,7 +61,9 @@ extension Evaluator {
             guard record.standing != .unset else { return nil }
             return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time)
         }
-        return finish(suites: [SuiteChange(name, .dropped, endingSchemaOf: suite)], changes)
+        var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
+        dropped.forgotten = suite.forgottenKeys
+        return finish(suites: [dropped], changes)
     }
 
     /// The keys of a map, in its order. Locks are looked at before anything else is decided.

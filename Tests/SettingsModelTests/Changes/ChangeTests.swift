@@ -112,7 +112,10 @@ struct ChangeTests {
                 #"{"revision":22,"time":"2026-11-20T10:00:00.123Z","author":"ops","requestKey":"3f9a","#
                     + #""requestDigest":"c0ffee","suites":[{"op":"create","suite":"a"},"#
                     + #"{"op":"setSchema","suite":"a","schemaRevision":22,"schema":{"type":"object"}},"#
-                    + #"{"op":"removeSchema","suite":"b"},{"op":"drop","suite":"c"}],"#
+                    + #"{"op":"removeSchema","suite":"b"},{"op":"drop","suite":"c"},"#
+                    + #"{"op":"drop","suite":"d","oldRevision":9,"forgotten":{"floor":3,"keys":["#
+                    + #"{"key":"k","revision":5,"modified":"2026-11-20T09:00:00.000Z"},{"key":"l","revision":4}]}},"#
+                    + #"{"op":"drop","suite":"e","forgotten":{"floor":0}}],"#
                     + #""changes":[{"suite":"a","key":"k","old":null,"new":1,"oldSource":"unset","source":"stored"},"#
                     + #"{"suite":"b","key":"k","old":null,"new":null,"oldSource":"invalid","source":"invalid","#
                     + #""oldStored":1,"stored":2,"oldRevision":7,"oldModified":"2026-11-20T09:00:00.000Z"},"#

@@ -1,4 +1,5 @@
 import Dispatch
+import HTTPWire
 import SettingsModel
 import TestSupport
 import Testing
@@ -73,6 +74,22 @@ struct LargeBodyTests {
         server.letGo()
         for client in clients[..<2] { #expect(try client.readResponse().status == 201) }
         #expect(try clients[2].exchange(Self.put("app/keys/c", Self.long)).status == 201)
+    }
+
+    @Test("a schema of many keys is rendered beside the loop as well", arguments: [(0, 0), (10, 10), (5_000, 5_000)])
+    func rendering(keys: Int, weight: Int) throws {
+        let server = try APIServer()
+        let client = try server.connect()
+        let properties = (0..<keys).map { "\"key\($0)\":true" }.joined(separator: ",")
+        let schema = "{\"additionalProperties\":false,\"properties\":{\(properties)}}"
+        #expect(try client.exchange(Self.put("app/schema", schema)).status == 201)
+        #expect(try client.exchange(Self.get("app/schema")).text == schema)
+        let bytes = Array(Self.get("app/schema").utf8)
+        var parser = RequestParser()
+        #expect(try parser.parse(bytes.span))
+        let head = try #require(parser.head)
+        let incoming = try Incoming(head, Route(head, in: bytes.span), in: bytes.span)
+        #expect(try SchemaEndpoint(store: server.store).get(incoming, bytes.span).weight == weight)
     }
 
     @Test("one that is no JSON, or no schema, is refused with its mistake")
