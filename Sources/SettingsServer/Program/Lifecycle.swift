@@ -32,12 +32,21 @@ final class Lifecycle: @unchecked Sendable {
         let numbers = [SIGTERM, SIGINT, SIGHUP]
         let queue = queue
         sources = numbers.map { DispatchSource.makeSignalSource(signal: $0, queue: queue) }
+        // Sources are set up by another thread. A signal that comes before would end the process, or be lost if it were
+        // ignored: so it is held back until then.
+        var held = sigset_t()
+        sigemptyset(&held)
+        for number in numbers { sigaddset(&held, number) }
+        var before = sigset_t()
+        pthread_sigmask(SIG_BLOCK, &held, &before)
+        let ready = DispatchSemaphore(value: 0)
         for (number, source) in zip(numbers, sources) {
-            // A source only hears of a signal; what the signal does by itself has to be switched off.
-            signal(number, SIG_IGN)
             source.setEventHandler { self.receive(number) }
+            source.setRegistrationHandler { ready.signal() }
             source.activate()
         }
+        for _ in sources { ready.wait() }
+        pthread_sigmask(SIG_SETMASK, &before, nil)
     }
 
     /// The daemon serves.

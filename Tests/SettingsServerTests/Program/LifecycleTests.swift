@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import SettingsServer
 import TestSupport
 import Testing
@@ -39,6 +39,30 @@ struct LifecycleTests {
         #expect(try reader.readResponse().text == "42")
         again.signal(SIGTERM)
         #expect(try again.end().code == 0)
+    }
+
+    @Test(arguments: [SIGTERM, SIGINT])
+    func `A signal that comes while it starts is not lost`(number: Int32) throws {
+        // Many at once, so that the threads of each have to wait for their turn.
+        let directory = try TemporaryDirectory()
+        let codes = EventLog()
+        for thread in 0..<8 {
+            Thread.detachNewThread {
+                for round in 0..<8 {
+                    let code = Result {
+                        let data = "\(directory.path)/\(thread)-\(round)"
+                        let process = try ChildProcess(["--listen", "127.0.0.1:0", "--data", data])
+                        // Its first line.
+                        _ = try process.line(containing: ", process ")
+                        process.signal(number)
+                        return try process.end().code
+                    }
+                    codes.add("\(code)")
+                }
+            }
+        }
+        #expect(codes.wait { $0.count == 64 })
+        #expect(Set(codes.all) == ["success(0)"])
     }
 
     @Test(arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
