@@ -1,5 +1,6 @@
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 /// Section 6 of the contract: suites as they were.
@@ -85,7 +86,7 @@ struct PastTests {
         "A suite that was dropped is shown as it was, with the revisions of keys that had no value",
         arguments: endings.indices)
     func unset(ending: Int) throws {
-        let directory = try ScratchDirectory()
+        let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(in: directory)
         var revision = ""
         for request in Self.endings[ending] { revision = try daemon.done(request).revision?.description ?? "" }

@@ -40,7 +40,7 @@ def million(bench):
         paths = fill(daemon.port, SUITES, MILLION)
         loaded = daemon.resident_bytes()
         bench.progress("stopping, with the last snapshot")
-    yield absolute("resident, 1,000,000 settings", megabytes, [loaded], Required("<=", 400 * MEGABYTE),
+    yield absolute("resident, 1,000,000 settings", megabytes, [loaded], Required("<=", 300 * MEGABYTE),
                    f"{SUITES} suites, keys of 20 bytes, small integers and strings")
 
     starts, after_start = [], []
@@ -51,7 +51,7 @@ def million(bench):
         after_start.append(daemon.resident_bytes())
         daemon.stop()
     yield absolute("start with 1,000,000", lambda value: f"{value:.2f} s", starts, Required("<=", 3))
-    yield absolute("resident after that start", megabytes, after_start, Required("<=", 400 * MEGABYTE))
+    yield absolute("resident after that start", megabytes, after_start, Required("<=", 300 * MEGABYTE))
 
     yield from snapshot_pauses(bench, data)
     yield from growth(bench, data, paths)

@@ -38,7 +38,9 @@ package final class ServiceMetrics: Sendable {
         metric("suites", "gauge", "Suites.", [("", "\(state.suites.count)")])
         metric("keys", "gauge", "Keys with a value or listed by a schema, in all suites.", [("", "\(settings)")])
         metric("history_commits", "gauge", "Recent commits that are kept.", [("", "\(state.history.count)")])
-        metric("history_bytes", "gauge", "Bytes of the commits that are kept.", [("", "\(state.history.size)")])
+        metric(
+            "history_bytes", "gauge", "Bytes of memory that the commits that are kept take, about.",
+            [("", "\(state.history.size)")])
         metric("watchers", "gauge", "Requests that wait for something to happen.", [("", "\(watchers)")])
         metric("ready", "gauge", "1 while writes are taken.", [("", isReady ? "1" : "0")])
         metric(

@@ -61,10 +61,10 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     // MARK: CommitLog
 
-    package func stage(_ commit: Commit, after predecessor: Revision) -> Int {
+    package func stage(_ commit: Commit, after predecessor: Revision) {
         // Only the first line of a batch can say that nothing before it is still on its way to the disk.
         let followsSync = staged.isEmpty && journal?.isSynced ?? true
-        return staged.add(commit, after: predecessor, followsSync: followsSync)
+        staged.add(commit, after: predecessor, followsSync: followsSync)
     }
 
     package func discard() {

@@ -8,8 +8,7 @@ package protocol CommitLog: AnyObject, Sendable {
     /// Takes a commit into the batch that ``flush()`` makes durable.
     ///
     /// - Parameter predecessor: the commit before it, staged or flushed, whose loss would make this one worthless.
-    /// - Returns: how many bytes it takes.
-    func stage(_ commit: Commit, after predecessor: Revision) -> Int
+    func stage(_ commit: Commit, after predecessor: Revision)
 
     /// Forgets what is staged.
     func discard()

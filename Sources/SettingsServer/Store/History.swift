@@ -4,12 +4,12 @@ package import SettingsModel
 package final class KeptCommit: Sendable {
     /// The commit.
     package let commit: Commit
-    /// How many bytes it takes in the journal.
+    /// About how many bytes of memory it takes.
     package let size: Int
 
-    package init(_ commit: Commit, size: Int) {
+    package init(_ commit: Commit) {
         self.commit = commit
-        self.size = size
+        size = commit.weight
     }
 }
 
@@ -18,7 +18,7 @@ package final class KeptCommit: Sendable {
 /// Kept in short arrays of references, so that a copy of the history costs little and one that is held by a reader
 /// makes an append copy one short array.
 package struct History: Sendable {
-    /// The bounds.
+    /// The bounds, in commits and in bytes of memory.
     package struct Limits: Sendable {
         package var commits = 65_536
         package var bytes = 64 << 20
@@ -31,9 +31,11 @@ package struct History: Sendable {
     private var chunks: [[KeptCommit]] = []
     /// How many commits of the first chunk are forgotten already.
     private var forgotten = 0
+    /// What those weigh that are forgotten and still held.
+    private var forgottenSize = 0
     /// The number of commits.
     package private(set) var count = 0
-    /// The bytes that the commits take in the journal.
+    /// About how many bytes of memory the commits take.
     package private(set) var size = 0
     /// Every commit after this revision is kept.
     package private(set) var floor: Revision
@@ -68,6 +70,7 @@ package struct History: Sendable {
         guard count > limits.commits || size > limits.bytes else { return [] }
         var dropped: [KeptCommit] = []
         while count > limits.commits || size > limits.bytes, let oldest = dropOldest() { dropped.append(oldest) }
+        letGo(beyond: limits.bytes / 16)
         return dropped
     }
 
@@ -77,12 +80,20 @@ package struct History: Sendable {
         forgotten += 1
         count -= 1
         size -= oldest.size
+        forgottenSize += oldest.size
         floor = oldest.commit.revision
         if forgotten == chunk.count {
             chunks.removeFirst()
-            forgotten = 0
+            (forgotten, forgottenSize) = (0, 0)
         }
         return oldest
+    }
+
+    /// Lets go of what is forgotten if it weighs too much to wait for the rest of its chunk, as few commits do.
+    private mutating func letGo(beyond bytes: Int) {
+        guard forgottenSize > bytes else { return }
+        chunks[0].removeFirst(forgotten)
+        (forgotten, forgottenSize) = (0, 0)
     }
 
     /// Where the first commit after a revision is.

@@ -55,14 +55,10 @@ extension State {
     /// Makes a commit part of the state. The only thing that ever changes what is stored: while serving, when the
     /// journal is replayed, and in tests.
     ///
-    /// - Parameters:
-    ///   - size: how many bytes the commit takes in the journal; asked for once the commit is known to fit.
-    ///   - schema: the schema that the commit sets, if somebody has compiled it already.
+    /// - Parameter schema: the schema that the commit sets, if somebody has compiled it already.
     /// - Returns: the commits that fell out of the history.
     @discardableResult
-    package mutating func apply(
-        _ commit: Commit, size: @autoclosure () -> Int, schema: Schema? = nil
-    ) throws(CommitMismatch) -> [KeptCommit] {
+    package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
         guard commit.revision > revision else {
             throw CommitMismatch("commit \(commit.revision) comes after \(revision), which is not before it")
         }
@@ -70,7 +66,7 @@ extension State {
         for change in commit.changes { try apply(change, of: commit) }
         revision = commit.revision
         time = max(time, commit.time)
-        return history.append(KeptCommit(commit, size: size()), limits: limits)
+        return history.append(KeptCommit(commit), limits: limits)
     }
 
     /// Goes on in a new epoch: no cursor from before means anything any more. What was recovered did happen, so the

@@ -100,7 +100,8 @@ final class WriterSession: @unchecked Sendable {
         // Before it is known what is forgotten: that may be this very commit, if it is larger than all of the history.
         if let key = commit.requestKey { repeatable[key] = commit }
         do {
-            let forgotten = try staged.apply(commit, size: log.stage(commit, after: predecessor), schema: schema)
+            let forgotten = try staged.apply(commit, schema: schema)
+            log.stage(commit, after: predecessor)
             for forgotten in forgotten {
                 guard let key = forgotten.commit.requestKey,
                     repeatable[key]?.revision == forgotten.commit.revision

@@ -73,8 +73,8 @@ final class DataFolder {
         for number in 1...12 {
             let revision = try #require(state.revision.advanced(by: 1))
             let commit = try commits.next(on: state, revision: revision)
-            let size = log.stage(commit, after: state.revision)
-            try state.apply(commit, size: size)
+            log.stage(commit, after: state.revision)
+            try state.apply(commit)
             try log.flush()
             log.published(state)
             states[revision.number] = state

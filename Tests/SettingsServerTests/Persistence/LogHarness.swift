@@ -88,8 +88,8 @@ final class LogHarness {
         for _ in 0..<Int.random(in: 1...3, using: &random) {
             issued = try #require(issued.advanced(by: 1))
             let commit = try commits.next(on: staged, revision: issued)
-            let size = log.stage(commit, after: staged.revision)
-            try staged.apply(commit, size: size)
+            log.stage(commit, after: staged.revision)
+            try staged.apply(commit)
             between.append(staged)
             batch.append(commit)
         }

@@ -39,8 +39,7 @@ struct EvaluationTests {
                     try #require(changed != nil && !isDryRun, told)
                     issued = revision
                     try expect(answer, changed, told)
-                    let size = commit.jsonBytes().count
-                    try state.apply(commit, size: size, schema: schema)
+                    try state.apply(commit, schema: schema)
                     plain = expected
                     return commit
                 case .unchanged(let answer):
@@ -112,7 +111,7 @@ struct EvaluationTests {
             for _ in 0..<120 {
                 guard let commit = try run.write(try writes.next()) else { continue }
                 let line = try JSONValue(parsing: commit.jsonBytes())
-                try replayed.apply(try Commit(json: line), size: commit.jsonBytes().count)
+                try replayed.apply(try Commit(json: line))
             }
             #expect(replayed.cursor == run.state.cursor, "seed \(random.seed)")
             for name in PlainSuites.names {
@@ -185,7 +184,7 @@ struct EvaluationTests {
         ]
         for commit in commits {
             var state = run.state
-            #expect(throws: CommitMismatch.self, "\(commit)") { try state.apply(commit, size: 0) }
+            #expect(throws: CommitMismatch.self, "\(commit)") { try state.apply(commit) }
         }
     }
 }

@@ -11,7 +11,7 @@ struct GrowthTests {
         guard case .commit(let commit, _, _) = try Self.evaluate(put, on: state) else {
             throw Unexpected()
         }
-        try state.apply(commit, size: 0)
+        try state.apply(commit)
         return state
     }
 

@@ -6,12 +6,17 @@ import Testing
 
 @Suite("The history kept")
 struct HistoryTests {
+    private static func commit(_ revision: Revision, textBytes: Int) -> Commit {
+        Commit(
+            revision: revision, time: Timestamp(milliseconds: 0), author: String(repeating: "x", count: textBytes))
+    }
+
     @Test("It keeps the newest commits within its bounds, and copies stay as they were")
     func random() throws {
         for var random in FuzzBudget.generators(share: 0.02) {
             var limits = History.Limits()
             limits.commits = 1 + random.below(600)
-            limits.bytes = 10_000
+            limits.bytes = 60_000
             let floor = try #require(Revision(Int64(random.below(3))))
             var history = History(floor: floor)
             var kept: [KeptCommit] = []
@@ -19,8 +24,7 @@ struct HistoryTests {
             var copies: [(history: History, revisions: [Revision])] = []
             for _ in 0..<1_000 {
                 newest = try #require(newest.advanced(by: Int64(1 + random.below(3))))
-                let commit = KeptCommit(
-                    Commit(revision: newest, time: Timestamp(milliseconds: 0)), size: random.below(100))
+                let commit = KeptCommit(Self.commit(newest, textBytes: random.below(100)))
                 kept.append(commit)
                 var forgotten: [Revision] = []
                 while kept.count > limits.commits || kept.reduce(0, { $0 + $1.size }) > limits.bytes {
@@ -49,14 +53,35 @@ struct HistoryTests {
     @Test("A commit that is larger than the bound is not kept, and nothing before it")
     func tooLarge() throws {
         var limits = History.Limits()
-        limits.bytes = 100
+        limits.bytes = 1_000
         var history = History(floor: .zero)
-        for (number, size) in [(1, 10), (2, 101), (3, 10)] {
+        for (number, textBytes) in [(1, 10), (2, 1_001), (3, 10)] {
             let revision = try #require(Revision(Int64(number)))
-            _ = history.append(
-                KeptCommit(Commit(revision: revision, time: Timestamp(milliseconds: 0)), size: size), limits: limits)
+            _ = history.append(KeptCommit(Self.commit(revision, textBytes: textBytes)), limits: limits)
         }
         #expect(history.all.map(\.commit.revision.number) == [3])
         #expect(history.floor.number == 2)
+    }
+    @Test(
+        "What is forgotten is let go of soon, so that the bound holds for memory too", arguments: [100, 5_000, 200_000])
+    func lettingGo(textBytes: Int) throws {
+        /// Looks at commits without keeping them.
+        struct Glance {
+            weak var commit: KeptCommit?
+            let size: Int
+        }
+        var limits = History.Limits()
+        limits.bytes = 1 << 20
+        var history = History(floor: .zero)
+        var glances: [Glance] = []
+        for number in 1...1_000 {
+            let revision = try #require(Revision(Int64(number)))
+            let commit = KeptCommit(Self.commit(revision, textBytes: textBytes))
+            glances.append(Glance(commit: commit, size: commit.size))
+            _ = history.append(commit, limits: limits)
+        }
+        let held = glances.reduce(0) { $0 + ($1.commit == nil ? 0 : $1.size) }
+        #expect(held >= history.size)
+        #expect(held <= limits.bytes * 9 / 8)
     }
 }

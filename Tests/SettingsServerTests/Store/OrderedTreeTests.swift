@@ -12,8 +12,9 @@ struct OrderedTreeTests {
     }
 
     /// Names of few letters, so that they are met again, and of some length, so that there are many.
-    private static func name(_ random: inout SeededGenerator, letters: Int) -> String {
-        var name = ""
+    private static func name(_ random: inout SeededGenerator, letters: Int, behind prefix: String) -> String {
+        // Now and then one that leaves the others' beginning, somewhere in it.
+        var name = random.chance(oneIn: 50) ? String(prefix.prefix(random.below(prefix.count + 1))) : prefix
         for _ in 0..<(1 + random.below(letters)) { name += random.pick(["a", "b", "\u{E9}", "e\u{301}", "\u{10000}"]) }
         return name
     }
@@ -36,8 +37,10 @@ struct OrderedTreeTests {
         }
     }
 
-    @Test("A tree has what a sorted array has, whatever is done to it, and copies stay as they were")
-    func random() throws {
+    @Test(
+        "A tree has what a sorted array has, whatever is done to it, and copies stay as they were",
+        arguments: ["", "a", "a.beginning.that.all.share."])
+    func random(prefix: String) throws {
         for var random in FuzzBudget.generators(share: 0.01) {
             var tree = OrderedTree<Item>()
             var items: [Item] = []
@@ -48,7 +51,7 @@ struct OrderedTreeTests {
             for step in 0..<2_000 {
                 if random.chance(oneIn: 300) { growth = random.pick([1, 3, 9]) }
                 if random.chance(oneIn: 400) { copies.append((tree, items)) }
-                let name = Self.name(&random, letters: letters)
+                let name = Self.name(&random, letters: letters, behind: prefix)
                 let (index, isFound) = Self.place(of: name, in: items)
                 let item = Item(name: name, number: step)
                 switch random.below(10) {
@@ -69,15 +72,15 @@ struct OrderedTreeTests {
             }
             try #require(tree.elements == items, "seed \(random.seed)")
             for copy in copies { try #require(copy.tree.elements == copy.items, "seed \(random.seed)") }
-            try expectSameReading(tree, items, &random)
+            try expectSameReading(tree, items, prefix, &random)
         }
     }
 
     private func expectSameReading(
-        _ tree: OrderedTree<Item>, _ items: [Item], _ random: inout SeededGenerator
+        _ tree: OrderedTree<Item>, _ items: [Item], _ prefix: String, _ random: inout SeededGenerator
     ) throws {
         for _ in 0..<100 {
-            let name = Self.name(&random, letters: 5)
+            let name = Self.name(&random, letters: 5, behind: prefix)
             let (index, isFound) = Self.place(of: name, in: items)
             #expect(tree.find(name) == (isFound ? items[index] : nil), "seed \(random.seed)")
             #expect(tree.with(name.utf8Span.span) { $0.number } == tree.find(name)?.number, "seed \(random.seed)")
@@ -90,14 +93,77 @@ struct OrderedTreeTests {
         }
     }
 
-    @Test("Names that come in order, forwards or backwards, are kept in order", arguments: [true, false])
-    func inOrder(isForwards: Bool) {
+    private enum Order: CaseIterable {
+        case forwards, backwards, shuffled
+    }
+
+    @Test("Names that come in any order are kept in order, and each is found", arguments: Order.allCases)
+    private func order(_ order: Order) throws {
+        var random = SeededGenerator(seed: 7)
+        var numbers = Array(0..<20_000)
+        switch order {
+        case .forwards: break
+        case .backwards: numbers.reverse()
+        case .shuffled: numbers.shuffle(using: &random)
+        }
+        func name(_ number: Int) -> String { "player.volume.\(100_000 + number)" }
         var tree = OrderedTree<Item>()
-        let numbers = isForwards ? Array(0..<20_000) : Array((0..<20_000).reversed())
-        for number in numbers { tree.set(Item(name: String(100_000 + number), number: number)) }
+        for number in numbers { tree.set(Item(name: name(number), number: number)) }
         #expect(tree.elements.map(\.number) == Array(0..<20_000))
-        for number in numbers { tree.remove(String(100_000 + number)) }
+        for number in numbers { try #require(tree.find(name(number))?.number == number) }
+        for absent in ["", "player", "player.volume.1", "player.volume.1000001", "player.volume.200000", "q"] {
+            #expect(tree.find(absent) == nil)
+        }
+        for number in [0, 63, 64, 4_095, 12_345] {
+            var first: Int?
+            tree.forEach(startingAt: name(number)) { item in
+                first = item.number
+                return false
+            }
+            #expect(first == number)
+        }
+        for number in numbers { try #require(tree.remove(name(number))?.number == number) }
         #expect(tree.isEmpty)
         #expect(tree.elements.isEmpty)
+    }
+
+    /// Names in order whose marks are the same.
+    private static func alike(_ count: Int) -> [String] {
+        let names = (0...).lazy.map { "key.\(1_000_000 + $0)" }
+        return Array(names.filter { OrderedTree<Item>.Leaf.mark($0.utf8Span.span) == 0 }.prefix(count))
+    }
+
+    @Test("Names whose marks are the same are told apart")
+    func sameMarks() throws {
+        let names = Self.alike(400)
+        var tree = OrderedTree<Item>()
+        for (number, name) in names.enumerated() where number % 2 == 0 {
+            tree.set(Item(name: name, number: number))
+        }
+        for (number, name) in names.enumerated() {
+            try #require(tree.find(name)?.number == (number % 2 == 0 ? number : nil))
+            let updated: Int? = tree.update(name) { item in
+                item.number += 1
+                return item.number
+            }
+            try #require(updated == (number % 2 == 0 ? number + 1 : nil))
+        }
+        for (number, name) in names.enumerated() where number % 4 < 2 {
+            try #require(tree.remove(name)?.number == (number % 4 == 0 ? number + 1 : nil))
+        }
+        #expect(tree.elements.map(\.name) == names.indices.filter { $0 % 4 == 2 }.map { names[$0] })
+    }
+
+    @Test(
+        "The marks of neighbours differ mostly, wherever their names do",
+        arguments: [("", ".volume.of.the.player"), ("player.", ".volume"), ("the.volume.of.player.", "")])
+    func marks(beginning: String, end: String) {
+        var found: [UInt8: Int] = [:]
+        for number in 0..<4096 {
+            found[OrderedTree<Item>.Leaf.mark("\(beginning)\(10_000 + number)\(end)".utf8Span.span), default: 0] += 1
+        }
+        // Sixteen have each of them on average.
+        #expect(found.count > 250)
+        #expect(found.values.allSatisfy { $0 <= 48 })
     }
 }

@@ -30,7 +30,7 @@ struct WriteCostTests {
 
     private mutating func write(_ command: WriteRequest.Command) throws {
         guard case .commit(let commit, _, let schema) = try decide(command) else { return }
-        try state.apply(commit, size: 100, schema: schema)
+        try state.apply(commit, schema: schema)
     }
 
     @Test("a transaction that begins many suites takes time in proportion to them")

@@ -37,9 +37,8 @@ final class ScriptedLog: CommitLog {
     var predecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
     var published: [Revision] { contents.withLock { $0.published } }
 
-    func stage(_ commit: Commit, after predecessor: Revision) -> Int {
+    func stage(_ commit: Commit, after predecessor: Revision) {
         contents.withLock { $0.staged.append((commit, predecessor)) }
-        return 100
     }
 
     func discard() {

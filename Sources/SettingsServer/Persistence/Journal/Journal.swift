@@ -37,7 +37,7 @@ struct Journal: Sendable {
         batch.add(head)
         var last = head.revision
         for commit in commits {
-            _ = batch.add(commit, after: last, followsSync: true)
+            batch.add(commit, after: last, followsSync: true)
             last = commit.revision
         }
         let fileSystem = directory.fileSystem

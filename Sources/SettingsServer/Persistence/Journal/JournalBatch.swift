@@ -13,9 +13,8 @@ struct JournalBatch: Sendable {
 
     var isEmpty: Bool { bytes.isEmpty }
 
-    /// Adds a commit and says how many bytes it takes.
-    mutating func add(_ commit: Commit, after predecessor: Revision, followsSync: Bool) -> Int {
-        let start = bytes.count
+    /// Adds a commit.
+    mutating func add(_ commit: Commit, after predecessor: Revision, followsSync: Bool) {
         begin(after: predecessor)
         if followsSync {
             json.name("synced")
@@ -25,7 +24,6 @@ struct JournalBatch: Sendable {
         commit.write(to: &json)
         end()
         last = commit.revision
-        return bytes.count - start
     }
 
     mutating func add(_ head: JournalHead) {

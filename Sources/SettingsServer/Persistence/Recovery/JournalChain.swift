@@ -117,7 +117,7 @@ struct JournalChain {
     ) throws(RecoveryError) {
         let whole = keepsPrefix ? recovered.state : nil
         do {
-            try recovered.state.apply(Commit(json: json), size: found.size)
+            try recovered.state.apply(Commit(json: json))
         } catch {
             if let whole { recovered.state = whole }
             throw reader.damage("the commit cannot be applied: \(error)", at: found)

@@ -91,7 +91,7 @@ private struct World {
         let evaluation = try? Evaluation(
             WriteRequest(try writes.next()), on: state, revision: next, time: Timestamp(milliseconds: 1))
         guard case .commit(let commit, _, let schema)? = evaluation else { return }
-        _ = try state.apply(commit, size: 100, schema: schema)
+        _ = try state.apply(commit, schema: schema)
         past[state.revision] = state
     }
 

@@ -1,0 +1,62 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("What kept commits weigh")
+struct CommitWeightTests {
+    private static let short = "fifteen bytes.."
+    private static let long = String(repeating: "x", count: 1_000)
+
+    private static func commit(
+        changing keys: [String] = ["k"], from old: JSONValue? = nil, to new: JSONValue? = 1, author: String? = nil
+    ) throws -> Commit {
+        let revision = try #require(Revision(1))
+        let time = Timestamp(milliseconds: 0)
+        let suite = try SuiteName("app")
+        return Commit(
+            revision: revision, time: time,
+            changes: try keys.map { key in
+                Change(
+                    suite: suite, key: try KeyName(key), old: old, new: new, oldSource: .unset, source: .stored,
+                    revision: revision, modified: time)
+            },
+            author: author)
+    }
+
+    @Test("texts of up to fifteen bytes weigh nothing beyond their places, longer ones what they take")
+    func texts() throws {
+        let plain = try Self.commit().weight
+        #expect(try Self.commit(changing: [Self.short], to: .string(Self.short), author: Self.short).weight == plain)
+        for longer in [
+            try Self.commit(changing: [String(repeating: "k", count: 250)]), try Self.commit(author: Self.long),
+            try Self.commit(from: .string(Self.long)), try Self.commit(to: [.string(Self.long)]),
+            try Self.commit(to: .object(try #require(JSONObject([.init(name: Self.long, value: 1)])))),
+        ] {
+            #expect(longer.weight > plain + 250)
+            #expect(longer.weight < plain + 1_300)
+        }
+    }
+
+    @Test("every change weighs what its place takes and the text of its key")
+    func changes() throws {
+        let keys = (0..<1_000).map { "player.volume.\(100_000 + $0)" }
+        let each = try (Self.commit(changing: keys).weight - Self.commit(changing: []).weight) / 1_000
+        #expect(each >= MemoryLayout<Change>.stride + 32 + 20)
+        #expect(each <= MemoryLayout<Change>.stride + 32 + 20 + 64)
+    }
+
+    @Test("schemas that are set or replaced weigh what their documents do")
+    func schemas() throws {
+        let revision = try #require(Revision(1))
+        let document: JSONValue = ["title": .string(Self.long)]
+        let set = SuiteChange(suite: try SuiteName("app"), kind: .schemaSet(revision: revision, document: document))
+        var removed = SuiteChange(suite: try SuiteName("app"), kind: .schemaRemoved)
+        let plain = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [removed]).weight
+        removed.replaced = .init(document: document, revision: revision)
+        for change in [set, removed] {
+            let weight = Commit(revision: revision, time: Timestamp(milliseconds: 0), suiteChanges: [change]).weight
+            #expect((plain + 1_000...plain + 1_300).contains(weight))
+        }
+    }
+}
