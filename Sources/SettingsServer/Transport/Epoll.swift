@@ -17,7 +17,8 @@ final class Epoll {
         static let hungUp = Events(rawValue: EPOLLHUP.rawValue)
     }
 
-    static let capacity = 128
+    /// Few, so that the writer begins with what one batch handed over while the loop goes on with the next.
+    static let capacity = 24
 
     let descriptor: Int32
     private let owned: OwnedDescriptor
