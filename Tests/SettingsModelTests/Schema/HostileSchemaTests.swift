@@ -77,7 +77,8 @@ struct HostileSchemaTests {
         ])
         let violations = Self.expectBounded(schema, .object(try #require(JSONObject(unknown))))
         #expect(violations.count == 1_000)
-        #expect(violations.first?.detail == "is not a known member; did you mean member-number-0?")
+        // Of so many not all are looked at, so which of the similar ones is named is left open.
+        #expect(violations.first?.detail.hasPrefix("is not a known member; did you mean member-number-") ?? false)
         let quiet = try JSONSchema(["contains": ["$ref": "#/$defs/closed"], "$defs": ["closed": schema.document]])
         let elements = Array(repeating: JSONValue.object(["member-numbre-1": 1]), count: 5_000)
         #expect(Self.expectBounded(quiet, .array(elements)).map(\.keyword) == ["contains"])
