@@ -87,6 +87,8 @@ struct AlarmTests {
         #expect(answer.text == "/later-until-stop")
         #expect(answer.field("Connection") == "close")
         #expect(try idle.readUntilClose() == [])
+        client.close()
+        idle.close()
         #expect(server.script.log.wait(for: "stopped"))
         #expect(server.script.log.count("stopping") == 1)
     }
