@@ -10,6 +10,8 @@ struct Channel {
         /// The head is there, and it was not before.
         case head
         case answer
+        /// The server closed the connection.
+        case end
     }
 
     let socket: Int32
@@ -21,6 +23,12 @@ struct Channel {
     init(to port: UInt16, from host: UInt32, room: Int) throws(LoadFailure) {
         socket = try connectedSocket(to: port, from: host)
         buffer = .allocate(capacity: room)
+    }
+
+    /// Frees what it has; it cannot be used any more.
+    func discard() {
+        close(socket)
+        buffer.deallocate()
     }
 
     /// The answer, as far as it was kept.
@@ -47,7 +55,8 @@ struct Channel {
             let count = recv(socket, room.baseAddress, room.count, Int32(MSG_DONTWAIT))
             guard count > 0 else {
                 if count < 0, errno == EAGAIN { return .nothing }
-                throw count == 0 ? LoadFailure("the server closed a connection") : systemFailure("recv")
+                if count == 0 { return .end }
+                throw systemFailure("recv")
             }
             if isFull { dropped += count } else { filled += count }
             if try isComplete() { return .answer }

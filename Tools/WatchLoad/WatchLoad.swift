@@ -20,6 +20,8 @@ final class WatchLoad {
     private static let opening = 128
     /// So many source addresses share the watchers: the ports of one, or what a server allows one, might not do for all.
     private static let addresses = 32
+    /// Metrics are the longest answer that is read whole.
+    private static let controlRoom = 1 << 16
     /// Seconds in which anything that is waited for has to happen.
     private static let patience = 60.0
 
@@ -58,7 +60,7 @@ final class WatchLoad {
         readiness = try Readiness()
         watchRequests = (0..<plan.keys).map(plan.server.watch)
         watchEnd = plan.server.watchEnd(wait: plan.wait)
-        control = try Channel(to: plan.port, from: INADDR_LOOPBACK, room: 1 << 16)
+        control = try Channel(to: plan.port, from: INADDR_LOOPBACK, room: Self.controlRoom)
         watchers.reserveCapacity(plan.watchers)
         request.reserveCapacity(1024)
         try readiness.add(control.socket, name: plan.watchers)
@@ -209,9 +211,7 @@ final class WatchLoad {
             if name < plan.watchers {
                 try receive(name)
             } else if name == plan.watchers {
-                guard case .answer = try control.receive(scratch) else { continue }
-                try checkStatus(control)
-                isControlAnswered = true
+                try receiveControl()
             } else {
                 input.read()
                 if input.hasEnded { readiness.remove(STDIN_FILENO) }
@@ -222,6 +222,7 @@ final class WatchLoad {
     private func receive(_ index: Int) throws(LoadFailure) {
         switch try watchers[index].channel.receive(scratch) {
         case .nothing: return
+        case .end: throw LoadFailure("the server closed a watcher's connection")
         case .head:
             guard watchers[index].phase == .asking, plan.server.waiting == nil else { return }
             watchers[index].phase = .waiting
@@ -238,6 +239,21 @@ final class WatchLoad {
             guard index % plan.keys == woken else { return try watch(index) }
             unanswered -= 1
             if unanswered == 0 { lastAnswer = monotonicSeconds() }
+        }
+    }
+
+    private func receiveControl() throws(LoadFailure) {
+        switch try control.receive(scratch) {
+        case .nothing, .head: return
+        case .answer:
+            try checkStatus(control)
+            isControlAnswered = true
+        case .end:
+            // Servers close connections that are not used for long, as while watchers are only to wait.
+            guard isControlAnswered else { throw LoadFailure("the server closed a connection instead of answering") }
+            control.discard()
+            control = try Channel(to: plan.port, from: INADDR_LOOPBACK, room: Self.controlRoom)
+            try readiness.add(control.socket, name: plan.watchers)
         }
     }
 

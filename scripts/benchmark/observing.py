@@ -141,6 +141,8 @@ def idle(bench):
 
         shares = bench.in_turns(idle=measure)["idle"]
         answers = watchers.answers() / len(shares)
+    if answers < 0.9 * MANY:
+        raise LoadFailed(f"of {MANY:,} who waited for {WAIT} s, {answers:,.0f} were answered in that time")
     yield absolute(f"CPU for {MANY:,} that wait", percent, shares, Required("<=", 0.01),
                    f"of one core, over {WAIT} s at a time, in which {answers:,.0f} asked again at their deadlines")
 
