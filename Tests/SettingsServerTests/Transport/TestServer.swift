@@ -1,4 +1,6 @@
 import Dispatch
+import Synchronization
+import Testing
 
 @testable import SettingsServer
 
@@ -25,7 +27,7 @@ final class TestServer {
                 }
             },
             accept: accept,
-            makeHandler: { [script] _ in ScriptedHandler(script) })
+            makeHandler: { [script] loop in ScriptedHandler(script, loop) })
     }
 
     deinit {
@@ -43,6 +45,21 @@ final class TestServer {
             loop.run { done.signal() }
             done.wait()
         }
+    }
+
+    /// Does something about a request on its loop; returns what came of it once that is done.
+    func onLoop<Result: Sendable>(
+        _ exchange: Exchange, _ work: @escaping @Sendable (EventLoop, Ticket) -> Result
+    ) throws -> Result {
+        let result = Mutex<Result?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        exchange.loop.run {
+            let value = work(exchange.loop, exchange.ticket)
+            result.withLock { $0 = value }
+            done.signal()
+        }
+        done.wait()
+        return try #require(result.withLock { $0 })
     }
 
     func checkDeadlines() {
