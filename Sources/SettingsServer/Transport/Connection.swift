@@ -33,6 +33,8 @@ final class Connection {
     var isUnsettled = false
     /// The peer is too far behind with a stream: to be closed.
     var isOverrun = false
+    /// The handler looks at a request of this connection: see `LoopContext.offered`.
+    var isOffering = false
     var backlog: Backlog?
 
     /// Requests taken and not answered, or answered and waiting for those before: oldest first.
@@ -47,6 +49,8 @@ final class Connection {
     /// When it has waited too long; `DeadlineWheel.never` while it may wait.
     var deadline = DeadlineWheel.never
     var filedTick = DeadlineWheel.never
+    /// As `filedTick`, for what the handler wants to be reminded of.
+    var filedAlarm = DeadlineWheel.never
     /// What a body had come to when its deadline was last moved; what has been thrown away, while lingering.
     var progressMark = 0
 
@@ -74,7 +78,6 @@ final class Connection {
         // Over a Unix domain socket a peer that closes has hung up before what it sent last has been read.
         let hasMore = events.contains(.readable) && !inputEnded
         guard !events.contains(.failed), !events.contains(.hungUp) || hasMore else { return close(context) }
-        if events.contains(.writable) { flush(context) }
         if events.contains(.readable) {
             receive(context)
         } else if events.contains(.peerEnded) {
@@ -90,14 +93,17 @@ final class Connection {
             socket.resetOnClose()
             return close(context)
         }
+        // Before anything is rendered: what could not be sent may have room, which epoll tells only while something waits.
+        if !unsent.isEmpty { flush(context) }
         repeat {
             renderReady(context)
-            flush(context)
+            if !context.output.isEmpty { flush(context) }
             guard phase == .open else { return }
         } while takeBacklog(context)
         guard !isDone(context) else { return finish(context) }
         awaitBody(context)
         guard phase == .open else { return }
+        noteDrained(context)
         renewInterest(context)
         renewDeadline(context)
     }

@@ -33,7 +33,7 @@ extension Connection {
 
     func setDeadline(_ time: UInt64, _ context: LoopContext) {
         deadline = time
-        if time / DeadlineWheel.tick < filedTick {
+        if time / context.wheel.tick < filedTick {
             filedTick = context.wheel.file(name, at: time, now: context.now)
         }
     }

@@ -96,6 +96,10 @@ extension Connection {
         let number = nextNumber
         let isBehind = !owed.isEmpty
         let exchange = Exchange(loop: context.loop, ticket: ticket(number), peer: peer, isBehind: isBehind)
+        var answer = OwedAnswer(
+            isHead: head.method == .head, isHTTP11: head.isHTTP11, keepsAlive: head.keepsAlive)
+        context.offered = answer
+        isOffering = true
         let handling =
             switch body {
             case .none: context.handler.handle(head, message, body: Span(), exchange)
@@ -103,9 +107,13 @@ extension Connection {
                 context.handler.handle(head, message, body: message.extracting(range), exchange)
             case .decoded(let bytes): context.handler.handle(head, message, body: bytes.span, exchange)
             }
-        var answer = OwedAnswer(
-            isHead: head.method == .head, isHTTP11: head.isHTTP11, keepsAlive: head.keepsAlive)
+        isOffering = false
+        // Else the handler has begun to answer it.
+        let isUntouched = context.offered != nil
+        context.offered = nil
         switch handling {
+        case .answer(let response) where !isUntouched:
+            _ = respond(ticket(number), response, isStream: false, context)
         case .answer(let response):
             nextNumber &+= 1
             if isBehind {
@@ -115,12 +123,14 @@ extension Connection {
                 render(response, answer, isLast: true, context)
             }
         case .later:
-            nextNumber &+= 1
-            owed.append(answer)
-            if peerEnded { context.handler.peerHalfClosed(ticket(number)) }
+            if isUntouched {
+                nextNumber &+= 1
+                owed.append(answer)
+            }
+            if peerEnded, owed.last?.isComplete == false { context.handler.peerHalfClosed(ticket(number)) }
         case .notYet:
-            assert(isBehind, "nothing is before this request that it could wait for")
-            if isBehind { return false }
+            assert(isBehind && isUntouched, "nothing is before this request that it could wait for")
+            if isBehind, isUntouched { return false }
             close(context)
         }
         if !head.keepsAlive { takesRequests = false }

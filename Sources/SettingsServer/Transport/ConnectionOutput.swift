@@ -2,35 +2,38 @@ import HTTPWire
 
 /// How a connection sends: all answers of a turn in one write, and only what found no room is kept.
 extension Connection {
-    /// The answer to an earlier request; sent when the batch ends and those before it have been given.
-    func respond(_ ticket: Ticket, _ response: Response, _ stream: AnswerStream?, _ context: LoopContext) {
-        guard let position = position(ticket), owed[position].response == nil else { return }
+    /// The answer to an earlier request; sent when the batch ends and those before it have been given. False if nothing
+    /// more can come of it: there was no such answer to give, or it is complete with this.
+    func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
+        guard let position = position(ticket, context), owed[position].response == nil else { return false }
         owed[position].response = response
-        owed[position].stream = stream
-        if position == 0 { context.settleLater(self) }
-    }
-
-    /// A piece of a body that has been begun; `isLast`: with it the body is complete.
-    func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool, _ context: LoopContext) {
-        guard let position = position(ticket), let stream = owed[position].stream, !stream.hasEnded else { return }
-        let answer = owed[position]
-        if !answer.isHead {
-            ResponseWriter.appendChunk(piece, to: &stream.pending, http11: answer.isHTTP11)
-        }
-        if isLast {
-            stream.hasEnded = true
-            if answer.isHTTP11, !answer.isHead {
-                ResponseWriter.lastChunk.withUTF8Buffer { stream.pending.append(contentsOf: $0) }
+        if isStream {
+            let stream = AnswerStream(hasEnded: owed[position].isHead)
+            owed[position].stream = stream
+            if !stream.hasEnded {
+                // With what follows in this batch it is one piece.
+                owed[position].response?.body = []
+                stream.add(
+                    response.body.span, isLast: false, http11: owed[position].isHTTP11, unsent: 0,
+                    batch: context.batch)
             }
         }
-        isOverrun = isOverrun || stream.pending.count + unsent.count - unsentStart > context.limits.streamBytes
-        if position == 0 || isOverrun { context.settleLater(self) }
+        if owed[position].isComplete { owed[position].alarm = DeadlineWheel.never }
+        if position == 0 { context.settleLater(self) }
+        return !owed[position].isComplete
     }
 
-    /// Where the answer stands among those owed; nil if it is owed no more.
-    private func position(_ ticket: Ticket) -> Int? {
+    /// Where the answer stands among those owed; nil if it is owed no more. The one whose request the handler looks at is
+    /// owed from the moment that it does something about it.
+    func position(_ ticket: Ticket, _ context: LoopContext) -> Int? {
+        guard phase == .open else { return nil }
+        if isOffering, ticket.number == nextNumber, let answer = context.offered {
+            context.offered = nil
+            owed.append(answer)
+            nextNumber &+= 1
+        }
         let position = Int(ticket.number &- (nextNumber &- UInt32(owed.count)))
-        return phase == .open && position < owed.count ? position : nil
+        return position < owed.count ? position : nil
     }
 
     /// Renders the owed answers that have come, up to the first that has not or to the bound of unsent bytes.
@@ -38,14 +41,12 @@ extension Connection {
         guard !owed.isEmpty, phase == .open else { return }
         var count = 0
         while count < owed.count, unsent.isEmpty, let response = owed[count].response {
-            let isLast = count + 1 == owed.count
             if let stream = owed[count].stream {
-                renderStream(stream, response, owed[count], isLast: isLast, context)
-                guard stream.hasEnded else { break }
+                guard renderStream(stream, at: count, context) else { break }
                 // Whatever followed would be taken for more of the body.
                 if !owed[count].isHTTP11 { callOff(from: count + 1, context) }
             } else {
-                render(response, owed[count], isLast: isLast, context)
+                render(response, owed[count], isLast: count + 1 == owed.count, context)
             }
             count += 1
             if context.output.count >= context.limits.unsentBytes { flush(context) }
@@ -57,24 +58,6 @@ extension Connection {
     }
 
     private static let keptOwed = 4
-
-    /// What has come of a body since it was last looked at; its head first.
-    private func renderStream(
-        _ stream: AnswerStream, _ response: Response, _ answer: OwedAnswer, isLast: Bool, _ context: LoopContext
-    ) {
-        if !stream.hasBegun {
-            stream.hasBegun = true
-            // Before HTTP/1.1 the end of a body that comes bit by bit is the end of the connection.
-            if !answer.keepsAlive || response.closes || context.isStopping || !answer.isHTTP11 { takesRequests = false }
-            var response = response
-            response.closes = !takesRequests && isLast
-            ResponseWriter.appendStreamHead(
-                response, to: &context.output, head: answer.isHead, keepAlive: true, http11: answer.isHTTP11,
-                date: context.date)
-        }
-        context.output.append(contentsOf: stream.pending)
-        stream.pending = []
-    }
 
     /// Into the loop's output buffer. `isLast`: nothing further is owed. A connection that is to close says so in its last
     /// answer, so that requests which have taken effect are answered.
@@ -101,14 +84,24 @@ extension Connection {
         switch context.output.withUnsafeBytes({ socket.send($0) }) {
         case .failed: close(context)
         case .bytes(let count):
-            if count < context.output.count {
-                unsent = Array(context.output[count...])
-                unsentStart = 0
-                deadlineKind = .unread
-                setDeadline(context.now &+ context.limits.unreadTime, context)
-            }
+            if count < context.output.count { keep(Array(context.output[count...]), from: 0, context) }
             context.emptyOutput()
         }
+    }
+
+    /// Writes these bytes, before which there is nothing to be sent; keeps them if they find no room.
+    func send(_ bytes: [UInt8], _ context: LoopContext) {
+        switch bytes.withUnsafeBytes({ socket.send($0) }) {
+        case .failed: close(context)
+        case .bytes(let count): if count < bytes.count { keep(bytes, from: count, context) }
+        }
+    }
+
+    private func keep(_ bytes: [UInt8], from start: Int, _ context: LoopContext) {
+        unsent = bytes
+        unsentStart = start
+        deadlineKind = .unread
+        setDeadline(context.now &+ context.limits.unreadTime, context)
     }
 
     private func sendUnsent(_ context: LoopContext) {

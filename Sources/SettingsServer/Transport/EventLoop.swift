@@ -1,11 +1,11 @@
 import Dispatch
-package import HTTPWire
 import Synchronization
 
 /// A serial queue that serves connections: they are given to it and never leave it.
 ///
 /// Dispatch watches one descriptor for it, that of epoll, which watches all of its connections; one wake of the queue
-/// handles whatever is ready, in batches. From any thread: `run`, `adopt`, `stop`. On the loop: `respond`.
+/// handles whatever is ready, in batches. From any thread: `run`, `adopt`, `stop`. On the loop: what gives
+/// answers (see `LoopAnswers.swift`).
 ///
 /// Unchecked because what it mutates (`context` and all that hangs on it, `armed`, the flags) is touched on `queue` only,
 /// which every entry checks in debug builds; the rest is constant, or guarded by `inbox` and `load` themselves.
@@ -14,6 +14,8 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Batches in one wake of the queue: a bound, so that whatever else waits on the queue has its turn.
     private static let batchesPerWake = 64
+    /// How late the timer may be, beyond the tick of what it is set to.
+    private static let leeway = DispatchTimeInterval.milliseconds(4)
 
     /// Its position among the loops of its server.
     package let index: Int
@@ -70,23 +72,11 @@ package final class EventLoop: @unchecked Sendable {
         if isFirst { queue.async { self.batch { _ in } } }
     }
 
-    /// On the loop: the answer to a request that was to be answered `.later`. It is sent when the batch ends and all
-    /// requests before it are answered. Ignored if it has been answered, or its connection is gone.
-    package func respond(_ ticket: Ticket, _ response: Response) {
-        answer(ticket, response, nil)
-    }
-
-    /// On the loop: as `respond`, but the body of the response is only its beginning. The rest comes with `push`.
-    package func begin(_ ticket: Ticket, _ response: Response) {
-        answer(ticket, response, AnswerStream())
-    }
-
-    /// On the loop: more of a body that was begun, and its end if `isLast`. A peer that is too far behind in reading it is
-    /// closed, of which the handler hears as of any other end (`RequestHandler.closed`).
-    package func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool = false) {
-        guard let (connection, context) = find(ticket) else { return }
-        connection.push(ticket, piece, isLast: isLast, context)
-        scheduleBatchEnd()
+    /// On the loop: monotonic nanoseconds; within a batch the time that it began at.
+    package var now: UInt64 {
+        dispatchPrecondition(condition: .onQueue(queue))
+        if isInBatch, let context { return context.now }
+        return clock.now()
     }
 
     /// From any thread: looks at the deadlines now, for whoever moves the clock by hand.
@@ -106,13 +96,14 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// From any thread: closes idle connections, the others after what they are owed, all of them after `bound`
-    /// nanoseconds. Then calls `completion`, on the loop.
+    /// From any thread: tells the handler, closes idle connections, the others after what they are owed, all of them after
+    /// `bound` nanoseconds. Then calls `completion`, on the loop.
     package func stop(within bound: UInt64, completion: @escaping Work) {
         run {
             self.stopped.append(completion)
             guard let context = self.context, !context.isStopping else { return }
             context.isStopping = true
+            context.handler.stopping()
             for connection in context.connections.all { connection.stop(context) }
             let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: bound))
             self.queue.asyncAfter(deadline: deadline) {
@@ -123,13 +114,7 @@ package final class EventLoop: @unchecked Sendable {
 
     // MARK: On the loop
 
-    private func answer(_ ticket: Ticket, _ response: Response, _ stream: AnswerStream?) {
-        guard let (connection, context) = find(ticket) else { return }
-        connection.respond(ticket, response, stream, context)
-        scheduleBatchEnd()
-    }
-
-    private func find(_ ticket: Ticket) -> (Connection, LoopContext)? {
+    func find(_ ticket: Ticket) -> (Connection, LoopContext)? {
         dispatchPrecondition(condition: .onQueue(queue))
         guard let context,
             let connection = context.connections.find(slot: ticket.slot, generation: ticket.generation)
@@ -138,7 +123,7 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Answers may come outside of a batch, from work that was put on the queue by other ways.
-    private func scheduleBatchEnd() {
+    func scheduleBatchEnd() {
         guard !isInBatch, !isBatchEndScheduled else { return }
         isBatchEndScheduled = true
         queue.async { self.batch { _ in } }
@@ -176,6 +161,7 @@ package final class EventLoop: @unchecked Sendable {
             runInbox()
         }
         isInBatch = false
+        if context?.drained.isEmpty == false { scheduleBatchEnd() }
         if context == nil {
             let completions = stopped
             stopped = []
@@ -188,6 +174,13 @@ package final class EventLoop: @unchecked Sendable {
         while let (tick, names) = context.wheel.due(now: context.now) {
             for name in names { context.connections.find(name)?.check(tick, context) }
         }
+        while let (tick, names) = context.alarms.due(now: context.now) {
+            for name in names { context.connections.find(name)?.checkAlarms(tick, context) }
+        }
+        guard !context.drained.isEmpty else { return }
+        let drained = context.drained
+        context.drained = []
+        for ticket in drained { find(ticket)?.0.tellDrained(ticket, context) }
     }
 
     /// What other threads have sent; at most what is there now.
@@ -223,11 +216,11 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Sets the timer if there is a deadline before what it is set to.
     private func arm(_ context: LoopContext) {
-        let time = context.wheel.wakeTime
+        let time = min(context.wheel.wakeTime, context.alarms.wakeTime)
         guard time < armed else { return }
         armed = time
         let wait = Int(clamping: time > context.now ? time - context.now : 0)
-        timer.schedule(deadline: .now() + .nanoseconds(wait), leeway: .milliseconds(50))
+        timer.schedule(deadline: .now() + .nanoseconds(wait), leeway: Self.leeway)
     }
 
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {

@@ -22,11 +22,20 @@ final class LoopContext {
     /// Monotonic, in nanoseconds; renewed with each batch.
     private(set) var now: UInt64
     var connections = ConnectionTable()
+    /// Of connections, which may be late by a quarter of a second.
     var wheel: DeadlineWheel
+    /// Of handlers. The ring spans what most of them ask for, so that few are looked at before their time.
+    var alarms: DeadlineWheel
+    /// Counts the batches.
+    private(set) var batch = 0
+    /// The answer to the request that the handler looks at; nil once it is among those owed.
+    var offered: OwedAnswer?
     /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
     var unsettled: [Connection] = []
     /// Closed at the end of the batch, so that the number of none of them is used again within it.
     var doomed: [Socket] = []
+    /// Streams whose handlers are to hear in the next batch that all is sent.
+    var drained: [Ticket] = []
     var isStopping = false
 
     init(_ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ epoll: Epoll, now: UInt64) {
@@ -37,7 +46,8 @@ final class LoopContext {
         self.now = now
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
         parser = RequestParser(limits: limits.request)
-        wheel = DeadlineWheel(now: now)
+        wheel = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
+        alarms = DeadlineWheel(now: now, tick: 10_000_000, size: 8192)
         output.reserveCapacity(Self.readSize)
     }
 
@@ -48,6 +58,7 @@ final class LoopContext {
     /// A batch begins.
     func renewTime(_ now: UInt64) {
         self.now = now
+        batch &+= 1
         var time = timespec()
         clock_gettime(CLOCK_REALTIME_COARSE, &time)
         guard time.tv_sec != dateSecond else { return }

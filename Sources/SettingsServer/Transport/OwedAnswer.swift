@@ -10,15 +10,9 @@ struct OwedAnswer {
     var response: Response?
     /// If the body comes bit by bit.
     var stream: AnswerStream?
+    /// When the handler wants to be reminded of it.
+    var alarm = DeadlineWheel.never
 
     /// Whether nothing more is to come from the handler.
     var isComplete: Bool { response != nil && (stream?.hasEnded ?? true) }
-}
-
-/// A body that comes bit by bit.
-final class AnswerStream {
-    /// What has come and is not rendered yet, framed as it will be sent.
-    var pending: [UInt8] = []
-    var hasBegun = false
-    var hasEnded = false
 }

@@ -34,8 +34,13 @@ package struct PeerAddress: Hashable, Sendable {
                 let words = withUnsafeBytes(of: address.sin6_addr) {
                     ($0.loadUnaligned(as: UInt64.self), $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
                 }
-                return PeerAddress(
-                    family: .v6, high: words.0, low: words.1, port: UInt16(bigEndian: address.sin6_port))
+                let port = UInt16(bigEndian: address.sin6_port)
+                // A peer that comes by IPv4 to a socket for both is who it is at one for IPv4 alone.
+                if words.0 == 0, UInt64(bigEndian: words.1) >> 32 == 0xFFFF {
+                    let bytes = UInt32(truncatingIfNeeded: UInt64(bigEndian: words.1)).bigEndian
+                    return PeerAddress(family: .v4, high: UInt64(bytes), low: 0, port: port)
+                }
+                return PeerAddress(family: .v6, high: words.0, low: words.1, port: port)
             case AF_UNIX: return .unix
             default: return .none
             }
@@ -44,6 +49,11 @@ package struct PeerAddress: Hashable, Sendable {
 
     /// Whether it has come over a Unix domain socket.
     package var isUnix: Bool { family == .unix }
+
+    /// The same for all connections of one peer: what to count them by.
+    package var withoutPort: PeerAddress {
+        PeerAddress(family: family, high: high, low: low, port: 0)
+    }
 
     /// The numeric address without the port; empty if the peer has none.
     package var host: String {

@@ -1,48 +1,63 @@
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
 struct DeadlineWheelTests {
     private let second = TransportLimits.second
+    private let tick: UInt64 = 250_000_000
+
+    private func coarse(_ now: UInt64) -> DeadlineWheel {
+        DeadlineWheel(now: now, tick: tick, size: 512)
+    }
 
     @Test func `A name comes out once its time has passed, within a tick`() {
-        var wheel = DeadlineWheel(now: 5 * second)
-        let tick = wheel.file(7, at: 15 * second, now: 5 * second)
+        var wheel = coarse(5 * second)
+        let filed = wheel.file(7, at: 15 * second, now: 5 * second)
         #expect(wheel.due(now: 15 * second) == nil)
-        let due = wheel.due(now: 15 * second + DeadlineWheel.tick)
-        #expect(due?.tick == tick)
+        let due = wheel.due(now: 15 * second + tick)
+        #expect(due?.tick == filed)
         #expect(due?.names == [7])
         #expect(wheel.due(now: 100 * second) == nil)
         #expect(wheel.wakeTime == DeadlineWheel.never)
     }
 
     @Test func `It wakes for the earliest`() {
-        var wheel = DeadlineWheel(now: 0)
+        var wheel = coarse(0)
         _ = wheel.file(1, at: 75 * second, now: 0)
         _ = wheel.file(2, at: 10 * second, now: 0)
-        #expect(wheel.wakeTime == 10 * second + DeadlineWheel.tick)
+        #expect(wheel.wakeTime == 10 * second + tick)
         #expect(wheel.due(now: 11 * second)?.names == [2])
-        #expect(wheel.wakeTime == 75 * second + DeadlineWheel.tick)
+        #expect(wheel.wakeTime == 75 * second + tick)
     }
 
     @Test func `A deadline beyond the ring comes out early, never late`() {
-        var wheel = DeadlineWheel(now: 0)
-        var tick = wheel.file(1, at: 1000 * second, now: 0)
+        var wheel = coarse(0)
+        var filed = wheel.file(1, at: 1000 * second, now: 0)
         var now: UInt64 = 0
-        while tick < 1000 * second / DeadlineWheel.tick {
+        while filed < 1000 * second / tick {
             now = wheel.wakeTime
             #expect(now <= 1000 * second)
             #expect(wheel.due(now: now)?.names == [1])
-            tick = wheel.file(1, at: 1000 * second, now: now)
+            filed = wheel.file(1, at: 1000 * second, now: now)
         }
         #expect(wheel.due(now: 1000 * second) == nil)
         #expect(wheel.due(now: 1001 * second)?.names == [1])
     }
 
+    @Test func `Many far ahead wake nobody before the first of them`() {
+        let fine: UInt64 = 10_000_000
+        var wheel = DeadlineWheel(now: 0, tick: fine, size: 8192)
+        for name in UInt64(0)..<10_000 { _ = wheel.file(name, at: 30 * second + name * fine / 10, now: name) }
+        #expect(wheel.wakeTime == 30 * second + fine)
+        #expect(wheel.due(now: 30 * second + fine)?.names == Array(0..<10))
+        #expect(wheel.wakeTime == 30 * second + 2 * fine)
+    }
+
     @Test func `Against a plain list, names come out when they should`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = Numbers(state: seed)
-        var wheel = DeadlineWheel(now: 0)
+        var wheel = coarse(0)
         var expected: [UInt64: UInt64] = [:]
         var now: UInt64 = 0
         for name in UInt64(0)..<5000 {
@@ -54,7 +69,7 @@ struct DeadlineWheelTests {
                     #expect(expected.removeValue(forKey: name) == tick, "seed \(seed)")
                 }
             }
-            let late = expected.values.contains { ($0 + 1) * DeadlineWheel.tick <= now }
+            let late = expected.values.contains { ($0 + 1) * tick <= now }
             #expect(!late, "seed \(seed)")
         }
     }

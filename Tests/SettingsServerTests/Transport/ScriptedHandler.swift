@@ -6,14 +6,17 @@ import TestSupport
 /// Does what the path says, and writes down what it is told.
 ///
 /// `/later…` is answered when the test says so, `/after` only when nothing is before it, `/big` with eight megabytes,
-/// `/last` and the connection closes. Anything else is answered with its method, its path and its body.
+/// `/last` and the connection closes. `/laterAlarm` sets an alarm a second ahead and `/laterBegun` begins a stream before
+/// `handle` returns. Anything else is answered with its method, its path and its body.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
 
     private let script: Script
+    private unowned let loop: EventLoop
 
-    init(_ script: Script) {
+    init(_ script: Script, _ loop: EventLoop) {
         self.script = script
+        self.loop = loop
     }
 
     func handle(
@@ -27,6 +30,13 @@ final class ScriptedHandler: RequestHandler {
         let isLater = path.hasPrefix("/later")
         if isLater { script.owed.withLock { $0.append((path, exchange)) } }
         script.log.add("handled \(path)")
+        switch path {
+        case "/laterAlarm": loop.setAlarm(exchange.ticket, at: loop.now + TransportLimits.second)
+        case "/laterBegun":
+            loop.begin(exchange.ticket, Script.response("begin"))
+            loop.push(exchange.ticket, Array("more".utf8).span)
+        default: break
+        }
         guard !isLater else { return .later }
         switch path {
         case "/big":
@@ -56,6 +66,25 @@ final class ScriptedHandler: RequestHandler {
         script.log.add("closed")
     }
 
+    func batchEnded() {
+        script.hooks.withLock { $0.batchEnded }?(loop)
+    }
+
+    func alarm(_ ticket: Ticket) {
+        script.log.add("alarm")
+        script.hooks.withLock(\.alarm)?(loop, ticket)
+    }
+
+    func drained(_ ticket: Ticket) {
+        script.log.add("drained")
+        script.hooks.withLock(\.drained)?(loop, ticket)
+    }
+
+    func stopping() {
+        script.log.add("stopping")
+        script.hooks.withLock(\.stopping)?(loop)
+    }
+
     private static func text(_ bytes: Span<UInt8>) -> String {
         bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
@@ -63,7 +92,16 @@ final class ScriptedHandler: RequestHandler {
 
 /// What a test shares with the handlers of its server.
 final class Script: Sendable {
+    /// What a test wants done when the handler is told something.
+    struct Hooks: Sendable {
+        var alarm: (@Sendable (EventLoop, Ticket) -> Void)?
+        var drained: (@Sendable (EventLoop, Ticket) -> Void)?
+        var stopping: (@Sendable (EventLoop) -> Void)?
+        var batchEnded: (@Sendable (EventLoop) -> Void)?
+    }
+
     let log = EventLog()
+    let hooks = Mutex(Hooks())
     /// Requests that wait for `answer`, oldest first.
     let owed = Mutex<[(path: String, exchange: Exchange)]>([])
 

@@ -53,12 +53,56 @@ struct StreamTests {
         #expect(try client.readChunk() == nil)
     }
 
-    @Test func `To HEAD a stream is a head`() throws {
+    @Test func `To HEAD a stream is a head, and ends with it`() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, "HEAD /later HTTP/1.1\r\nHost: a\r\n\r\n" + get("/a"))
-        #expect(try client.readHead().status == 200)
-        push(exchange, "more", isLast: true)
+        #expect(try client.readHead().field("Transfer-Encoding") == "chunked")
         #expect(try client.readResponse().text == "GET /a ")
+        push(exchange, "more", isLast: true)
+        #expect(try client.exchange(get("/b")).text == "GET /b ")
+        client.close()
+        server.settle()
+        #expect(server.script.log.count("closed") == 0)
+    }
+
+    @Test func `A stream begins while the request is handled`() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(get("/laterBegun") + get("/a"))
+        _ = try client.readHead()
+        #expect(try client.readChunk() == "begin")
+        #expect(try client.readChunk() == "more")
+        push(try #require(server.script.take("/laterBegun")), "end", isLast: true)
+        #expect(try client.readChunk() == "end")
+        #expect(try client.readChunk() == nil)
+        #expect(try client.readResponse().text == "GET /a ")
+    }
+
+    @Test func `A request behind a stream waits for its end`() throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server, get("/later") + get("/after"))
+        #expect(server.script.log.wait(for: "not yet"))
+        #expect(try client.readHead().status == 200)
+        #expect(try client.readChunk() == "begin")
+        push(exchange, "more")
+        #expect(try client.readChunk() == "more")
+        #expect(server.script.log.count("handled /after") == 0)
+        push(exchange, "", isLast: true)
+        #expect(try client.readChunk() == nil)
+        #expect(try client.readResponse().text == "GET /after ")
+    }
+
+    @Test(arguments: [get("/later"), get("/later") + get("/after"), get("/later") + "GET /unfinished HT"])
+    func `A reset is noticed though nothing is to be sent`(requests: String) throws {
+        let server = try TestServer()
+        let (client, _) = try begin(server, requests)
+        #expect(try client.readHead().status == 200)
+        #expect(try client.readChunk() == "begin")
+        server.settle()
+        client.reset()
+        #expect(server.script.log.wait(for: "closed"))
+        server.settle()
+        #expect(server.server.connectionCount == 0)
     }
 
     @Test func `Before HTTP/1.1 a stream ends with its connection`() throws {

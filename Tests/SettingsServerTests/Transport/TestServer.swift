@@ -1,5 +1,7 @@
 import Dispatch
+import Synchronization
 import TestSupport
+import Testing
 
 @testable import SettingsServer
 
@@ -30,7 +32,7 @@ final class TestServer {
                 }
             },
             accept: accept,
-            makeHandler: { [script] _ in ScriptedHandler(script) })
+            makeHandler: { [script] loop in ScriptedHandler(script, loop) })
     }
 
     deinit {
@@ -48,6 +50,21 @@ final class TestServer {
             loop.run { done.signal() }
             done.wait()
         }
+    }
+
+    /// Does something about a request on its loop; returns what came of it once that is done.
+    func onLoop<Result: Sendable>(
+        _ exchange: Exchange, _ work: @escaping @Sendable (EventLoop, Ticket) -> Result
+    ) throws -> Result {
+        let result = Mutex<Result?>(nil)
+        let done = DispatchSemaphore(value: 0)
+        exchange.loop.run {
+            let value = work(exchange.loop, exchange.ticket)
+            result.withLock { $0 = value }
+            done.signal()
+        }
+        done.wait()
+        return try #require(result.withLock { $0 })
     }
 
     func checkDeadlines() {

@@ -1,0 +1,57 @@
+import HTTPWire
+
+/// A body that comes bit by bit. Between its pieces it holds no buffer.
+final class AnswerStream {
+    enum DrainWish: UInt8 {
+        case none
+        /// The handler wants to hear once all is sent.
+        case asked
+        /// It hears in the next batch.
+        case granted
+    }
+
+    /// What has come and was not offered to the kernel yet, framed as it will be sent.
+    private(set) var pending: [UInt8] = []
+    /// Bytes that came while others of an earlier batch waited: the last that are sent.
+    private var behind = 0
+    /// The batch in which a piece came while nothing waited. Whatever comes in it, the peer had no chance to read before.
+    private var freeBatch = -1
+    var drainWish = DrainWish.none
+    /// Its head has been rendered.
+    var hasBegun = false
+    private(set) var hasEnded: Bool
+
+    /// Digits of a length, and the two ends of lines of a chunk.
+    private static let frameSize = 20
+
+    init(hasEnded: Bool = false) {
+        self.hasEnded = hasEnded
+    }
+
+    /// Adds a piece. `unsent`: bytes of it that the kernel was offered and has not taken.
+    func add(_ piece: Span<UInt8>, isLast: Bool, http11: Bool, unsent: Int, batch: Int) {
+        let waiting = pending.count + unsent
+        behind = min(behind, waiting)
+        if waiting == 0 {
+            freeBatch = batch
+            pending.reserveCapacity(piece.count + Self.frameSize)
+        }
+        let start = pending.count
+        ResponseWriter.appendChunk(piece, to: &pending, http11: http11)
+        if isLast {
+            hasEnded = true
+            if http11 { ResponseWriter.lastChunk.withUTF8Buffer { pending.append(contentsOf: $0) } }
+        }
+        if batch != freeBatch { behind += pending.count - start }
+    }
+
+    /// Whether the peer lags behind what comes. What came while nothing waited is not held against it.
+    func isBehind(by limit: Int) -> Bool {
+        behind > limit
+    }
+
+    func takePending() -> [UInt8] {
+        defer { pending = [] }
+        return pending
+    }
+}

@@ -1,0 +1,162 @@
+import SettingsServer
+import Synchronization
+import TestSupport
+import Testing
+
+struct AlarmTests {
+    private static let millisecond: UInt64 = 1_000_000
+
+    /// Connects, sends the requests, and returns the one with the path `/later`.
+    private func begin(_ server: TestServer, _ requests: String = get("/later")) throws -> (RawClient, Exchange) {
+        let client = try server.connect()
+        try client.send(requests)
+        #expect(server.script.log.wait(for: "handled /later"))
+        return (client, try #require(server.script.take("/later")))
+    }
+
+    private func set(_ server: TestServer, _ exchange: Exchange, in milliseconds: UInt64) throws {
+        try server.onLoop(exchange) { $0.setAlarm($1, at: $0.now + milliseconds * Self.millisecond) }
+    }
+
+    /// How many alarms there were once so much more time has passed.
+    private func alarms(_ server: TestServer, _ time: ManualClock, after milliseconds: UInt64) -> Int {
+        time.advance(nanoseconds: milliseconds * Self.millisecond)
+        server.checkDeadlines()
+        server.settle()
+        return server.script.log.count("alarm")
+    }
+
+    @Test(arguments: [1, 7, 10, 249, 30_000, 600_000] as [UInt64])
+    func `An alarm comes soon after its time, never before, and once`(milliseconds: UInt64) throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let (client, exchange) = try begin(server)
+        try set(server, exchange, in: milliseconds)
+        time.advance(nanoseconds: milliseconds * Self.millisecond - 1)
+        #expect(alarms(server, time, after: 0) == 0)
+        #expect(alarms(server, time, after: 11) == 1)
+        #expect(alarms(server, time, after: 1_000_000) == 1)
+        client.close()
+    }
+
+    @Test func `An alarm wakes the loop by itself`() throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server)
+        let late = Mutex<Int64?>(nil)
+        let deadline = try server.onLoop(exchange) { loop, ticket in
+            let deadline = loop.now + 50 * Self.millisecond
+            loop.setAlarm(ticket, at: deadline)
+            return deadline
+        }
+        server.script.hooks.withLock { hooks in
+            hooks.alarm = { loop, ticket in
+                late.withLock { $0 = Int64(bitPattern: loop.now &- deadline) }
+                loop.respond(ticket, Script.response("in time"))
+            }
+        }
+        #expect(try client.readResponse().text == "in time")
+        let nanoseconds = try #require(late.withLock { $0 })
+        #expect(nanoseconds >= 0)
+    }
+
+    @Test func `A later call moves the alarm, or takes it away`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let (client, exchange) = try begin(server)
+        try set(server, exchange, in: 1000)
+        try set(server, exchange, in: 5000)
+        #expect(alarms(server, time, after: 4999) == 0)
+        try set(server, exchange, in: 100)
+        #expect(alarms(server, time, after: 111) == 1)
+        #expect(alarms(server, time, after: 10_000) == 1)
+        try set(server, exchange, in: 1000)
+        try server.onLoop(exchange) { $0.setAlarm($1, at: .max) }
+        #expect(alarms(server, time, after: 10_000) == 1)
+        client.close()
+    }
+
+    @Test func `There is no alarm once the answer is given or the connection gone`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let (client, exchange) = try begin(server, get("/later0") + get("/later"))
+        try set(server, exchange, in: 1000)
+        // Given, though it is not sent before the one before it.
+        try server.onLoop(exchange) { $0.respond($1, Script.response("given")) }
+        #expect(alarms(server, time, after: 2000) == 0)
+        try set(server, exchange, in: 1000)
+        let first = try #require(server.script.take("/later0"))
+        try set(server, first, in: 1000)
+        client.reset()
+        #expect(server.script.log.wait(for: "closed"))
+        #expect(alarms(server, time, after: 2000) == 0)
+    }
+
+    @Test func `Each owed answer of a connection has its own`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let requests = (0..<4).map { get("/later\($0)") }.joined()
+        let (client, last) = try begin(server, requests + get("/later"))
+        server.script.hooks.withLock { hooks in
+            hooks.alarm = { loop, ticket in
+                loop.respond(ticket, Script.response("\(loop.now / TransportLimits.second)"))
+            }
+        }
+        for number in 0..<4 {
+            try set(server, try #require(server.script.take("/later\(number)")), in: UInt64(4 - number) * 1000)
+        }
+        try set(server, last, in: 4000)
+        for count in 1...3 { #expect(alarms(server, time, after: 1010) == count) }
+        #expect(alarms(server, time, after: 1010) == 5)
+        #expect(try (0..<5).map { _ in try client.readResponse().text } == ["1004", "1003", "1002", "1001", "1004"])
+    }
+
+    @Test func `A stream keeps its alarm until it ends`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let (client, exchange) = try begin(server)
+        server.script.hooks.withLock { hooks in
+            hooks.alarm = { loop, ticket in
+                loop.push(ticket, Array("beat".utf8).span)
+                loop.setAlarm(ticket, at: loop.now + TransportLimits.second)
+            }
+        }
+        try set(server, exchange, in: 1000)
+        try server.onLoop(exchange) { _ = $0.begin($1, Script.response("begin")) }
+        _ = try client.readHead()
+        #expect(try client.readChunk() == "begin")
+        for count in 1...5 {
+            #expect(alarms(server, time, after: 1010) == count)
+            #expect(try client.readChunk() == "beat")
+        }
+        try server.onLoop(exchange) { _ = $0.push($1, Span(), isLast: true) }
+        #expect(try client.readChunk() == nil)
+        #expect(alarms(server, time, after: 10_000) == 5)
+        #expect(try client.exchange(get("/a")).text == "GET /a ")
+    }
+
+    @Test func `An alarm is set while the request is handled`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let client = try server.connect()
+        try client.send(get("/laterAlarm") + get("/laterAlarm") + get("/a"))
+        #expect(server.script.log.wait(for: "handled /a"))
+        #expect(alarms(server, time, after: 999) == 0)
+        #expect(alarms(server, time, after: 12) == 2)
+        for _ in 0..<2 { server.script.answer("/laterAlarm") }
+        for text in ["/laterAlarm", "/laterAlarm", "GET /a "] { #expect(try client.readResponse().text == text) }
+    }
+
+    @Test func `Within a batch the time stands still`() throws {
+        let time = ManualClock()
+        let server = try TestServer(clock: time.clock)
+        let (client, exchange) = try begin(server)
+        let (before, after) = try server.onLoop(exchange) { loop, _ in
+            let before = loop.now
+            time.advance(seconds: 1)
+            return (before, loop.now)
+        }
+        #expect(before == after)
+        #expect(try server.onLoop(exchange) { loop, _ in loop.now } == before + TransportLimits.second)
+        client.close()
+    }
+}

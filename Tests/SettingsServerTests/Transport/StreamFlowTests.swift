@@ -1,0 +1,204 @@
+import Dispatch
+import HTTPWire
+import SettingsServer
+import Synchronization
+import TestSupport
+import Testing
+
+/// Streams whose readers are slower than what is pushed.
+struct StreamFlowTests {
+    private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)
+
+    private func begin(
+        _ server: TestServer, receiveBuffer: Int32? = 4096
+    ) throws -> (RawClient, Exchange) {
+        let client = try server.connect(receiveBuffer: receiveBuffer)
+        try client.send(get("/later"))
+        #expect(server.script.log.wait(for: "handled /later"))
+        let exchange = try #require(server.script.take("/later"))
+        #expect(try server.onLoop(exchange) { $0.begin($1, Response(status: 200, contentType: .eventStream)) })
+        _ = try client.readHead()
+        return (client, exchange)
+    }
+
+    /// What waits of a stream from earlier batches.
+    private func waiting(_ server: TestServer, _ exchange: Exchange) throws -> Int {
+        server.settle()
+        return try server.onLoop(exchange) { $0.push($1, Span()) }
+    }
+
+    /// Pushes pieces until the kernel takes no more; returns how many.
+    private func fill(_ server: TestServer, _ exchange: Exchange) throws -> Int {
+        for count in 1...1000 {
+            try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span) }
+            if try waiting(server, exchange) > 0 { return count }
+        }
+        Issue.record("the kernel takes whatever it is given")
+        return 1000
+    }
+
+    @Test func `A push tells what the kernel has not taken, the piece included`() throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server, receiveBuffer: nil)
+        let counts = try server.onLoop(exchange) { loop, ticket in
+            [loop.push(ticket, Array("abc".utf8).span), loop.push(ticket, Array("de".utf8).span)]
+        }
+        #expect(counts == [8, 15])
+        #expect(try client.readChunk() == "abc")
+        #expect(try client.readChunk() == "de")
+        #expect(try waiting(server, exchange) == 0)
+        client.reset()
+        #expect(server.script.log.wait(for: "closed"))
+        #expect(try server.onLoop(exchange) { $0.push($1, Self.piece.span) } == 0)
+    }
+
+    @Test func `A push tells what waits of earlier pieces, too`() throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server)
+        let pieces = try fill(server, exchange)
+        let waits = try waiting(server, exchange)
+        #expect(waits < Self.piece.count + 20)
+        #expect(try server.onLoop(exchange) { $0.push($1, Array("abc".utf8).span) } == waits + 8)
+        for _ in 0..<pieces { #expect(try client.readChunk()?.utf8.count == Self.piece.count) }
+        #expect(try client.readChunk() == "abc")
+        #expect(try waiting(server, exchange) == 0)
+    }
+
+    @Test func `What is pushed when room has just come goes out`() throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server)
+        let pieces = try fill(server, exchange)
+        let (entered, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        exchange.loop.run {
+            entered.signal()
+            go.wait()
+            exchange.loop.push(exchange.ticket, Array("last".utf8).span)
+        }
+        entered.wait()
+        // The loop stands; what it could not send has room now, which nobody has told it.
+        for _ in 0..<(pieces - 1) { _ = try client.readChunk() }
+        go.signal()
+        #expect(try client.readChunk()?.utf8.count == Self.piece.count)
+        #expect(try client.readChunk() == "last")
+    }
+
+    @Test func `Whoever asks hears once that all is sent, after asking`() throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server)
+        try server.onLoop(exchange) { [log = server.script.log] loop, ticket in
+            loop.whenDrained(ticket)
+            loop.whenDrained(ticket)
+            log.add("asked")
+        }
+        #expect(server.script.log.wait(for: "drained"))
+        let pieces = try fill(server, exchange)
+        try server.onLoop(exchange) { $0.whenDrained($1) }
+        server.settle()
+        #expect(server.script.log.all == ["handled /later", "asked", "drained"])
+        for _ in 0..<pieces { _ = try client.readChunk() }
+        #expect(server.script.log.wait(for: "drained", times: 2))
+        try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span) }
+        server.settle()
+        #expect(server.script.log.count("drained") == 2)
+    }
+
+    @Test func `Who is told that all is sent after more was pushed hears when that is sent, too`() throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server)
+        let state = [UInt8](repeating: 0x2E, count: 8 << 20)
+        let isPushed = Atomic(false)
+        server.script.hooks.withLock { hooks in
+            // By then it is settled that all is sent, and the next batch is to tell it.
+            hooks.batchEnded = { loop in
+                guard !isPushed.exchange(true, ordering: .relaxed) else { return }
+                loop.push(exchange.ticket, state.span)
+            }
+        }
+        try server.onLoop(exchange) { $0.whenDrained($1) }
+        #expect(try waiting(server, exchange) > 0)
+        #expect(server.script.log.count("drained") == 0)
+        #expect(try client.readChunk()?.utf8.count == state.count)
+        #expect(server.script.log.wait(for: "drained"))
+        #expect(try waiting(server, exchange) == 0)
+    }
+
+    @Test func `A long backlog goes piece by piece, and the others have their turns`() throws {
+        var limits = TransportLimits()
+        limits.streamBytes = 1000
+        let server = try TestServer(limits: limits)
+        let (client, exchange) = try begin(server, receiveBuffer: nil)
+        let left = Atomic(400)
+        server.script.hooks.withLock { hooks in
+            hooks.drained = { loop, ticket in
+                let rest = left.subtract(1, ordering: .relaxed).newValue
+                loop.push(ticket, Self.piece.span, isLast: rest == 0)
+                if rest > 0 { loop.whenDrained(ticket) }
+            }
+        }
+        try server.onLoop(exchange) { $0.whenDrained($1) }
+        let other = try server.connect()
+        for _ in 0..<400 {
+            #expect(try client.readChunk()?.utf8.count == Self.piece.count)
+            #expect(try other.exchange(get("/a")).status == 200)
+        }
+        #expect(try client.readChunk() == nil)
+        #expect(server.script.log.count("drained") == 400)
+        #expect(server.script.log.count("closed") == 0)
+    }
+
+    @Test func `A long first piece is not held against its reader, what comes behind it is`() throws {
+        var limits = TransportLimits()
+        limits.streamBytes = 10_000
+        let server = try TestServer(limits: limits)
+        let client = try server.connect(receiveBuffer: 4096)
+        try client.send(get("/later"))
+        #expect(server.script.log.wait(for: "handled /later"))
+        let exchange = try #require(server.script.take("/later"))
+        let state = [UInt8](repeating: 0x2E, count: 8 << 20)
+        try server.onLoop(exchange) { loop, ticket in
+            loop.begin(ticket, Script.response("begin"))
+            for _ in 0..<2 { loop.push(ticket, state.span) }
+        }
+        let event = [UInt8](repeating: 0x2E, count: 993)
+        for _ in 0..<10 {
+            server.settle()
+            try server.onLoop(exchange) { _ = $0.push($1, event.span) }
+        }
+        server.settle()
+        #expect(server.script.log.count("closed") == 0)
+        _ = try client.readHead()
+        #expect(try client.readChunk() == "begin")
+        for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == state.count) }
+        for _ in 0..<10 { #expect(try client.readChunk()?.utf8.count == event.count) }
+        // It has read everything: all begins anew.
+        #expect(try waiting(server, exchange) == 0)
+        try server.onLoop(exchange) { _ = $0.push($1, state.span) }
+        for _ in 0..<10 {
+            server.settle()
+            try server.onLoop(exchange) { _ = $0.push($1, event.span) }
+        }
+        server.settle()
+        #expect(server.script.log.count("closed") == 0)
+        try server.onLoop(exchange) { _ = $0.push($1, event.span) }
+        #expect(server.script.log.wait(for: "closed"))
+        #expect(throws: RawClient.Failure.reset) { while try client.readChunk() != nil {} }
+    }
+
+    @Test func `A stream that waits for an answer before it may not grow without end`() throws {
+        var limits = TransportLimits()
+        limits.streamBytes = 10_000
+        let server = try TestServer(limits: limits)
+        let client = try server.connect()
+        try client.send(get("/later0") + get("/later"))
+        #expect(server.script.log.wait(for: "handled /later"))
+        let exchange = try #require(server.script.take("/later"))
+        try server.onLoop(exchange) { loop, ticket in
+            loop.begin(ticket, Script.response("begin"))
+            loop.push(ticket, Self.piece.span)
+        }
+        #expect(try waiting(server, exchange) > Self.piece.count)
+        for _ in 0..<2 { try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span.extracting(..<6000)) } }
+        #expect(server.script.log.wait(for: "closed", times: 2))
+        client.close()
+    }
+}
