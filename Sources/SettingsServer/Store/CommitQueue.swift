@@ -5,6 +5,7 @@
 package struct CommitQueue: Sendable {
     private static let chunk = 64
 
+    /// The oldest of them, newest first: so taking one moves none.
     private var front: [KeptCommit] = []
     /// Arrays of ``chunk`` each, between those at the ends.
     private var full: [[KeptCommit]] = []
@@ -21,10 +22,14 @@ package struct CommitQueue: Sendable {
 
     mutating func popFirst() -> KeptCommit? {
         if front.isEmpty {
-            guard !full.isEmpty else { return back.isEmpty ? nil : back.removeFirst() }
-            front = full.removeFirst()
+            if full.isEmpty {
+                front = back.reversed()
+                back = []
+            } else {
+                front = full.removeFirst().reversed()
+            }
         }
-        return front.removeFirst()
+        return front.popLast()
     }
 }
 
@@ -34,7 +39,7 @@ extension CommitQueue: RandomAccessCollection {
     package var endIndex: Int { front.count + full.count * Self.chunk + back.count }
 
     package subscript(index: Int) -> KeptCommit {
-        if index < front.count { return front[index] }
+        if index < front.count { return front[front.count - 1 - index] }
         let (chunk, place) = (index - front.count).quotientAndRemainder(dividingBy: Self.chunk)
         return chunk < full.count ? full[chunk][place] : back[index - front.count - full.count * Self.chunk]
     }
