@@ -72,14 +72,20 @@ struct PastTests {
         ) { $0.history.commits = 1 },
         Row(
             "Kept though another suite is written to all the time",
-            given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { "PUT b/keys/x \($0)" },
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
             "GET app?at=$1&raw", 200, text: #"{"a":1}"#
-        ) { $0.history.commits = 4 },
+        ) {
+            $0.history.commits = 4
+            $0.history.suiteCommits = 2
+        },
         Row(
             "No longer kept of the suite that is written to all the time",
-            given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { "PUT b/keys/x \($0)" },
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
             "GET b?at=$8", 410, .historyGone, #"{"oldest":$9}"#
-        ) { $0.history.commits = 4 },
+        ) {
+            $0.history.commits = 4
+            $0.history.suiteCommits = 2
+        },
     ]
 
     @Test("A suite is shown as it was after a commit", arguments: rows)

@@ -3,9 +3,9 @@ package import SettingsModel
 /// The recent commits, bounded by number and by bytes, in all and by the suites that they touch.
 ///
 /// The newest commits are in ``recent``, whatever they touch. Over the bound its oldest is forgotten, unless a suite
-/// that it touches protects it as one of its own newest: then it is spared, until the suite has newer ones, or until the
-/// spared take more than their share. So who writes a lot pushes out what is its own, and a quiet suite remembers for
-/// long.
+/// that it touches protects it as one of its own newest: then it is spared, until the suite has newer ones, or until
+/// the spared take more than their share. So who writes a lot pushes out what is its own, and a quiet suite remembers
+/// for long.
 ///
 /// A copy costs nothing, and one that is held by a reader makes an append copy a few short arrays.
 package struct History: Sendable {

@@ -4,8 +4,8 @@ package import SettingsModel
 package struct SuiteLog: Named {
     /// The suite, which may have been dropped.
     package let suite: SuiteName
-    /// An array of one, which is copied as one reference: many logs lie side by side, and a reader has all of them copied
-    /// when one of them changes.
+    /// An array of one, which is copied as one reference: many logs lie side by side, and a reader has all of them
+    /// copied when one of them changes.
     private var content: [Content]
 
     fileprivate struct Content {
@@ -15,7 +15,8 @@ package struct SuiteLog: Named {
         /// The newest of the commits, those that others must not push out: how many, and their bytes.
         var protectedCount = 0
         var protectedSize = 0
-        /// The commits after this one are those. Told by a number, since it is asked of logs that nobody looked at for long.
+        /// The commits after this one are those. Told by a number, since it is asked of logs that nobody looked at for
+        /// long.
         var outgrown = Revision.zero
     }
 
