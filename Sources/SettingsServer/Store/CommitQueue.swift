@@ -5,7 +5,6 @@
 package struct CommitQueue: Sendable {
     private static let chunk = 64
 
-    /// The oldest of them, newest first: so taking one moves none.
     private var front: [KeptCommit] = []
     /// Arrays of ``chunk`` each, between those at the ends.
     private var full: [[KeptCommit]] = []
@@ -22,14 +21,10 @@ package struct CommitQueue: Sendable {
 
     mutating func popFirst() -> KeptCommit? {
         if front.isEmpty {
-            if full.isEmpty {
-                front = back.reversed()
-                back = []
-            } else {
-                front = full.removeFirst().reversed()
-            }
+            guard !full.isEmpty else { return back.isEmpty ? nil : back.remove(at: 0) }
+            front = full.removeFirst()
         }
-        return front.popLast()
+        return front.remove(at: 0)
     }
 }
 
@@ -39,7 +34,7 @@ extension CommitQueue: RandomAccessCollection {
     package var endIndex: Int { front.count + full.count * Self.chunk + back.count }
 
     package subscript(index: Int) -> KeptCommit {
-        if index < front.count { return front[front.count - 1 - index] }
+        if index < front.count { return front[index] }
         let (chunk, place) = (index - front.count).quotientAndRemainder(dividingBy: Self.chunk)
         return chunk < full.count ? full[chunk][place] : back[index - front.count - full.count * Self.chunk]
     }
