@@ -71,6 +71,22 @@ struct PastTests {
             "The oldest that is kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
             "GET app?at=$2&raw", 200, text: #"{"a":2}"#
         ) { $0.history.commits = 1 },
+        Row(
+            "Kept though another suite is written to all the time",
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
+            "GET app?at=$1&raw", 200, text: #"{"a":1}"#
+        ) {
+            $0.history.commits = 4
+            $0.history.suiteCommits = 2
+        },
+        Row(
+            "No longer kept of the suite that is written to all the time",
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
+            "GET b?at=$8", 410, .historyGone, #"{"oldest":$9}"#
+        ) {
+            $0.history.commits = 4
+            $0.history.suiteCommits = 2
+        },
     ]
 
     /// Suites that end with keys which have no value, and what each says of those.

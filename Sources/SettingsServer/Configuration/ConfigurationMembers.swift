@@ -48,6 +48,8 @@ extension ConfigurationMember {
         .integer("snapshot.intervalSeconds", 1...604_800, \.snapshotInterval),
         .integer("history.commits", 1...16_777_216, \.history.commits),
         .integer("history.bytes", 4096...1 << 40, \.history.bytes),
+        .integer("history.suiteCommits", 0...16_777_216, \.history.suiteCommits),
+        .integer("history.suiteBytes", 0...1 << 40, \.history.suiteBytes),
     ]
 
     private static let callers: [ConfigurationMember] = [

@@ -21,10 +21,10 @@ package struct CommitQueue: Sendable {
 
     mutating func popFirst() -> KeptCommit? {
         if front.isEmpty {
-            guard !full.isEmpty else { return back.isEmpty ? nil : back.removeFirst() }
+            guard !full.isEmpty else { return back.isEmpty ? nil : back.remove(at: 0) }
             front = full.removeFirst()
         }
-        return front.removeFirst()
+        return front.remove(at: 0)
     }
 }
 

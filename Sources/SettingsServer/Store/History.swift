@@ -2,9 +2,10 @@ package import SettingsModel
 
 /// The recent commits, bounded by number and by bytes, in all and by the suites that they touch.
 ///
-/// The newest commits are in ``recent``, whatever they touch. Over the bound its oldest is forgotten, unless a suite that
-/// it touches protects it as one of its own newest: then it is spared, until the suite has newer ones, or until the spared
-/// take more than their share. So who writes a lot pushes out what is its own, and a quiet suite remembers for long.
+/// The newest commits are in ``recent``, whatever they touch. Over the bound its oldest is forgotten, unless a suite
+/// that it touches protects it as one of its own newest: then it is spared, until the suite has newer ones, or until
+/// the spared take more than their share. So who writes a lot pushes out what is its own, and a quiet suite remembers
+/// for long.
 ///
 /// A copy costs nothing, and one that is held by a reader makes an append copy a few short arrays.
 package struct History: Sendable {
@@ -19,7 +20,8 @@ package struct History: Sendable {
         /// as far as they take no more bytes.
         package var suiteBytes = 64 << 10
         /// The part of both bounds that is for the newest commits, whatever they touch. With none, and many suites, one
-        /// that is written to all the time would have no more than it protects: too little for requests that are repeated.
+        /// that is written to all the time would have no more than it protects, too little for requests that are
+        /// repeated.
         package var newestPercent = 50
 
         package init() {}
@@ -60,7 +62,8 @@ extension History {
     /// All commits that are kept, in order.
     package var all: some Sequence<KeptCommit> { commits(after: .zero) }
 
-    /// The commits after a revision that touched a suite, in order. None is missing if that is not before the suite's floor.
+    /// The commits after a revision that touched a suite, in order. None is missing if that is not before the suite's
+    /// floor.
     package func commits(of suite: SuiteName, after revision: Revision) -> Slice<CommitQueue> {
         (logs.find(suite.text)?.commits ?? CommitQueue()).after(revision)
     }
@@ -130,7 +133,7 @@ extension History {
             logs.set(log)
             return
         }
-        for commit in released where !isHeld(commit) {
+        for commit in released where !isHeld(commit, besides: suite) {
             spared.remove(commit)
             forget(commit, &forgotten)
         }
@@ -152,11 +155,12 @@ extension History {
         return true
     }
 
-    /// Whether any suite has it in its log.
-    private func isHeld(_ commit: KeptCommit) -> Bool {
+    /// Whether another suite has it in its log.
+    private func isHeld(_ commit: KeptCommit, besides first: SuiteName) -> Bool {
         var isHeld = false
         commit.forEachSuite { suite in
-            isHeld = isHeld || logs.with(suite.text.utf8Span.span) { $0.holds(commit) } ?? false
+            guard suite != first, !isHeld else { return }
+            isHeld = logs.with(suite.text.utf8Span.span) { $0.holds(commit) } ?? false
         }
         return isHeld
     }

@@ -4,39 +4,68 @@ package import SettingsModel
 package struct SuiteLog: Named {
     /// The suite, which may have been dropped.
     package let suite: SuiteName
-    /// In order.
-    private(set) var commits = CommitQueue()
-    /// Of the commits that touched the suite, those after this one are in ``commits``, and none of the others is.
-    package private(set) var start: Revision
-    /// The last commit that was too large to be kept; zero if there was none.
-    package private(set) var gap: Revision
-    /// The newest of the commits, those that others must not push out: how many, and their bytes.
-    private var protectedCount = 0
-    private var protectedSize = 0
+    /// An array of one, which is copied as one reference: many logs lie side by side, and a reader has all of them
+    /// copied when one of them changes.
+    private var content: [Content]
+
+    fileprivate struct Content {
+        var commits = CommitQueue()
+        var start: Revision
+        var gap: Revision
+        /// The newest of the commits, those that others must not push out: how many, and their bytes.
+        var protectedCount = 0
+        var protectedSize = 0
+        /// The commits after this one are those. Told by a number, since it is asked of logs that nobody looked at for
+        /// long.
+        var outgrown = Revision.zero
+    }
 
     package var name: String { suite.text }
 
+    /// In order.
+    var commits: CommitQueue { content[0].commits }
+
+    /// Of the commits that touched the suite, those after this one are in ``commits``, and none of the others is.
+    package var start: Revision { content[0].start }
+
+    /// The last commit that was too large to be kept; zero if there was none.
+    package var gap: Revision { content[0].gap }
+
     /// Every commit after this one that touched the suite is kept.
-    package var floor: Revision { max(start, gap) }
+    package var floor: Revision { max(content[0].start, content[0].gap) }
 
     package init(_ suite: SuiteName, start: Revision, gap: Revision = .zero) {
         self.suite = suite
-        self.start = start
-        self.gap = gap
+        content = [Content(start: start, gap: gap)]
     }
 
     func holds(_ commit: KeptCommit) -> Bool {
-        commit.revision > start
+        commit.revision > content[0].start
     }
 
     func protects(_ commit: KeptCommit) -> Bool {
-        protectedCount > 0 && commit.revision >= commits[commits.count - protectedCount].revision
+        commit.revision > content[0].outgrown
     }
 
     /// Adds the newest commit.
     ///
     /// - Returns: what is let go of: what the suite protects no longer, as far as it is there for that reason alone.
     mutating func append(_ commit: KeptCommit, limits: History.Limits, spared last: Revision) -> [KeptCommit] {
+        content[0].append(commit, limits, spared: last)
+    }
+
+    /// Lets go of the oldest commit.
+    mutating func dropFirst() {
+        content[0].dropFirst()
+    }
+
+    mutating func noteGap(at revision: Revision) {
+        content[0].gap = max(content[0].gap, revision)
+    }
+}
+
+extension SuiteLog.Content {
+    mutating func append(_ commit: KeptCommit, _ limits: History.Limits, spared last: Revision) -> [KeptCommit] {
         commits.append(commit)
         protectedCount += 1
         protectedSize += commit.size
@@ -45,26 +74,22 @@ package struct SuiteLog: Named {
             let oldest = commits[commits.count - protectedCount]
             protectedCount -= 1
             protectedSize -= oldest.size
+            outgrown = oldest.revision
             // Of what was spared, the log has nothing but what it protects: this one is its first.
-            if oldest.revision <= last, dropFirst() != nil { released.append(oldest) }
+            guard oldest.revision <= last else { continue }
+            dropFirst()
+            released.append(oldest)
         }
         return released
     }
 
-    /// Lets go of the oldest commit.
-    @discardableResult
-    mutating func dropFirst() -> KeptCommit? {
-        guard let first = commits.popFirst() else { return nil }
+    mutating func dropFirst() {
+        guard let first = commits.popFirst() else { return }
         start = first.revision
         if protectedCount > commits.count {
             protectedCount -= 1
             protectedSize -= first.size
         }
-        return first
-    }
-
-    mutating func noteGap(at revision: Revision) {
-        gap = max(gap, revision)
     }
 }
 

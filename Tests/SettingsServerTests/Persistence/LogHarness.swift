@@ -11,6 +11,7 @@ final class LogHarness {
         var durability = Configuration.Durability.always
         var journalBytes = 900
         var history = History.Limits()
+        var suites = ["app", "editor", "net"]
         /// How many batches there are before the stop.
         var steps = 6
     }
@@ -41,6 +42,7 @@ final class LogHarness {
         self.disk = disk
         self.setup = setup
         commits = RandomCommits(seed: seed)
+        commits.suites = setup.suites
         state = State(epoch: try #require(Epoch("none")))
     }
 

@@ -68,7 +68,7 @@ struct SuiteHistoryTests {
     @Test("It keeps what the plain rules keep, and says of each suite what it has")
     func random() throws {
         var protectedRuns = 0
-        for var random in FuzzBudget.generators(share: 0.01) {
+        for var random in FuzzBudget.generators(share: 0.005) {
             let limits = Self.limits(&random)
             let suites = try Self.suites()
             let begin = Revision.zero

@@ -18,12 +18,12 @@ internal import SettingsModel
 ///     ]
 ///     ,"check":"crc32c:1a2b3c4d"}
 ///
-/// A record is the key, what is stored, since which commit and when it stands as it does, and how it stands if it is not
-/// simply stored. Behind `logs` there is for each suite, also of those that were dropped, after which commit the history has
-/// those that touched it, and the last of them that was too large for it, if there was one. `historyFloor`, `historyBase`
-/// and `passed` say the same of all suites, of those without a log, and which commits are there only because a suite
-/// protects them. A commit comes behind the number of bytes that it took in the journal. The check covers all lines before
-/// its own.
+/// A record is the key, what is stored, since which commit and when it stands as it does, and how it stands if it is
+/// not simply stored. A log is of a suite, which may have been dropped, and says after which commit the history has those
+/// that touched it, and which was the last that was too large for it, if there was one. `historyFloor` and
+/// `historyBase` are the floors of all suites together and of those without a log; the commits up to `passed` are there
+/// only because a suite protects them. A commit comes behind the number of bytes that it took in the journal. The check
+/// covers all lines before its own.
 ///
 /// Format 1 has nothing of single suites: there all of the history begins behind `historyFloor`.
 enum SnapshotFormat {

@@ -36,7 +36,7 @@ extension State {
 
     /// Whether all that concerned the watcher since a commit is still known.
     package func reaches(_ subject: WatchSubject, after revision: Revision) -> Bool {
-        subject.suites.allSatisfy { history.floor(of: $0) <= revision }
+        subject.suites.allSatisfy { historyFloor(of: $0) <= revision }
     }
 
     /// The commits after a revision that concern a watcher, oldest first; nil if that takes too many looks.

@@ -1,0 +1,193 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+@Suite("The history after a restart")
+struct HistoryRecoveryTests {
+    /// One of them is written to all the time.
+    private static let suites = Array(repeating: "noisy", count: 7) + ["app", "editor", "net"]
+
+    /// Commits of a few suites, applied to states, and all that there ever was of them.
+    private struct Run {
+        var commits: RandomCommits
+        var state: State
+        var everything: [KeptCommit] = []
+
+        init(seed: UInt64, _ limits: History.Limits) throws {
+            commits = RandomCommits(seed: seed)
+            commits.suites = HistoryRecoveryTests.suites
+            state = State(epoch: try #require(Epoch("e")), limits: limits)
+        }
+
+        /// A commit, sometimes of two suites, and what it weighs.
+        mutating func next() throws -> KeptCommit {
+            let revision = try #require(state.revision.advanced(by: 2))
+            var commit = try commits.next(on: state, revision: revision)
+            if commits.chance(20) {
+                let other = try commits.next(on: state, revision: revision)
+                if commit.touched.isDisjoint(with: other.touched) {
+                    commit.suiteChanges += other.suiteChanges
+                    commit.changes += other.changes
+                }
+            }
+            let size = commits.chance(3) ? 9_000 : Int.random(in: 1..<200, using: &commits.random)
+            let kept = KeptCommit(commit, size: size)
+            try state.apply(commit, size: size)
+            everything.append(kept)
+            return kept
+        }
+
+        /// Nothing that a history claims to have is missing, and it keeps to its bounds.
+        func expectSound(_ state: State, _ told: Comment) throws {
+            let history = state.history
+            try #require(history.count <= state.limits.commits && history.size <= state.limits.bytes, told)
+            let all = history.all.map(\.commit.revision)
+            try #require(all.count == history.count, told)
+            let since = everything.map(\.commit.revision).filter { $0 > history.floor }
+            try #require(history.commits(after: history.floor).map(\.commit.revision) == since, told)
+            for name in ["noisy", "app", "editor", "net", "never"] {
+                let suite = try SuiteName(name)
+                let touching = everything.filter { $0.commit.touched.contains(suite) }.map(\.commit.revision)
+                for floor in [history.floor(of: suite), state.historyFloor(of: suite)] {
+                    let found = history.commits(of: suite, after: floor).map(\.commit.revision)
+                    try #require(found == touching.filter { $0 > floor }, "\(name) after \(floor), \(told)")
+                }
+            }
+        }
+    }
+
+    private static func limits(_ random: inout SeededGenerator) -> History.Limits {
+        var limits = History.Limits()
+        limits.commits = 4 + random.below(40)
+        limits.bytes = 500 + random.below(5_000)
+        limits.suiteCommits = random.below(8)
+        limits.suiteBytes = random.below(700)
+        limits.newestPercent = random.pick([0, 50, 50, 100])
+        return limits
+    }
+
+    private static func reread(_ state: State, limits: History.Limits) throws -> State {
+        let directory = DataDirectory("/data", in: SimulatedDisk())
+        _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
+        return try read(state.revision, in: directory, limits)
+    }
+
+    private static func read(
+        _ revision: Revision, in directory: DataDirectory, _ limits: History.Limits
+    ) throws -> State {
+        let file = DataDirectory.Numbered(name: DataDirectory.snapshotName(at: revision), revision: revision)
+        return try SnapshotReader.read(file, in: directory, limits: limits).state
+    }
+
+    @Test("What is read from a snapshot, and goes on from there, is what was written and went on")
+    func same() throws {
+        for var random in FuzzBudget.generators(share: 0.005) {
+            let limits = Self.limits(&random)
+            var run = try Run(seed: random.seed, limits)
+            var again = run.state
+            for number in 1...150 {
+                let told: Comment = "seed \(random.seed), commit \(number)"
+                let kept = try run.next()
+                try again.apply(kept.commit, size: kept.size)
+                try #require(StateDescription(again) == StateDescription(run.state), told)
+                try run.expectSound(again, told)
+                if random.chance(oneIn: 15) { again = try Self.reread(again, limits: limits) }
+            }
+        }
+    }
+
+    @Test("Read with other bounds, it keeps to them and says only what it has")
+    func otherBounds() throws {
+        for var random in FuzzBudget.generators(share: 0.005) {
+            var run = try Run(seed: random.seed, Self.limits(&random))
+            var other = run.state
+            for number in 1...150 {
+                let told: Comment = "seed \(random.seed), commit \(number)"
+                let kept = try run.next()
+                try other.apply(kept.commit, size: kept.size)
+                if random.chance(oneIn: 15) {
+                    other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: Self.limits(&random))
+                }
+                try run.expectSound(other, told)
+            }
+        }
+    }
+
+    @Test("A crash and the journal change nothing of it, wherever the last snapshot was", arguments: 1...8)
+    func crashes(seed: Int) throws {
+        var setup = LogHarness.Setup(journalBytes: 2_500, suites: Self.suites)
+        setup.history.commits = 14
+        setup.history.bytes = 6_000
+        setup.history.suiteCommits = 3
+        setup.history.suiteBytes = 900
+        let harness = try LogHarness(SimulatedDisk(), setup, seed: UInt64(seed))
+        try harness.open()
+        var spared = 0
+        for _ in 0..<4 {
+            for _ in 0..<12 { try harness.step() }
+            let before = try #require(harness.last)
+            spared += before.history.all.count { $0.commit.revision <= before.history.passed }
+            harness.crash(.syncedOnly, seed: 0)
+            try harness.open()
+            let after = try #require(harness.last)
+            try #require(StateDescription(after) == StateDescription(before), "seed \(seed)")
+        }
+        #expect(spared > 0, "seed \(seed)")
+    }
+
+    @Test("A snapshot from before suites had floors of their own is read, all of them having the same")
+    func formatOne() throws {
+        for var random in FuzzBudget.generators(share: 0.005) {
+            var limits = Self.limits(&random)
+            limits.suiteCommits = 0
+            limits.bytes = 10_000
+            var run = try Run(seed: random.seed, limits)
+            for _ in 0..<60 { _ = try run.next() }
+            let disk = SimulatedDisk()
+            let directory = DataDirectory("/data", in: disk)
+            _ = try SnapshotWriter.write(run.state, journal: run.state.revision, in: directory)
+            let name = DataDirectory.snapshotName(at: run.state.revision)
+            disk.put(name, try Self.formatOne(try #require(disk.content(name))))
+            limits.suiteCommits = 4
+            var old = try Self.read(run.state.revision, in: directory, limits)
+            #expect(old.history.base == run.state.history.floor)
+            for suite in try ["noisy", "app", "never"].map({ try SuiteName($0) }) {
+                #expect(old.history.floor(of: suite) == run.state.history.floor)
+            }
+            #expect(old.history.all.map(\.commit.revision) == run.state.history.all.map(\.commit.revision))
+            try run.expectSound(old, "seed \(random.seed)")
+            for _ in 0..<60 {
+                let kept = try run.next()
+                try old.apply(kept.commit, size: kept.size)
+                try run.expectSound(old, "seed \(random.seed)")
+            }
+        }
+    }
+
+    /// The same snapshot as the format before had it.
+    private static func formatOne(_ content: [UInt8]) throws -> [UInt8] {
+        var lines = String(decoding: content, as: UTF8.self).split(separator: "\n").map(String.init)
+        let base = try #require(lines[0].firstRange(of: ",\"historyBase\""))
+        let journal = try #require(lines[0].firstRange(of: ",\"journal\""))
+        lines[0].removeSubrange(base.lowerBound..<journal.lowerBound)
+        lines[0].replace("\"snapshot\":2", with: "\"snapshot\":1")
+        let logs = try #require(lines.firstIndex(of: "],\"logs\":["))
+        lines.removeSubrange(logs..<(try #require(lines.firstIndex(of: "],\"history\":["))))
+        lines.removeLast()
+        var bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
+        var check = CRC32C()
+        check.update(bytes.span)
+        bytes += Array(",\"check\":\"crc32c:".utf8)
+        let digits = check.digits
+        for index in digits.indices { bytes.append(digits[index]) }
+        return bytes + Array("\"}\n".utf8)
+    }
+}
+
+extension Commit {
+    /// The suites that it touches.
+    fileprivate var touched: Set<SuiteName> {
+        Set(changes.map(\.suite) + suiteChanges.map(\.suite))
+    }
+}
