@@ -21,7 +21,7 @@ final class AnswerStream {
     var hasBegun = false
     private(set) var hasEnded: Bool
 
-    /// Digits of a length, and the two ends of lines of a chunk.
+    /// Digits of a length, and the two ends of lines of a chunk: so that a piece is copied once.
     private static let frameSize = 20
 
     init(hasEnded: Bool = false) {
@@ -32,10 +32,8 @@ final class AnswerStream {
     func add(_ piece: Span<UInt8>, isLast: Bool, http11: Bool, unsent: Int, batch: Int) {
         let waiting = pending.count + unsent
         behind = min(behind, waiting)
-        if waiting == 0 {
-            freeBatch = batch
-            pending.reserveCapacity(piece.count + Self.frameSize)
-        }
+        if waiting == 0 { freeBatch = batch }
+        if pending.isEmpty, !piece.isEmpty { pending.reserveCapacity(piece.count + Self.frameSize) }
         let start = pending.count
         ResponseWriter.appendChunk(piece, to: &pending, http11: http11)
         if isLast {

@@ -21,6 +21,8 @@ extension Connection {
             owed[position].alarm = DeadlineWheel.never
             context.handler.alarm(ticket(firstNumber &+ UInt32(position)))
         }
-        for answer in owed { fileAlarm(answer.alarm, context) }
+        var next = DeadlineWheel.never
+        for position in owed.indices { next = min(next, owed[position].alarm) }
+        fileAlarm(next, context)
     }
 }

@@ -15,7 +15,7 @@ package final class EventLoop: @unchecked Sendable {
     /// Batches in one wake of the queue: a bound, so that whatever else waits on the queue has its turn.
     private static let batchesPerWake = 64
     /// How late the timer may be, beyond the tick of what it is set to.
-    private static let leeway = DispatchTimeInterval.milliseconds(4)
+    private static let leeway = DispatchTimeInterval.milliseconds(2)
 
     /// Its position among the loops of its server.
     package let index: Int
@@ -219,7 +219,9 @@ package final class EventLoop: @unchecked Sendable {
         let time = min(context.wheel.wakeTime, context.alarms.wakeTime)
         guard time < armed else { return }
         armed = time
-        let wait = Int(clamping: time > context.now ? time - context.now : 0)
+        // Not the batch's time, which may have taken a while.
+        let now = clock.now()
+        let wait = Int(clamping: time > now ? time - now : 0)
         timer.schedule(deadline: .now() + .nanoseconds(wait), leeway: Self.leeway)
     }
 

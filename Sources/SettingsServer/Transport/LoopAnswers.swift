@@ -37,7 +37,7 @@ extension EventLoop {
     }
 
     /// Asks for `RequestHandler.drained`, once, when the kernel has taken all that was pushed of a stream until then; in a
-    /// later batch, also if it has by now. Asking again before that changes nothing.
+    /// later batch, also if it has by now. Asking again before that changes nothing. Of a stream that has ended nobody hears.
     package func whenDrained(_ ticket: Ticket) {
         guard let (connection, context) = find(ticket) else { return }
         connection.whenDrained(ticket, context)

@@ -24,7 +24,8 @@ final class LoopContext {
     var connections = ConnectionTable()
     /// Of connections, which may be late by a quarter of a second.
     var wheel: DeadlineWheel
-    /// Of handlers. The ring spans what most of them ask for, so that few are looked at before their time.
+    /// Of handlers, which are told within 20 ms, the timer's leeway included. The ring spans what most of them ask for, so
+    /// that few are looked at before their time.
     var alarms: DeadlineWheel
     /// Counts the batches.
     private(set) var batch = 0
@@ -47,7 +48,7 @@ final class LoopContext {
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
         parser = RequestParser(limits: limits.request)
         wheel = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
-        alarms = DeadlineWheel(now: now, tick: 10_000_000, size: 8192)
+        alarms = DeadlineWheel(now: now, tick: 15_000_000, size: 4096)
         output.reserveCapacity(Self.readSize)
     }
 

@@ -52,7 +52,7 @@ extension RequestHandler {
 /// What a handler does about a request.
 package enum Handling {
     case answer(Response)
-    /// `EventLoop.respond` or `begin` will come, once.
+    /// `EventLoop.respond` or `begin` comes, once: later, or before `handle` has returned.
     case later
     /// Only where `Exchange.isBehind`: offer it again once all earlier requests of the connection are answered. Until then
     /// its connection is not read.

@@ -25,7 +25,8 @@ package struct TransportLimits: Sendable {
     /// looked at. A single answer may be larger.
     package var unsentBytes = 64 * 1024
 
-    /// What may wait to be sent of a body that comes bit by bit. A peer that is further behind is closed.
+    /// What may wait to be sent of a body that comes bit by bit, beyond what came when nothing waited. A peer that is
+    /// further behind is closed.
     package var streamBytes = 1024 * 1024
 
     package static let second: UInt64 = 1_000_000_000

@@ -34,7 +34,7 @@ struct AlarmTests {
         try set(server, exchange, in: milliseconds)
         time.advance(nanoseconds: milliseconds * Self.millisecond - 1)
         #expect(alarms(server, time, after: 0) == 0)
-        #expect(alarms(server, time, after: 11) == 1)
+        #expect(alarms(server, time, after: 15) == 1)
         #expect(alarms(server, time, after: 1_000_000) == 1)
         client.close()
     }
@@ -67,7 +67,7 @@ struct AlarmTests {
         try set(server, exchange, in: 5000)
         #expect(alarms(server, time, after: 4999) == 0)
         try set(server, exchange, in: 100)
-        #expect(alarms(server, time, after: 111) == 1)
+        #expect(alarms(server, time, after: 115) == 1)
         #expect(alarms(server, time, after: 10_000) == 1)
         try set(server, exchange, in: 1000)
         try server.onLoop(exchange) { $0.setAlarm($1, at: .max) }
@@ -105,8 +105,8 @@ struct AlarmTests {
             try set(server, try #require(server.script.take("/later\(number)")), in: UInt64(4 - number) * 1000)
         }
         try set(server, last, in: 4000)
-        for count in 1...3 { #expect(alarms(server, time, after: 1010) == count) }
-        #expect(alarms(server, time, after: 1010) == 5)
+        for count in 1...3 { #expect(alarms(server, time, after: 1015) == count) }
+        #expect(alarms(server, time, after: 1015) == 5)
         #expect(try (0..<5).map { _ in try client.readResponse().text } == ["1004", "1003", "1002", "1001", "1004"])
     }
 
@@ -125,7 +125,7 @@ struct AlarmTests {
         _ = try client.readHead()
         #expect(try client.readChunk() == "begin")
         for count in 1...5 {
-            #expect(alarms(server, time, after: 1010) == count)
+            #expect(alarms(server, time, after: 1015) == count)
             #expect(try client.readChunk() == "beat")
         }
         try server.onLoop(exchange) { _ = $0.push($1, Span(), isLast: true) }
@@ -141,7 +141,7 @@ struct AlarmTests {
         try client.send(get("/laterAlarm") + get("/laterAlarm") + get("/a"))
         #expect(server.script.log.wait(for: "handled /a"))
         #expect(alarms(server, time, after: 999) == 0)
-        #expect(alarms(server, time, after: 12) == 2)
+        #expect(alarms(server, time, after: 16) == 2)
         for _ in 0..<2 { server.script.answer("/laterAlarm") }
         for text in ["/laterAlarm", "/laterAlarm", "GET /a "] { #expect(try client.readResponse().text == text) }
     }
