@@ -52,6 +52,16 @@ extension RawClient {
         }
     }
 
+    /// Reads some more of a body, as it comes: a chunk, or where there are none, whatever is there. Nil at its end.
+    package func readBodyPart(of head: RawResponse) throws -> [UInt8]? {
+        if head.isChunked { return try readChunkBytes().map { Array($0) } }
+        do {
+            return try receive { $0.isEmpty ? nil : $0.takeAll() }
+        } catch Failure.closed {
+            return nil
+        }
+    }
+
     private func readChunkBytes() throws -> ArraySlice<UInt8>? {
         let line = try receive { $0.take(through: "\r\n") }.dropLast(2)
         guard let size = Int(String(decoding: line, as: UTF8.self), radix: 16) else {

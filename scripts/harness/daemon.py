@@ -36,12 +36,12 @@ def build(configuration="release", run=True, product="settingsd"):
 
 
 class Settingsd(Service):
-    """A daemon of our own on a port of its choice, over the data directory `data`."""
+    """A daemon of our own over the data directory `data`, on a port of its choice unless told where."""
 
-    def __init__(self, program, data, durability=ALWAYS, options=None):
+    def __init__(self, program, data, durability=ALWAYS, options=None, address="127.0.0.1:0"):
         self.data = pathlib.Path(data)
         self.durability = durability
-        command = [program, "--listen", "127.0.0.1:0", "--data", self.data, "--durability", durability]
+        command = [program, "--listen", address, "--data", self.data, "--durability", durability]
         if options:
             configuration = self.data.with_name(self.data.name + ".config.json")
             configuration.write_text(json.dumps(options))

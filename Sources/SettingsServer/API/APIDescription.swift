@@ -69,7 +69,8 @@ enum APIDescription {
         let codes = ErrorCode.codes(ofStatus: status)
         var fields = ["Settings-Cursor"]
         switch status {
-        case 404, 409: fields += ["ETag", "Settings-Source"]
+        case 404: fields += ["ETag", "Settings-Source", "Retry-After"]
+        case 409: fields += ["ETag", "Settings-Source"]
         case 405: fields.append("Allow")
         case 429, 503, 507: fields.append("Retry-After")
         default: break

@@ -14,6 +14,8 @@ struct Row: Sendable, CustomTestStringConvertible {
     var body: String
     /// The whole body, as text.
     var text: String?
+    /// Members that the body has exactly so, with nothing more in them.
+    var exactly: String?
     /// Members that the body must not have.
     var lacks: [String]
     /// Fields that the answer has, as `ETag: "3"`.
@@ -24,7 +26,7 @@ struct Row: Sendable, CustomTestStringConvertible {
 
     init(
         _ name: String, given: [Request] = [], _ request: Request, _ status: Int, _ code: ErrorCode? = nil,
-        _ body: String = "", text: String? = nil, lacks: [String] = [], fields: [String] = [],
+        _ body: String = "", text: String? = nil, exactly: String? = nil, lacks: [String] = [], fields: [String] = [],
         then: [(request: Request, body: String)] = [],
         adapt: @escaping @Sendable (inout Configuration) -> Void = { _ in }
     ) {
@@ -35,6 +37,7 @@ struct Row: Sendable, CustomTestStringConvertible {
         self.code = code
         self.body = body
         self.text = text
+        self.exactly = exactly
         self.lacks = lacks
         self.fields = fields
         self.then = then
@@ -89,6 +92,9 @@ extension Row {
             #expect(pattern.isFound(in: answer.json), told)
         }
         if let text { #expect(answer.text == text.naming(revisions), told) }
+        for member in try exactly.map({ try JSONValue(parsing: $0.naming(revisions)) })?.object ?? [:] {
+            #expect(answer.json?[member.name] == member.value, told)
+        }
         for member in lacks { #expect(answer.json?[member] == nil, told) }
         for field in fields {
             let parts = field.naming(revisions).split(separator: ":", maxSplits: 1)

@@ -12,10 +12,11 @@ final class APIServer {
     private let port: UInt16
     private let reader = DispatchQueue(label: "held reader")
     private let largeBodies: LargeBodies
+    private let watchers: WatcherCount
     private var isHeld = false
     private var isStopped = false
 
-    init(waitingBytes: Int = 64 << 20) throws {
+    init(waitingBytes: Int = 64 << 20, clock: MonotonicClock = .system) throws {
         let listeners = try Listener.open(.tcp(host: "127.0.0.1", port: 0))
         guard case .tcp(_, let port)? = listeners.first?.address else { throw RawClient.Failure.malformed("no port") }
         self.port = port
@@ -27,7 +28,9 @@ final class APIServer {
             metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)), waitingBytes: waitingBytes, reader: reader,
             obstacle: { nil })
         largeBodies = service.largeBodies
-        server = try HTTPServer(listeners: listeners, loopCount: 1, makeHandler: { APIHandler(service, on: $0) })
+        watchers = service.watchers
+        server = try HTTPServer(
+            listeners: listeners, loopCount: 1, clock: clock, makeHandler: { APIHandler(service, on: $0) })
     }
 
     deinit {
@@ -42,6 +45,23 @@ final class APIServer {
             settle()
             if DispatchTime.now() > end { throw RawClient.Failure.timeout }
         }
+    }
+
+    /// How many wait for something to happen.
+    var watcherCount: Int { watchers.total }
+
+    /// Returns once so many wait.
+    func awaitWatchers(_ count: Int) throws {
+        let end = DispatchTime.now() + .seconds(20)
+        while watcherCount != count {
+            settle()
+            if DispatchTime.now() > end { throw RawClient.Failure.timeout }
+        }
+    }
+
+    /// Has the loop look at the clock.
+    func checkDeadlines() {
+        for loop in server.loops { loop.checkDeadlines() }
     }
 
     func connect() throws -> RawClient {

@@ -144,8 +144,11 @@ extension Watchers {
         loop.setAlarm(ticket, at: loop.now &+ Self.silence)
     }
 
-    func endStream(_ ticket: Ticket) {
+    func endStream(_ ticket: Ticket, _ progress: Watcher.Progress, at place: Cursor) {
         remove(ticket)
-        loop.push(ticket, EventText.closing(retryAfterMs: Int.random(in: 100...3000)).span, isLast: true)
+        var told: Cursor?
+        if case .live = progress { told = place }
+        let closing = EventText.closing(at: told, retryAfterMs: Int.random(in: 100...3000))
+        loop.push(ticket, closing.span, isLast: true)
     }
 }

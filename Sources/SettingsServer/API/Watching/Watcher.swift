@@ -8,8 +8,9 @@ struct Watcher {
         case changes(limit: Int?, keepsLatest: Bool)
         /// For the suite to appear; then it is told the state, or its stream begins with that.
         case suite(isReset: Bool, thenStreams: Bool)
-        /// For another answer than the one that goes by these tags; without tags, for anything to show.
-        case reading(Reading, known: TagList?)
+        /// For another answer than the one that goes by these tags; without tags, for anything to show. Where the suite
+        /// was there, its end is another answer.
+        case reading(Reading, known: TagList?, hadSuite: Bool)
         /// For whatever comes: events are told as they happen.
         case stream(Progress)
     }

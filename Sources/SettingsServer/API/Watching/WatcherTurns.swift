@@ -67,16 +67,18 @@ extension Watchers {
             guard thenStreams else { return give(Self.state(watcher.subject, isReset: isReset, on: state), to: ticket) }
             waiting[ticket]?.purpose = .stream(.opening(isReset: isReset))
             begin(ticket)
-        case .reading(let reading, let known): read(reading, known: known, for: ticket, on: state)
+        case .reading(let reading, let known, let hadSuite):
+            read(reading, known: known, hadSuite: hadSuite, for: ticket, on: state)
         case .stream(.live): advance(ticket, on: state)
         case .stream: break
         }
     }
 
-    private func read(_ reading: Reading, known: TagList?, for ticket: Ticket, on state: State) {
+    private func read(_ reading: Reading, known: TagList?, hadSuite: Bool, for ticket: Ticket, on state: State) {
         do throws(Problem) {
             let shown = try reading.shown(on: state)
-            if !shown.isKnown(by: known) { give(shown.rendering, to: ticket) }
+            let isGone = hadSuite && shown.tag == nil
+            if isGone || !shown.isKnown(by: known) { give(shown.rendering, to: ticket) }
         } catch {
             give(Rendering(Response(error, cursor: state.cursor)), to: ticket)
         }

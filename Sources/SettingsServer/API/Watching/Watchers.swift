@@ -56,7 +56,10 @@ final class Watchers {
     func wait(
         for reading: Reading, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
-        try add(.reading(reading, known: known), reading.subject, after: state.revision, on: state, exchange)
+        let hasSuite = state.hasSuite(reading.subject.suites[0])
+        try add(
+            .reading(reading, known: known, hadSuite: hasSuite), reading.subject, after: state.revision, on: state,
+            exchange)
         setDeadline(exchange.ticket, seconds: seconds)
         return .later
     }
@@ -177,9 +180,10 @@ extension Watchers {
             case .changes:
                 give(Rendering(try quiet(watcher.subject, after: watcher.after, on: state)), to: ticket)
             case .suite: throw Self.absent(watcher.subject, on: state)
-            case .reading(let reading, let known):
+            case .reading(let reading, let known, _):
                 give(try reading.shown(on: state).answer(to: known, state.cursor), to: ticket)
-            case .stream: endStream(ticket)
+            case .stream(let progress):
+                endStream(ticket, progress, at: Cursor(epoch: state.epoch, revision: watcher.after))
             }
         } catch {
             give(Rendering(Response(error, cursor: state.cursor)), to: ticket)

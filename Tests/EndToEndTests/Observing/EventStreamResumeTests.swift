@@ -1,0 +1,160 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Streams that are cut and taken up again.
+@Suite("Streams of events, resumed")
+struct EventStreamResumeTests {
+    /// A daemon with a number that was written so often, and the cursors after each time.
+    private func numbered(_ count: Int) throws -> (TestDaemon, cursors: [String]) {
+        let daemon = try TestDaemon()
+        return (daemon, try (0...count).map { try daemon.done(Request("PUT app/keys/n \($0)")).cursorText })
+    }
+
+    private func number(_ event: EventStreamParser.Event) throws -> Int64 {
+        let data = try JSONValue(parsing: event.data)
+        let change = data["changes"]?.array?.last?["new"]?.integer
+        return try #require(event.type == "commit" ? change : data["values"]?["n"]?.integer)
+    }
+
+    @Test("A stream goes on behind its place, whichever way that is said", arguments: [0, 3, 5])
+    func places(place: Int) throws {
+        let (daemon, cursors) = try numbered(5)
+        let revision = try #require(cursors[place].split(separator: ".").last)
+        let streams = [
+            try daemon.stream("GET app/observe", since: cursors[place]),
+            try daemon.stream(Request("GET app/observe?since=\(cursors[place])")),
+            try daemon.stream(Request("GET app/observe?since=\(revision)")),
+            // The identifier is newer than what the page was written with.
+            try daemon.stream(Request("GET app/observe?since=\(cursors[1])"), since: cursors[place]),
+            try daemon.stream(Request("GET app/observe?since=zzzz.1"), since: cursors[place]),
+            try daemon.stream(Request("GET app/observe?since=nonsense"), since: cursors[place]),
+            // An empty one is none.
+            try daemon.stream(Request("GET app/observe?since=\(cursors[place])"), since: ""),
+        ]
+        let last = try daemon.done("PUT app/keys/n 6").cursorText
+        for stream in streams {
+            for index in (place + 1)..<7 {
+                let id = index < 6 ? cursors[index] : last
+                try stream.expect("commit", id, #"{"changes":[{"key":"n","old":\#(index - 1),"new":\#(index)}]}"#)
+            }
+        }
+    }
+
+    @Test("A place that is not known any more begins anew", arguments: ["zzzz.1", "zzzz.99999"])
+    func resets(id: String) throws {
+        let (daemon, cursors) = try numbered(2)
+        let stream = try daemon.stream("GET app/observe", since: id)
+        try stream.expect("reset", cursors[2], #"{"reset":true,"values":{"n":2},"changes":[]}"#)
+        let next = try daemon.done("PUT app/keys/n 3").cursorText
+        try stream.expect("commit", next, #"{"changes":[{"old":2,"new":3}]}"#)
+    }
+
+    @Test("So does one from before the history that is kept")
+    func old() throws {
+        let daemon = try TestDaemon { $0.history.commits = 2 }
+        let cursors = try (0...4).map { try daemon.done(Request("PUT app/keys/n \($0)")).cursorText }
+        try daemon.stream("GET app/observe", since: cursors[0]).expect("reset", cursors[4], #"{"values":{"n":4}}"#)
+        try daemon.stream("GET app/observe", since: cursors[3]).expect("commit", cursors[4], "{}")
+    }
+
+    @Test("What is no place is refused", arguments: ["x", "1.2.3", "-1", "e.99999999999999999999"])
+    func nonsense(id: String) throws {
+        let (daemon, _) = try numbered(0)
+        let request = Request("GET app/observe", "Accept: text/event-stream", "Last-Event-ID: \(id)")
+        #expect(try daemon.send(request).status == 400)
+    }
+
+    @Test("Wherever a stream is cut, its reader goes on without a gap and without a repetition")
+    func cuts() throws {
+        let (daemon, cursors) = try numbered(4)
+        for start in [nil, cursors[0], cursors[2], cursors[4]] {
+            // As a page would have it that was written with a place, and came to another.
+            let request = Request("GET app/observe" + (start == nil ? "" : "?since=\(cursors[0])"))
+            let stream = try daemon.stream(request, since: start)
+            try daemon.awaitWatchers(1)
+            let read = start.flatMap { cursors.firstIndex(of: $0) } ?? 3
+            for _ in read..<4 { #expect(try stream.event() != nil) }
+            stream.client.endSending()
+            #expect(try stream.event() == nil)
+            try daemon.awaitWatchers(0)
+            // What is known to a reader that comes back with an identifier.
+            var ends: [String: Int64] = [:]
+            for place in 0...stream.received.count {
+                var parser = EventStreamParser(lastEventID: start ?? "")
+                let known =
+                    try parser.feed(stream.received[..<place]).last.map(number) ?? (start == nil ? -1 : Int64(read))
+                let id = parser.lastEventID
+                #expect(start == nil || !id.isEmpty, "cut at \(place) of \(stream.received.count)")
+                #expect(ends[id, default: known] == known, "cut at \(place) of \(stream.received.count)")
+                ends[id] = known
+            }
+            for (id, known) in ends {
+                let next = try daemon.stream(request, since: id)
+                for number in (known < 0 ? 4 : known + 1)..<5 {
+                    let event = try next.event()
+                    #expect(try self.number(#require(event)) == number)
+                }
+            }
+        }
+    }
+
+    @Test("A reader that is cut off again and again while others write misses nothing")
+    func chaos() throws {
+        let (daemon, cursors) = try numbered(0)
+        var random = SeededGenerator(seed: 20)
+        let writer = try daemon.connect()
+        var (id, heard, written) = (cursors[0], 0, 0)
+        while heard < 400 {
+            let stream = try daemon.stream("GET app/observe", since: id)
+            let burst = min(400 - written, random.below(40))
+            try writer.send((0..<burst).flatMap { Request("PUT app/keys/n \(written + 1 + $0)").bytes })
+            written += burst
+            for _ in 0..<random.below(written - heard + 1) {
+                let commit = try stream.commit()
+                heard += 1
+                #expect(commit.changes.compactMap { $0["old"]?.integer } == [Int64(heard - 1)])
+                #expect(commit.changes.compactMap { $0["new"]?.integer } == [Int64(heard)])
+                id = commit.id
+            }
+            if random.chance(oneIn: 2) { stream.client.reset() } else { stream.client.close() }
+            for _ in 0..<burst { #expect(try writer.readResponse().status == 200) }
+        }
+        try daemon.awaitWatchers(0)
+    }
+
+    @Test("One that waits for its suite begins when that appears")
+    func appears() throws {
+        let daemon = try TestDaemon()
+        let client = try daemon.connect()
+        let request = Request("GET app/observe", "Accept: text/event-stream", "Last-Event-ID: zzzz.1")
+        try client.send(request.bytes)
+        try daemon.awaitWatchers(1)
+        try daemon.done("PUT other/keys/a 1")
+        #expect(!client.hasNews)
+        let made = try daemon.done("PUT app/keys/n 1").cursorText
+        let stream = try EventStreamReader(client, [])
+        #expect(stream.head.status == 200)
+        try stream.expect("reset", made, #"{"values":{"n":1}}"#)
+        let next = try daemon.done("PUT app/keys/n 2").cursorText
+        try stream.expect("commit", next, #"{"changes":[{"new":2}]}"#)
+    }
+
+    @Test("When the daemon stops a stream ends as it should, with its place and when to come back")
+    func stop() throws {
+        let (daemon, cursors) = try numbered(2)
+        let streams = [try daemon.stream("GET app/observe"), try daemon.stream("GET app/observe", since: cursors[1])]
+        for stream in streams { #expect(try stream.event()?.lastEventID == cursors[2]) }
+        let passedOver = try daemon.done("PUT other/keys/a 1").cursorText
+        daemon.stop()
+        for stream in streams {
+            #expect(try stream.event() == nil)
+            #expect(stream.hasEnded)
+            #expect(stream.lastEventID == passedOver)
+            let delay = try #require(stream.parser.retry)
+            #expect((1...10_000).contains(delay))
+            #expect(try stream.client.readUntilClose().isEmpty)
+        }
+    }
+}

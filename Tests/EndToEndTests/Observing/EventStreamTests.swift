@@ -1,0 +1,177 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// The same as server-sent events.
+@Suite("Streams of events")
+struct EventStreamTests {
+    static let schema = ObservedRowTests.schema
+
+    @Test("A stream begins with how long to wait, then the state, then tells each commit with its cursor")
+    func story() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/b 1")
+        let begun = try daemon.cursor()
+        let stream = try daemon.stream("GET app/observe")
+        #expect(stream.head.status == 200)
+        #expect(stream.head.field("Content-Type") == "text/event-stream")
+        #expect(stream.head.field("Cache-Control") == "no-cache")
+        #expect(stream.head.field("Settings-Cursor") == begun)
+        #expect(stream.head.field("Content-Length") == nil)
+        let state = try stream.expect("state", begun, #"{"suite":"app","values":{"b":1},"changes":[]}"#)
+        #expect(state["cursor"]?.string == begun)
+        #expect(String(decoding: stream.received, as: UTF8.self).hasPrefix("retry: 1000\n"))
+        #expect(stream.parser.retry == 1000)
+
+        let first = try daemon.done("PUT app/keys/a 5").cursorText
+        let commit = try stream.expect(
+            "commit", first, #"{"changes":[{"key":"a","old":null,"new":5,"source":"stored"}]}"#)
+        #expect(commit["cursor"]?.string == first)
+        #expect(commit["revision"]?.integer.map(String.init) == first.split(separator: ".").last.map(String.init))
+        #expect(commit["suite"] == nil && commit["values"] == nil && commit["schemaRevision"] == nil)
+        #expect(commit["changes"]?.array?[0]["suite"] == nil)
+
+        try daemon.done("PUT app/keys/a 5")
+        try daemon.done("PUT other/keys/a 5")
+        let second = try daemon.done("PATCH app {\"a\":6,\"b\":7}").cursorText
+        try stream.expect("commit", second, #"{"changes":[{"key":"a","new":6},{"key":"b","new":7}]}"#)
+        let third = try daemon.done(Self.schema).cursorText
+        let withSchema = try stream.expect("commit", third, #"{"changes":[],"schemaRevision":"*"}"#)
+        #expect(withSchema["schemaRevision"] == withSchema["revision"])
+        let fourth = try daemon.done("DELETE app/keys/a").cursorText
+        try stream.expect("commit", fourth, #"{"changes":[{"key":"a","old":6,"new":1,"source":"default"}]}"#)
+        #expect(stream.lastEventID == fourth)
+    }
+
+    @Test("Filters hold for the state and for commits")
+    func filters() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(#"PUT app {"a":1,"b":2,"c.d":3,"c":4}"#)
+        let stream = try daemon.stream("GET app/observe?key=a&prefix=c.")
+        let state = try stream.expect("state", try daemon.cursor(), "{}")
+        #expect(state["values"] == ["a": 1, "c.d": 3])
+        try daemon.done("PUT app/keys/b 9")
+        let cursor = try daemon.done(#"PATCH app {"a":2,"b":3,"c":5,"c.e":6}"#).cursorText
+        try stream.expect("commit", cursor, #"{"changes":[{"key":"a","new":2},{"key":"c.e","new":6}]}"#)
+    }
+
+    @Test("Several suites are told by name, those that are missing too")
+    func severalSuites() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT a/keys/x 1")
+        let stream = try daemon.stream("GET /v1/observe?suite=b&suite=a")
+        try stream.expect(
+            "state", try daemon.cursor(), #"{"values":{"a":{"x":1}},"missing":["b"],"schemaRevision":{"a":0}}"#)
+        let made = try daemon.done("PUT b/keys/y 2").cursorText
+        try stream.expect("commit", made, #"{"changes":[{"suite":"b","key":"y","old":null,"new":2}]}"#)
+        let both = try daemon.done(
+            #"POST /v1/transaction {"do":[{"op":"set","suite":"b","key":"y","value":3},"#
+                + #"{"op":"set","suite":"a","key":"x","value":4},{"op":"set","suite":"c","key":"z","value":4}]}"#
+        ).cursorText
+        try stream.expect("commit", both, #"{"changes":[{"suite":"b","new":3},{"suite":"a","new":4}]}"#)
+        let schema = try daemon.done(#"PUT a/schema {"additionalProperties":true}"#).cursorText
+        try stream.expect("commit", schema, #"{"changes":[],"schemaRevision":{"a":"*"}}"#)
+        let dropped = try daemon.done("DELETE b?drop").cursorText
+        try stream.expect("commit", dropped, #"{"dropped":["b"],"changes":[{"suite":"b","key":"y","source":"unset"}]}"#)
+    }
+
+    @Test("A drop is told, and the suite that is made again after it")
+    func drop() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(#"PUT app {"a":1,"b":2}"#)
+        let stream = try daemon.stream("GET app/observe?key=a")
+        try stream.expect("state", try daemon.cursor(), #"{"values":{"a":1}}"#)
+        let dropped = try daemon.done("DELETE app?drop=true").cursorText
+        try stream.expect(
+            "commit", dropped, #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"}]}"#)
+        try daemon.done("PUT app/keys/b 3")
+        let made = try daemon.done("PUT app/keys/a 4").cursorText
+        // What happens to a suite as a whole concerns all who watch it; that it came to be does not change a key of theirs.
+        var event = try stream.commit()
+        if event.changes.isEmpty { event = try stream.commit() }
+        #expect(event.id == made)
+        #expect(event.changes.compactMap { $0["new"]?.integer } == [4])
+    }
+
+    @Test(
+        "With server-sent events a wait, a limit and latest are refused, and so is a foreign type",
+        arguments: [
+            "wait=1", "limit=5", "latest", "wait=1&limit=5&latest=true",
+        ])
+    func parameters(query: String) throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let refused = try daemon.send(Request("GET app/observe?\(query)", "Accept: text/event-stream"))
+        #expect(refused.status == 400)
+        #expect(refused.json?["code"] == "bad_request")
+        let head = try daemon.send(Request("HEAD app/observe?\(query)", "Accept: text/event-stream"))
+        #expect(head.status == 400)
+    }
+
+    @Test(
+        "Whoever accepts a stream gets one",
+        arguments: [
+            ("text/event-stream", true), ("text/html, text/event-stream;q=0.5", true), ("TEXT/Event-Stream", true),
+            ("*/*", false), ("application/json", false), ("text/event-stream;q=0", false),
+            ("text/event-streams", false),
+        ])
+    func accept(value: String, isStream: Bool) throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let client = try daemon.connect()
+        try client.send(Request("GET app/observe", "Accept: \(value)").bytes)
+        let head = try client.readHead()
+        #expect(head.field("Content-Type") == (isStream ? "text/event-stream" : "application/json"))
+    }
+
+    @Test("A suite that does not exist is told so at once")
+    func missing() throws {
+        let answer = try TestDaemon().send(Request("GET app/observe", "Accept: text/event-stream"))
+        #expect(answer.status == 404)
+        #expect(answer.json?["code"] == "unknown_suite")
+        #expect(answer.field("Retry-After") == "1")
+    }
+
+    @Test("To HEAD a stream is a head, and others follow on its connection")
+    func head() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let client = try daemon.connect()
+        try client.send(
+            Request("HEAD app/observe", "Accept: text/event-stream").bytes + Request("GET app/keys/a?raw").bytes)
+        let head = try client.readHead()
+        #expect(head.status == 200)
+        #expect(head.field("Content-Type") == "text/event-stream")
+        #expect(try client.readResponse().text == "1")
+        #expect(try daemon.watcherCount() == 0)
+    }
+
+    @Test("Before HTTP/1.1 a stream comes without chunks")
+    func old() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let stream = try daemon.stream(Request("GET app/observe").with(version: "HTTP/1.0"))
+        #expect(stream.head.field("Transfer-Encoding") == nil)
+        #expect(stream.head.field("Connection") == "close")
+        try stream.expect("state", try daemon.cursor(), #"{"values":{"a":1}}"#)
+        let cursor = try daemon.done("PUT app/keys/a 2").cursorText
+        try stream.expect("commit", cursor, #"{"changes":[{"new":2}]}"#)
+    }
+
+    @Test("A stream comes behind the answers before it, and ends when its peer has ended")
+    func pipelined() throws {
+        let daemon = try TestDaemon()
+        let client = try daemon.connect()
+        try client.send(Request("PUT app/keys/a 1").bytes + Request("GET app/keys/a?raw").bytes)
+        let request = Request("GET app/observe", "Accept: text/event-stream")
+        try client.send(request.bytes)
+        #expect(try client.readResponse().status == 201)
+        #expect(try client.readResponse().text == "1")
+        let stream = try EventStreamReader(client, [])
+        try stream.expect("state", try daemon.cursor(), #"{"values":{"a":1}}"#)
+        client.endSending()
+        #expect(try stream.event() == nil)
+        #expect(stream.hasEnded)
+        try daemon.awaitWatchers(0)
+    }
+}

@@ -1,0 +1,116 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Much to tell, and readers that do not read.
+@Suite("Streams of events, long ones", .timeLimit(.minutes(2)))
+struct LongStreamTests {
+    @Test("A state of twenty thousand keys comes whole, and what happens meanwhile behind it")
+    func largeState() throws {
+        let daemon = try TestDaemon()
+        let members = (0..<20_000).map { #""key\#(100_000 + $0)":"value \#($0)""# }.joined(separator: ",")
+        try daemon.done(Request("PUT app {\(members)}"))
+        let stream = try daemon.stream("GET app/observe")
+        let cursor = try daemon.done("PUT app/keys/key100000 1").cursorText
+        let event = try #require(try stream.event())
+        #expect(event.type == "state")
+        let state = try JSONValue(parsing: event.data)
+        #expect(state["values"]?.object?.count == 20_000)
+        #expect(state["cursor"]?.string == event.lastEventID)
+        // The write may have been before the state was taken.
+        if event.lastEventID != cursor { try stream.expect("commit", cursor, #"{"changes":[{"new":1}]}"#) }
+        let next = try daemon.done("PUT app/keys/key119999 2").cursorText
+        try stream.expect("commit", next, #"{"changes":[{"old":"value 19999","new":2}]}"#)
+    }
+
+    /// Writes a number so often, with as much text; returns the cursor before.
+    private func write(_ count: Int, _ daemon: TestDaemon, size: Int) throws -> String {
+        try daemon.done("PUT app/keys/n 0")
+        let cursor = try daemon.cursor()
+        let writer = try daemon.connect()
+        let text = String(repeating: "x", count: size)
+        for start in stride(from: 1, through: count, by: 100) {
+            let numbers = start..<min(start + 100, count + 1)
+            try writer.send(numbers.flatMap { Request(#"PATCH app {"n":\#($0),"text":"\#($0)\#(text)"}"#).bytes })
+            for _ in numbers { try #require(try writer.readResponse().status == 200) }
+        }
+        return cursor
+    }
+
+    @Test("A long past is told commit by commit, each once, and the present behind it")
+    func backlog() throws {
+        let daemon = try TestDaemon()
+        let count = 5_000
+        let cursor = try write(count, daemon, size: 200)
+        let stream = try daemon.stream("GET app/observe", since: cursor, receiveBuffer: 65_536)
+        // It does not all wait in the daemon for a reader that is slow: others are answered, and it is not cut off.
+        #expect(try daemon.send("GET app/keys/n?raw").text == "\(count)")
+        let last = try daemon.done(Request("PATCH app {\"n\":\(count + 1)}")).cursorText
+        for number in 1...(count + 1) {
+            let commit = try stream.commit()
+            try #require(commit.changes.first?["new"]?.integer == Int64(number))
+            if number > count { #expect(commit.id == last) }
+        }
+        let next = try daemon.done("PUT app/keys/n 0").cursorText
+        #expect(try stream.commit().id == next)
+    }
+
+    @Test("The same past is told to one that asks, in steps")
+    func steps() throws {
+        let daemon = try TestDaemon()
+        let count = 5_000
+        var cursor = try write(count, daemon, size: 10)
+        let client = try daemon.connect()
+        var next: Int64 = 1
+        while true {
+            try client.send(Request("GET app/observe?key=n&limit=700&since=\(cursor)&wait=0").bytes)
+            let answer = try client.readResponse()
+            let changes = try #require(answer.json?["changes"]?.array)
+            for change in changes {
+                try #require(change["new"]?.integer == next)
+                next += 1
+            }
+            cursor = try #require(answer.json?["cursor"]?.string)
+            if answer.json?["more"] == nil { break }
+            #expect(changes.count == 700)
+        }
+        #expect(next == Int64(count) + 1)
+        try client.send(Request("GET app/observe?key=zz&since=0&wait=0").bytes)
+        #expect(try client.readResponse().json?["changes"] == [])
+    }
+
+    @Test("A reader that does not read is cut off, slows nobody, and goes on from its last place")
+    func unread() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/n 0")
+        let (slow, quick) = (
+            try daemon.stream("GET app/observe", receiveBuffer: 4096), try daemon.stream("GET app/observe")
+        )
+        #expect(try slow.event()?.type == "state")
+        #expect(try quick.event()?.type == "state")
+        try daemon.awaitWatchers(2)
+        let metrics = try RawMetrics(client: daemon.connect())
+        let text = String(repeating: "x", count: 200_000)
+        var written = 0
+        // Whatever the kernel keeps for the slow one comes on top of what the daemon keeps for it.
+        while try metrics.watchers() == 2 {
+            written += 1
+            try #require(written < 500, "it was not cut off")
+            try daemon.done(Request(#"PATCH app {"n":\#(written),"text":"\#(written)\#(text)"}"#))
+            #expect(try quick.commit().changes.first?["new"]?.integer == Int64(written))
+        }
+        #expect(try metrics.watchers() == 1)
+        var heard: Int64 = 0
+        while let event = try? slow.event() {
+            heard += 1
+            #expect(try JSONValue(parsing: event.data)["changes"]?.array?.first?["new"]?.integer == heard)
+        }
+        #expect(heard < written)
+        #expect(!slow.hasEnded)
+        let resumed = try daemon.stream("GET app/observe", since: slow.lastEventID)
+        while heard < written {
+            heard += 1
+            #expect(try resumed.commit().changes.first?["new"]?.integer == heard)
+        }
+    }
+}

@@ -1,0 +1,171 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// What has happened since a place in history.
+@Suite("Observing, what happened")
+struct ObservedChangeRowTests {
+    static let schema = ObservedRowTests.schema
+
+    static let changes: [Row] = [
+        Row(
+            "A value", given: ["PUT app/keys/a 41", "PUT app/keys/a 42"], "GET app/observe?since=$1", 200, nil,
+            #"""
+            {"suite":"app","revision":$2,"cursor":"*","schemaRevision":0,"changes":[{"key":"a","old":41,"new":42,
+             "oldSource":"stored","source":"stored","revision":$2,"modified":"*"}]}
+            """#, lacks: ["values", "more", "reset", "dropped", "retryAfterMs"]),
+        Row(
+            "The first value", given: ["PUT app/keys/b 1", "PUT app/keys/a 1"], "GET app/observe?since=$1", 200, nil,
+            #"{"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"stored"}]}"#),
+        Row(
+            "From a default", given: [schema, "PUT app/keys/a 5"], "GET app/observe?since=$1", 200, nil,
+            #"{"changes":[{"key":"a","old":1,"new":5,"oldSource":"default","source":"stored"}]}"#),
+        Row(
+            "From a default to a stored value equal to it", given: [schema, "PUT app/keys/a 1"],
+            "GET app/observe?since=$1", 200, nil,
+            #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
+        Row(
+            "A removal, to the default", given: [schema, "PUT app/keys/a 5", "DELETE app/keys/a"],
+            "GET app/observe?since=$2", 200, nil,
+            #"{"changes":[{"key":"a","old":5,"new":1,"oldSource":"stored","source":"default"}]}"#),
+        Row(
+            "A removal, to nothing", given: [schema, "PUT app/keys/b 5", "DELETE app/keys/b"],
+            "GET app/observe?since=$2", 200, nil,
+            #"{"changes":[{"key":"b","old":5,"new":null,"oldSource":"stored","source":"unset"}]}"#),
+        Row(
+            "Every change, in order",
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/b 3", "DELETE app/keys/a"],
+            "GET app/observe?since=$1", 200, nil,
+            #"""
+            {"revision":$4,"changes":[{"key":"a","old":1,"new":2,"revision":$2},{"key":"b","new":3,"revision":$3},
+             {"key":"a","old":2,"source":"unset","revision":$4}]}
+            """#),
+        Row(
+            "From the very beginning", given: ["PUT app/keys/a 1"], "GET app/observe?since=$0", 200, nil,
+            #"{"changes":[{"key":"a","old":null,"new":1}]}"#),
+        Row(
+            "A transaction, whole",
+            given: [
+                "PUT app/keys/a 1",
+                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
+                    + #"{"op":"add","suite":"app","key":"a","by":1},{"op":"set","suite":"z","key":"k","value":3}]}"#,
+            ], "GET app/observe?since=$1&limit=1", 200, nil,
+            #"{"revision":$2,"changes":[{"key":"b","revision":$2},{"key":"a","revision":$2}]}"#, lacks: ["more"]),
+        Row(
+            "Unchanged writes are nothing", given: ["PUT app/keys/a 1", "PUT app/keys/a 1", "PATCH app {\"a\":1}"],
+            "GET app/observe?since=$1&wait=0", 200, nil, #"{"revision":$1,"changes":[]}"#),
+        Row(
+            "What does not match is passed over",
+            given: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 1"],
+            "GET app/observe?since=$1&key=a&wait=0", 200, nil, #"{"revision":$3,"changes":[]}"#),
+        Row(
+            "Of a commit, what matches", given: ["PUT app/keys/a 1", "PATCH app {\"a\":2,\"b\":3,\"c.d\":4,\"c\":5}"],
+            "GET app/observe?since=$1&key=b&prefix=c.", 200, nil,
+            #"{"changes":[{"key":"b","new":3},{"key":"c.d","new":4}]}"#),
+        Row(
+            "Several suites", given: ["PUT a/keys/x 1", "PUT b/keys/x 2", "PUT c/keys/x 3"],
+            "GET /v1/observe?suite=b&suite=a&suite=q&since=$0", 200, nil,
+            #"""
+            {"revision":$3,"schemaRevision":{"a":0,"b":0},"missing":["q"],
+             "changes":[{"suite":"a","key":"x","new":1,"revision":$1},{"suite":"b","key":"x","new":2,"revision":$2}]}
+            """#, lacks: ["suite", "values"]),
+        Row(
+            "A commit to several of them is told once",
+            given: [
+                "PUT a/keys/x 1",
+                #"POST /v1/transaction {"do":[{"op":"set","suite":"b","key":"k","value":2},"#
+                    + #"{"op":"set","suite":"a","key":"k","value":3}]}"#,
+            ], "GET /v1/observe?suite=b&suite=a&since=$1", 200, nil,
+            #"{"changes":[{"suite":"b","key":"k","revision":$2},{"suite":"a","key":"k","revision":$2}]}"#),
+    ]
+
+    static let suites: [Row] = [
+        Row(
+            "A schema matches every watcher", given: ["PUT app/keys/b 1", schema],
+            "GET app/observe?since=$1&key=zz", 200, nil, #"{"revision":$2,"schemaRevision":$2,"changes":[]}"#),
+        Row(
+            "With the defaults that come with it", given: ["PUT app/keys/b 1", schema],
+            "GET app/observe?since=$1", 200, nil,
+            #"{"schemaRevision":$2,"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"default"}]}"#),
+        Row(
+            "And that go with it", given: [schema, "DELETE app/schema"], "GET app/observe?since=$1", 200, nil,
+            #"{"schemaRevision":$2,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"}]}"#),
+        Row(
+            "What the schema makes invalid",
+            given: [
+                "PUT app/keys/a 9",
+                #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#,
+            ],
+            "GET app/observe?since=$1", 200, nil,
+            #"{"changes":[{"key":"a","old":9,"new":null,"oldSource":"stored","source":"invalid"}]}"#),
+        Row(
+            "A limit before the schema tells of the schema before",
+            given: ["PUT app/keys/b 1", "PUT app/keys/b 2", schema],
+            "GET app/observe?since=$0&limit=1", 200, nil,
+            #"{"more":true,"revision":$1,"schemaRevision":0,"changes":[{"new":1}]}"#),
+        Row(
+            "A drop unsets every key", given: [schema, "PUT app/keys/b 2", "DELETE app?drop=true"],
+            "GET app/observe?since=$2", 200, nil,
+            #"""
+            {"dropped":true,"revision":$3,"schemaRevision":0,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"},
+             {"key":"b","old":2,"new":null,"oldSource":"stored","source":"unset"}]}
+            """#),
+        Row(
+            "A drop of one of several", given: ["PUT a/keys/x 1", "PUT b/keys/x 1", "DELETE a?drop=true"],
+            "GET /v1/observe?suite=a&suite=b&since=$2", 200, nil,
+            #"{"dropped":["a"],"missing":["a"],"changes":[{"suite":"a","key":"x","old":1,"source":"unset"}]}"#),
+        Row(
+            "A drop concerns a watcher of other keys", given: ["PUT app/keys/b 2", "DELETE app?drop=true"],
+            "GET app/observe?since=$1&key=zz", 200, nil, #"{"dropped":true,"revision":$2,"changes":[]}"#),
+        Row(
+            "A suite dropped and made again",
+            given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"], "GET app/observe?since=$1", 200,
+            nil,
+            #"{"dropped":true,"revision":$3,"changes":[{"key":"a","source":"unset"},{"key":"b","old":null,"new":2}]}"#),
+        Row(
+            "And behind the drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],
+            "GET app/observe?since=$2", 200, nil, #"{"revision":$3,"changes":[{"key":"b","new":2}]}"#,
+            lacks: ["dropped"]),
+    ]
+
+    private static let four: [Request] = [
+        "PUT app/keys/a 1", "PATCH app {\"a\":2,\"b\":2}", "PUT app/keys/b 3", "PUT app/keys/a 4",
+    ]
+
+    static let limits: [Row] = [
+        Row(
+            "As many whole commits as fit", given: four, "GET app/observe?since=$1&limit=3", 200, nil,
+            #"{"more":true,"revision":$3,"changes":[{"revision":$2},{"revision":$2},{"revision":$3}]}"#),
+        Row(
+            "A commit is never cut", given: four, "GET app/observe?since=$1&limit=1", 200, nil,
+            #"{"more":true,"revision":$2,"changes":[{"key":"a"},{"key":"b"}]}"#),
+        Row(
+            "Nor taken where it would exceed the limit", given: four, "GET app/observe?since=$0&limit=2", 200, nil,
+            #"{"more":true,"revision":$1,"changes":[{"key":"a","new":1}]}"#),
+        Row(
+            "All of it", given: four, "GET app/observe?since=$0&limit=5", 200, nil, #"{"revision":$4}"#, lacks: ["more"]
+        ),
+        Row(
+            "The latest of each key", given: four, "GET app/observe?since=$0&latest", 200, nil,
+            #"""
+            {"revision":$4,"changes":[{"key":"b","old":null,"new":3,"oldSource":"unset","source":"stored","revision":$3},
+             {"key":"a","old":null,"new":4,"oldSource":"unset","source":"stored","revision":$4}]}
+            """#, lacks: ["more"]),
+        Row(
+            "The limit counts before latest", given: four, "GET app/observe?since=$1&limit=3&latest", 200, nil,
+            #"{"more":true,"revision":$3,"changes":[{"key":"a","old":1,"new":2},{"key":"b","old":null,"new":3}]}"#),
+        Row(
+            "Latest of what came and went", given: ["PUT app/keys/z 1", "PUT app/keys/a 1", "DELETE app/keys/a"],
+            "GET app/observe?since=$1&latest", 200, nil,
+            #"{"changes":[{"key":"a","old":null,"new":null,"oldSource":"unset","source":"unset","revision":$3}]}"#),
+        Row(
+            "Latest of several suites", given: ["PUT a/keys/x 1", "PUT b/keys/x 2", "PUT a/keys/x 3"],
+            "GET /v1/observe?suite=a&suite=b&since=$0&latest=true", 200, nil,
+            #"{"changes":[{"suite":"b","new":2},{"suite":"a","old":null,"new":3}]}"#),
+    ]
+
+    @Test("What happened is told as the tables say", arguments: changes + suites + limits)
+    func rows(row: Row) throws {
+        try row.check()
+    }
+}

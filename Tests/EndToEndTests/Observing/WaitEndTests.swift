@@ -1,0 +1,146 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// How waiting ends where nothing happened.
+@Suite("Observing, ends of the wait")
+struct WaitEndTests {
+    /// Everything that can be held, with what is answered when nothing comes.
+    struct Wait: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// `$c` stands for the cursor.
+        let request: Request
+        let status: Int
+        let body: String
+
+        init(_ name: String, _ request: Request, _ status: Int, _ body: String = "") {
+            testDescription = name
+            self.request = request
+            self.status = status
+            self.body = body
+        }
+
+        func request(at cursor: String, seconds: Int) -> Request {
+            var request = request
+            request.target = request.target.replacing("$c", with: cursor)
+            request.target += (request.target.contains("?") ? "&" : "?") + "wait=\(seconds)"
+            return request
+        }
+    }
+
+    static let waits: [Wait] = [
+        Wait("A suite", "GET app/observe?since=$c", 200, #"{"suite":"app","schemaRevision":0,"changes":[]}"#),
+        Wait("One key", "GET app/observe?since=$c&key=zz&limit=1&latest", 200, #"{"suite":"app","changes":[]}"#),
+        Wait(
+            "Several suites", "GET /v1/observe?since=$c&suite=app&suite=zz", 200,
+            #"{"schemaRevision":{"app":0},"missing":["zz"],"changes":[]}"#),
+        Wait("A suite that does not exist", "GET zz/observe?since=$c", 404, #"{"code":"unknown_suite"}"#),
+        Wait("The same, from the beginning", "GET zz/observe", 404, #"{"code":"unknown_suite"}"#),
+        Wait("A setting", Request("GET app/keys/a", "If-None-Match: *"), 304),
+        Wait("Whole suites", Request("GET app", "If-None-Match: *"), 304),
+        Wait("A key that is not set", "GET app/keys/zz", 404, #"{"code":"not_set"}"#),
+        Wait("A key of no suite", "GET zz/keys/a", 404, #"{"code":"unknown_suite"}"#),
+    ]
+
+    private func expect(_ answer: RawResponse, _ wait: Wait, at cursor: String) throws {
+        #expect(answer.status == wait.status, "\(answer.text)")
+        if !wait.body.isEmpty {
+            #expect(try JSONValue(parsing: wait.body).isFound(in: answer.json), "\(answer.text)")
+        }
+        if wait.status == 200 {
+            #expect(answer.json?["cursor"]?.string == cursor)
+            #expect(answer.json?["values"] == nil && answer.json?["reset"] == nil && answer.json?["more"] == nil)
+        }
+        if wait.request.target.contains("zz/observe") { #expect(answer.field("Retry-After") == "1") }
+        #expect(answer.field("Settings-Cursor") == cursor)
+    }
+
+    @Test("A peer that closes its side is answered at once", arguments: waits)
+    func halfClosed(wait: Wait) throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        let peer = try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300))
+        peer.client.endSending()
+        let answer = try peer.answer()
+        try expect(answer, wait, at: cursor)
+        #expect(answer.json?["retryAfterMs"] == nil || wait.status == 404)
+        #expect(try peer.client.readUntilClose().isEmpty)
+        try daemon.awaitWatchers(0)
+    }
+
+    @Test("A peer that has closed its side before it is read is answered at once", arguments: waits)
+    func closedBefore(wait: Wait) throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        let client = try daemon.connect()
+        try client.send(wait.request(at: cursor, seconds: 300).bytes)
+        client.endSending()
+        try expect(try client.readResponse(), wait, at: cursor)
+        try daemon.awaitWatchers(0)
+    }
+
+    @Test("A peer that is gone waits no more", arguments: waits)
+    func reset(wait: Wait) throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        let peers = try (0..<5).map { _ in try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300)) }
+        for peer in peers { peer.client.reset() }
+        try daemon.awaitWatchers(0)
+        try daemon.done("PUT zz/keys/a 1")
+        try daemon.done("PUT app/keys/zz 1")
+    }
+
+    @Test("After the wait it is said that nothing happened", arguments: waits)
+    func time(wait: Wait) throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        let peer = try WaitingPeer(daemon, wait.request(at: cursor, seconds: 1))
+        let answer = try peer.answer()
+        try expect(answer, wait, at: cursor)
+        #expect(answer.json?["retryAfterMs"] == nil || wait.status == 404)
+        // The connection stays.
+        try peer.client.send(Request("GET app/keys/a?raw").bytes)
+        #expect(try peer.client.readResponse().text == "1")
+        #expect(try daemon.watcherCount() == 0)
+    }
+
+    @Test("The cursor has moved past what did not match")
+    func moved() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        let peer = try WaitingPeer(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
+        try daemon.done("PUT app/keys/a 2")
+        let last = try daemon.done("PUT other/keys/a 2").cursorText
+        peer.client.endSending()
+        let answer = try peer.answer()
+        #expect(answer.json?["changes"] == [])
+        #expect(answer.json?["cursor"]?.string == last)
+        #expect(answer.field("Settings-Cursor") == last)
+    }
+
+    @Test("When the daemon stops everybody is answered, and told when to come back", arguments: waits)
+    func stop(wait: Wait) throws {
+        // These peers close only once the daemon is gone.
+        let daemon = try TestDaemon { $0.transport.lingerTime = TransportLimits.second / 50 }
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        let peers = try (0..<3).map { _ in try WaitingPeer(daemon, wait.request(at: cursor, seconds: 300)) }
+        daemon.stop()
+        for peer in peers {
+            let answer = try peer.answer()
+            try expect(answer, wait, at: cursor)
+            #expect(answer.field("Connection") == "close")
+            if wait.status == 200 {
+                let delay = try #require(answer.json?["retryAfterMs"]?.integer)
+                #expect((1...10_000).contains(delay))
+            }
+            #expect(try peer.client.readUntilClose().isEmpty)
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Somebody who has asked and is not answered yet.
+struct WaitingPeer {
+    let client: RawClient
+
+    /// Sends the request and returns once the daemon has it waiting.
+    init(_ daemon: TestDaemon, _ request: Request) throws {
+        let metrics = try RawMetrics(client: daemon.connect())
+        let before = try metrics.watchers()
+        client = try daemon.connect()
+        try client.send(request.bytes)
+        while try metrics.watchers() == before {
+            guard !client.hasNews else { throw Answered(answer: try client.readHead()) }
+        }
+    }
+
+    /// It was answered instead.
+    struct Answered: Error {
+        let answer: RawResponse
+    }
+
+    /// The answer, which must not have come before.
+    func answer() throws -> RawResponse {
+        try client.readResponse()
+    }
+}
+
+extension TestDaemon {
+    /// How many wait for something to happen, as the daemon itself says.
+    func watcherCount() throws -> Int {
+        try RawMetrics(client: connect()).watchers()
+    }
+
+    /// Waits until so many wait.
+    func awaitWatchers(_ count: Int) throws {
+        try RawMetrics(client: connect()).await(count)
+    }
+
+    /// The place in history.
+    func cursor() throws -> String {
+        let answer = try send("GET /v1")
+        return try #require(answer.field("Settings-Cursor"))
+    }
+}
+
+/// What a daemon says of itself, asked for on one connection.
+struct RawMetrics {
+    let client: RawClient
+
+    func watchers() throws -> Int {
+        try client.send(Request("GET /metrics").bytes)
+        let lines = try client.readResponse().text.split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("settingsd_watchers ") })
+        return try #require(Int(line.split(separator: " ")[1]))
+    }
+
+    /// Each question is answered only when the daemon has done what came before it, so that few are needed.
+    func await(_ count: Int) throws {
+        let start = ContinuousClock.now
+        while true {
+            let found = try watchers()
+            if found == count { return }
+            try #require(ContinuousClock.now - start < .seconds(20), "\(found) wait, not \(count)")
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Dispatch
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// When waits end and streams are kept alive, by a clock that the test moves.
+@Suite("The time that watchers wait")
+struct WatchTimeTests {
+    private let time = ManualClock()
+
+    private func observe(_ query: String, _ fields: String = "") -> String {
+        "GET /v1/suites/app/observe\(query) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n"
+    }
+
+    private func served() throws -> APIServer {
+        let server = try APIServer(clock: time.clock)
+        let writer = try server.connect()
+        #expect(try writer.exchange(LargeBodyTests.put("app/keys/a", "1")).status == 201)
+        return server
+    }
+
+    /// Moves the clock, and has the loop see what that brings.
+    private func advance(_ server: APIServer, to nanoseconds: UInt64, from last: inout UInt64) {
+        time.advance(nanoseconds: nanoseconds - last)
+        last = nanoseconds
+        server.checkDeadlines()
+        server.settle()
+    }
+
+    @Test(
+        "A wait ends in its last tenth if it is long, and at its end if it is short",
+        arguments: [
+            (1, 1), (5, 5), (9, 9), (10, 9), (20, 18), (300, 270),
+        ])
+    func spread(seconds: UInt64, earliest: UInt64) throws {
+        let server = try served()
+        let clients = try (0..<40).map { _ in
+            let client = try server.connect()
+            try client.send(observe("?since=1&wait=\(seconds)"))
+            return client
+        }
+        try server.awaitWatchers(clients.count)
+        var now: UInt64 = 0
+        advance(server, to: earliest * TransportLimits.second - 60_000_000, from: &now)
+        #expect(server.watcherCount == clients.count)
+        if earliest < seconds {
+            let half = (earliest + seconds) * TransportLimits.second / 2
+            advance(server, to: half, from: &now)
+            // That all forty draw the same half happens once in 2^39 runs.
+            #expect((1..<clients.count).contains(server.watcherCount))
+        }
+        advance(server, to: seconds * TransportLimits.second + 60_000_000, from: &now)
+        #expect(server.watcherCount == 0)
+        for client in clients {
+            let answer = try client.readResponse()
+            #expect(answer.status == 200)
+            #expect(answer.text.contains(#""changes":[]"#))
+        }
+    }
+
+    @Test("Who does not say waits for 30 seconds")
+    func usual() throws {
+        let server = try served()
+        let client = try server.connect()
+        try client.send(observe("?since=1"))
+        try server.awaitWatchers(1)
+        var now: UInt64 = 0
+        advance(server, to: 26_900_000_000, from: &now)
+        #expect(server.watcherCount == 1)
+        advance(server, to: 30_060_000_000, from: &now)
+        #expect(try client.readResponse().status == 200)
+    }
+
+    @Test("A stream waits 30 seconds for its suite, and is then told that there is none")
+    func absent() throws {
+        let server = try served()
+        let client = try server.connect()
+        let stream = observe("?since=another.1", "Accept: text/event-stream\r\n").replacing("/app/", with: "/zz/")
+        try client.send(stream)
+        try server.awaitWatchers(1)
+        var now: UInt64 = 0
+        advance(server, to: 30_060_000_000, from: &now)
+        let answer = try client.readResponse()
+        #expect(answer.status == 404)
+        #expect(answer.field("Content-Type") == "application/problem+json")
+        #expect(server.watcherCount == 0)
+    }
+
+    @Test("Silence of 15 seconds moves the place of a stream on, without an event, again and again")
+    func keepAlive() throws {
+        let server = try served()
+        let client = try server.connect()
+        let stream = try EventStreamReader(client, Array(observe("?key=a", "Accept: text/event-stream\r\n").utf8))
+        #expect(try stream.event()?.type == "state")
+        #expect(stream.lastEventID == "e0.1")
+        let writer = try server.connect()
+        var now: UInt64 = 0
+        for round in 1...4 {
+            // Nothing of it concerns the stream.
+            #expect(try writer.exchange(LargeBodyTests.put("app/keys/b", "\(round)")).status < 300)
+            let length = stream.received.count
+            advance(server, to: now + 14_900_000_000, from: &now)
+            #expect(!client.hasNews)
+            advance(server, to: now + 200_000_000, from: &now)
+            try stream.read { $0.lastEventID == "e0.\(1 + round)" }
+            #expect(String(decoding: stream.received[length...], as: UTF8.self) == "id: e0.\(1 + round)\n\n")
+        }
+        #expect(try writer.exchange(LargeBodyTests.put("app/keys/a", "9")).status < 300)
+        let event = try stream.event()
+        #expect(event?.type == "commit")
+        #expect(event?.lastEventID == "e0.6")
+    }
+
+    @Test("An event puts the next sign of life off")
+    func silence() throws {
+        let server = try served()
+        let client = try server.connect()
+        let stream = try EventStreamReader(client, Array(observe("", "Accept: text/event-stream\r\n").utf8))
+        #expect(try stream.event()?.type == "state")
+        let writer = try server.connect()
+        var now: UInt64 = 0
+        for round in 1...5 {
+            advance(server, to: UInt64(round) * 14_000_000_000, from: &now)
+            #expect(!client.hasNews)
+            #expect(try writer.exchange(LargeBodyTests.put("app/keys/a", "\(round + 1)")).status == 200)
+            #expect(try stream.event()?.type == "commit")
+        }
+    }
+
+    @Test(
+        "A reading that is held ends like any other wait",
+        arguments: [
+            ("/keys/a?wait=20", "If-None-Match: *\r\n", 304), ("/keys/zz?wait=20", "", 404),
+            ("?wait=20", "If-None-Match: *\r\n", 304), ("/observe?since=1&wait=20&key=zz", "", 200),
+        ])
+    func reading(path: String, fields: String, status: Int) throws {
+        let server = try served()
+        let client = try server.connect()
+        try client.send("GET /v1/suites/app\(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
+        try server.awaitWatchers(1)
+        var now: UInt64 = 0
+        advance(server, to: 17_900_000_000, from: &now)
+        #expect(server.watcherCount == 1)
+        advance(server, to: 20_060_000_000, from: &now)
+        #expect(try client.readResponse().status == status)
+    }
+}

@@ -1,0 +1,93 @@
+/// Server-sent events out of bytes, as the WHATWG's HTML standard has them interpreted, to the letter.
+///
+/// It keeps what a reader has to: the last event ID and how long to wait before coming back.
+package struct EventStreamParser: Sendable {
+    package struct Event: Equatable, Sendable {
+        package var type: String
+        package var data: String
+        /// The last event ID at that moment.
+        package var lastEventID: String
+
+        package init(_ type: String, _ data: String, id: String = "") {
+            self.type = type
+            self.data = data
+            lastEventID = id
+        }
+    }
+
+    /// What to send as `Last-Event-ID` when coming back. Only the end of a block moves it.
+    package private(set) var lastEventID: String
+    /// In milliseconds.
+    package private(set) var retry: Int?
+
+    private var line: [UInt8] = []
+    /// A line just ended with CR: a LF that follows belongs to it.
+    private var isAfterReturn = false
+    /// How much of a byte order mark has been seen at the start; nil behind it.
+    private var markLength: Int? = 0
+    private var type: [UInt8] = []
+    private var data: [UInt8] = []
+    private var id: [UInt8] = []
+
+    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
+    /// - Parameter lastEventID: where the reader was when it came back. Only what this stream says counts from the first
+    ///   end of a block on, as the standard has it.
+    package init(lastEventID: String = "") {
+        self.lastEventID = lastEventID
+    }
+
+    /// The events that end with these bytes. An event that is not ended by an empty line never comes.
+    package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Event] {
+        var events: [Event] = []
+        for byte in bytes where !takesAsMark(byte) {
+            let endsReturn = isAfterReturn && byte == UInt8(ascii: "\n")
+            isAfterReturn = byte == UInt8(ascii: "\r")
+            if endsReturn { continue }
+            if isAfterReturn || byte == UInt8(ascii: "\n") {
+                if let event = endLine() { events.append(event) }
+            } else {
+                line.append(byte)
+            }
+        }
+        return events
+    }
+
+    /// Whether the byte belongs to a byte order mark. What only began like one is part of the first line.
+    private mutating func takesAsMark(_ byte: UInt8) -> Bool {
+        guard let length = markLength else { return false }
+        if byte == Self.mark[length] {
+            markLength = length + 1 < Self.mark.count ? length + 1 : nil
+            return true
+        }
+        line += Self.mark[..<length]
+        markLength = nil
+        return false
+    }
+
+    private mutating func endLine() -> Event? {
+        defer { line = [] }
+        guard !line.isEmpty else { return endBlock() }
+        let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.count
+        var value = line[colon...].dropFirst()
+        if value.first == UInt8(ascii: " ") { value = value.dropFirst() }
+        // A line that begins with a colon has no name, and is a comment.
+        switch String(decoding: line[..<colon], as: UTF8.self) {
+        case "event": type = Array(value)
+        case "data": data += value + [UInt8(ascii: "\n")]
+        case "id" where !value.contains(0): id = Array(value)
+        case "retry" where !value.isEmpty && value.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }:
+            retry = Int(String(decoding: value, as: UTF8.self)) ?? .max
+        default: break
+        }
+        return nil
+    }
+
+    private mutating func endBlock() -> Event? {
+        defer { (type, data) = ([], []) }
+        lastEventID = String(decoding: id, as: UTF8.self)
+        guard !data.isEmpty else { return nil }
+        let name = type.isEmpty ? "message" : String(decoding: type, as: UTF8.self)
+        return Event(name, String(decoding: data.dropLast(), as: UTF8.self), id: lastEventID)
+    }
+}

@@ -1,0 +1,128 @@
+"""Headless Chromium over its debugging pipe: JSON, each message ended by a zero byte, on descriptors 3 and 4."""
+
+import collections
+import json
+import os
+import select
+import shutil
+import subprocess
+import time
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+def find_or_install():
+    """The path of a Chromium; installs Debian's package if there is none."""
+    if found := next(filter(None, map(shutil.which, NAMES)), None):
+        return found
+    if not shutil.which("apt-get") or os.geteuid() != 0:
+        raise OSError("there is no Chromium; install it (Debian: apt-get install chromium) or name one with --browser")
+    subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "chromium"], check=True, stdout=2)
+    return shutil.which("chromium") or "chromium"
+
+
+class Chromium:
+    """One browser with one page."""
+
+    def __init__(self, program, profile):
+        self.program = program
+        self.profile = profile
+        self.last = 0
+        self.session = None
+        self.received = bytearray()
+        # What was said without being asked for: only requests matter here.
+        self.sent = collections.OrderedDict()
+
+    def __enter__(self):
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        command = [self.program, "--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self.profile}",
+                   "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking",
+                   "--disable-component-update", "--disable-sync", "--no-proxy-server"]
+        if os.geteuid() == 0:
+            # Chromium's sandbox refuses root, and the only page here is the daemon's own.
+            command.append("--no-sandbox")
+        # The shell puts the pipes where Chromium looks for them.
+        shell = ["sh", "-c", f'exec "$@" 3<&{theirs_in} 4>&{theirs_out}', "sh", *map(str, command)]
+        self.process = subprocess.Popen(
+            shell, pass_fds=(theirs_in, theirs_out), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+        os.close(theirs_in)
+        os.close(theirs_out)
+        self.input, self.output = ours_in, ours_out
+        try:
+            self.version = self.call("Browser.getVersion")["product"]
+            target = self.call("Target.createTarget", url="about:blank")["targetId"]
+            self.session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+            for domain in ("Page", "Runtime", "Network"):
+                self.call(f"{domain}.enable")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        try:
+            os.killpg(self.process.pid, 9)
+        except ProcessLookupError:
+            pass
+        self.process.wait()
+        os.close(self.input)
+        os.close(self.output)
+
+    def open(self, url, within=30):
+        failure = self.call("Page.navigate", url=url).get("errorText")
+        if failure:
+            raise ConnectionError(f"{url}: {failure}")
+        end = time.monotonic() + within
+        while self.evaluate("location.href + ' ' + document.readyState") != f"{url} complete":
+            if time.monotonic() > end:
+                raise TimeoutError(f"{url} was not loaded within {within} s")
+            time.sleep(0.05)
+
+    def evaluate(self, script):
+        answer = self.call("Runtime.evaluate", expression=script, returnByValue=True)
+        if "exceptionDetails" in answer:
+            raise ConnectionError(f"the page says: {answer['exceptionDetails']}")
+        return answer["result"].get("value")
+
+    def requests(self, end):
+        """The fields of the page's requests whose address ends so, as they were sent, in order."""
+        return [fields for url, fields in self.sent.values() if url and url.endswith(end) and fields is not None]
+
+    def call(self, method, within=30, **parameters):
+        self.last += 1
+        message = {"id": self.last, "method": method, "params": parameters}
+        if self.session:
+            message["sessionId"] = self.session
+        os.write(self.output, json.dumps(message).encode() + b"\0")
+        deadline = time.monotonic() + within
+        while True:
+            answer = self._next(deadline)
+            if answer.get("id") == self.last:
+                if "error" in answer:
+                    raise ConnectionError(f"{method}: {answer['error']['message']}")
+                return answer["result"]
+            self._note(answer)
+
+    def _note(self, message):
+        parameters = message.get("params", {})
+        if message.get("method") == "Network.requestWillBeSent":
+            self._of(parameters)[0] = parameters["request"]["url"]
+        elif message.get("method") == "Network.requestWillBeSentExtraInfo":
+            self._of(parameters)[1] = {name.lower(): value for name, value in parameters["headers"].items()}
+
+    def _of(self, parameters):
+        return self.sent.setdefault(parameters["requestId"], [None, None])
+
+    def _next(self, deadline):
+        while (end := self.received.find(0)) < 0:
+            if not select.select([self.input], [], [], max(0, deadline - time.monotonic()))[0]:
+                raise TimeoutError("Chromium does not answer")
+            more = os.read(self.input, 1 << 16)
+            if not more:
+                raise ConnectionError(f"Chromium has ended with {self.process.wait()}")
+            self.received += more
+        message = json.loads(self.received[:end])
+        del self.received[:end + 1]
+        return message
