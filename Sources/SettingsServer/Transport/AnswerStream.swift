@@ -14,7 +14,8 @@ final class AnswerStream {
     private(set) var pending: [UInt8] = []
     /// Bytes that came while others of an earlier batch waited: the last that are sent.
     private var behind = 0
-    /// The batch in which a piece came while nothing waited. Whatever comes in it, the peer had no chance to read before.
+    /// The batch in which a piece came while nothing waited. Whatever comes in it, the peer had no chance to read
+    /// before.
     private var freeBatch = -1
     var drainWish = DrainWish.none
     /// Its head has been rendered.

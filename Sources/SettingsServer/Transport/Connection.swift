@@ -91,7 +91,8 @@ final class Connection {
             socket.resetOnClose()
             return close(context)
         }
-        // Before anything is rendered: what could not be sent may have room, which epoll tells only while something waits.
+        // Before anything is rendered: what could not be sent may have room, which epoll tells only while something
+        // waits.
         if !unsent.isEmpty { flush(context) }
         repeat {
             renderReady(context)

@@ -28,8 +28,8 @@ extension Connection {
         if position == 0 { context.settleLater(self) }
     }
 
-    /// At the end of a turn: if all is sent, the handler is told in the next batch, so that one with much to send leaves
-    /// the others their turns.
+    /// At the end of a turn: if all is sent, the handler is told in the next batch, so that one with much to send
+    /// leaves the others their turns.
     func noteDrained(_ context: LoopContext) {
         guard let stream = owed.first?.stream, stream.drainWish == .asked, isDrained(stream, at: 0) else { return }
         stream.drainWish = .granted
