@@ -45,8 +45,8 @@ final class AnswerStream {
     }
 
     /// Whether the peer lags behind what comes. What came while nothing waited is not held against it.
-    func isBehind(by limit: Int) -> Bool {
-        behind > limit
+    func isBehind(by limit: Int, unsent: Int) -> Bool {
+        min(behind, pending.count + unsent) > limit
     }
 
     func takePending() -> [UInt8] {

@@ -30,8 +30,7 @@ extension EventLoop {
     /// however long it is.
     ///
     /// - Returns: how many bytes of the stream the kernel has not taken. The piece is among them, as it is sent when
-    ///   the
-    ///   batch ends; an empty piece, which sends nothing, asks how many there are from before.
+    ///   the batch ends; an empty piece, which sends nothing, asks how many there are from before.
     @discardableResult
     package func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool = false) -> Int {
         guard let (connection, context) = find(ticket) else { return 0 }
