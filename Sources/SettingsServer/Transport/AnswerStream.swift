@@ -14,7 +14,8 @@ final class AnswerStream {
     private(set) var pending: [UInt8] = []
     /// Bytes that came while others of an earlier batch waited: the last that are sent.
     private var behind = 0
-    /// The batch in which a piece came while nothing waited. Whatever comes in it, the peer had no chance to read before.
+    /// The batch in which a piece came while nothing waited. Whatever comes in it, the peer had no chance to read
+    /// before.
     private var freeBatch = -1
     var drainWish = DrainWish.none
     /// Its head has been rendered.
@@ -44,8 +45,8 @@ final class AnswerStream {
     }
 
     /// Whether the peer lags behind what comes. What came while nothing waited is not held against it.
-    func isBehind(by limit: Int) -> Bool {
-        behind > limit
+    func isBehind(by limit: Int, unsent: Int) -> Bool {
+        min(behind, pending.count + unsent) > limit
     }
 
     func takePending() -> [UInt8] {

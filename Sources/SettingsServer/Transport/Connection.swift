@@ -31,8 +31,8 @@ final class Connection {
     /// False once the connection is to close: the last request has been taken.
     var takesRequests = true
     var isUnsettled = false
-    /// The peer is too far behind with a stream: to be closed.
-    var isOverrun = false
+    /// The peer may be too far behind with a stream: to be seen once the kernel has been offered what there is.
+    var mayLag = false
     /// The handler looks at a request of this connection: see `LoopContext.offered`.
     var isOffering = false
     var backlog: Backlog?
@@ -89,11 +89,8 @@ final class Connection {
     /// Goes on as far as possible: sends answers that are ready, takes requests that lie here; closes if all is done, or
     /// else settles what to wait for, and how long.
     func proceed(_ context: LoopContext) {
-        guard !isOverrun else {
-            socket.resetOnClose()
-            return close(context)
-        }
-        // Before anything is rendered: what could not be sent may have room, which epoll tells only while something waits.
+        // Before anything is rendered: what could not be sent may have room, which epoll tells only while something
+        // waits.
         if !unsent.isEmpty { flush(context) }
         repeat {
             renderReady(context)
@@ -101,6 +98,10 @@ final class Connection {
             guard phase == .open else { return }
         } while takeBacklog(context)
         guard !isDone(context) else { return finish(context) }
+        guard !lags(context) else {
+            socket.resetOnClose()
+            return close(context)
+        }
         awaitBody(context)
         guard phase == .open else { return }
         noteDrained(context)

@@ -129,7 +129,8 @@ extension Connection {
             }
             if peerEnded, owed.last?.isComplete == false { context.handler.peerHalfClosed(ticket(number)) }
         case .notYet:
-            assert(isBehind && isUntouched, "nothing is before this request that it could wait for")
+            assert(isBehind, "nothing is before this request that it could wait for")
+            assert(isUntouched, "the handler has done something about this request already")
             if isBehind, isUntouched { return false }
             close(context)
         }

@@ -23,8 +23,8 @@ extension Connection {
         return !owed[position].isComplete
     }
 
-    /// Where the answer stands among those owed; nil if it is owed no more. The one whose request the handler looks at is
-    /// owed from the moment that it does something about it.
+    /// Where the answer stands among those owed; nil if it is owed no more. The one whose request the handler looks at
+    /// is owed from the moment that it does something about it.
     func position(_ ticket: Ticket, _ context: LoopContext) -> Int? {
         guard phase == .open else { return nil }
         if isOffering, ticket.number == nextNumber, let answer = context.offered {

@@ -14,9 +14,20 @@ extension Connection {
         guard isLast || !piece.isEmpty else { return stream.pending.count + unsent }
         stream.add(piece, isLast: isLast, http11: owed[position].isHTTP11, unsent: unsent, batch: context.batch)
         if isLast { owed[position].alarm = DeadlineWheel.never }
-        if stream.isBehind(by: context.limits.streamBytes) { isOverrun = true }
-        if position == 0 || isOverrun { context.settleLater(self) }
+        if stream.isBehind(by: context.limits.streamBytes, unsent: unsent) { mayLag = true }
+        if position == 0 || mayLag { context.settleLater(self) }
         return stream.pending.count + unsent
+    }
+
+    /// At the end of a turn: whether the peer is too far behind with a stream.
+    func lags(_ context: LoopContext) -> Bool {
+        guard mayLag else { return false }
+        mayLag = false
+        return owed.indices.contains { position in
+            guard let stream = owed[position].stream else { return false }
+            let unsent = unsentBytes(of: stream, at: position)
+            return stream.isBehind(by: context.limits.streamBytes, unsent: unsent)
+        }
     }
 
     /// The handler wants to hear, once, when all of a body that has come is sent.
@@ -28,8 +39,8 @@ extension Connection {
         if position == 0 { context.settleLater(self) }
     }
 
-    /// At the end of a turn: if all is sent, the handler is told in the next batch, so that one with much to send leaves
-    /// the others their turns.
+    /// At the end of a turn: if all is sent, the handler is told in the next batch, so that one with much to send
+    /// leaves the others their turns.
     func noteDrained(_ context: LoopContext) {
         guard let stream = owed.first?.stream, stream.drainWish == .asked, isDrained(stream, at: 0) else { return }
         stream.drainWish = .granted

@@ -4,8 +4,8 @@ import Synchronization
 /// A serial queue that serves connections: they are given to it and never leave it.
 ///
 /// Dispatch watches one descriptor for it, that of epoll, which watches all of its connections; one wake of the queue
-/// handles whatever is ready, in batches. From any thread: `run`, `adopt`, `stop`. On the loop: what gives
-/// answers (see `LoopAnswers.swift`).
+/// handles whatever is ready, in batches. From any thread: `run`, `adopt`, `stop`. On the loop: what handlers do about
+/// answers (`LoopAnswers.swift`).
 ///
 /// Unchecked because what it mutates (`context` and all that hangs on it, `armed`, the flags) is touched on `queue` only,
 /// which every entry checks in debug builds; the rest is constant, or guarded by `inbox` and `load` themselves.
@@ -96,8 +96,8 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// From any thread: tells the handler, closes idle connections, the others after what they are owed, all of them after
-    /// `bound` nanoseconds. Then calls `completion`, on the loop.
+    /// From any thread: tells the handler, closes idle connections, the others after what they are owed, all of them
+    /// after `bound` nanoseconds. Then calls `completion`, on the loop.
     package func stop(within bound: UInt64, completion: @escaping Work) {
         run {
             self.stopped.append(completion)

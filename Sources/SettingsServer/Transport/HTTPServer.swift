@@ -49,8 +49,8 @@ package final class HTTPServer: Sendable {
         loops.reduce(0) { $0 + $1.connectionCount }
     }
 
-    /// Stops listening at once, tells the handlers and closes idle connections; finishes what is owed, and closes everything
-    /// `bound` nanoseconds from now. Then calls `completion`, on some loop. To be called once.
+    /// Stops listening at once, tells the handlers and closes idle connections; finishes what is owed, and closes
+    /// everything `bound` nanoseconds from now. Then calls `completion`, on some loop. To be called once.
     package func stop(within bound: UInt64, completion: @escaping @Sendable () -> Void) {
         for acceptor in acceptors { acceptor.stop() }
         let running = LoopCountdown(loops.count)

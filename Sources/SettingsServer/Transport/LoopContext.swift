@@ -24,8 +24,8 @@ final class LoopContext {
     var connections = ConnectionTable()
     /// Of connections, which may be late by a quarter of a second.
     var wheel: DeadlineWheel
-    /// Of handlers, which are told within 20 ms, the timer's leeway included. The ring spans what most of them ask for, so
-    /// that few are looked at before their time.
+    /// Of handlers, which are told within 20 ms, the timer's leeway included. The ring spans what most of them ask
+    /// for, so that few are looked at before their time.
     var alarms: DeadlineWheel
     /// Counts the batches.
     private(set) var batch = 0

@@ -27,16 +27,16 @@ package protocol RequestHandler: AnyObject {
     /// An owed answer is wanted no more: the connection is gone. Not called for tickets that were answered.
     func closed(_ ticket: Ticket)
 
-    /// The time has come that `EventLoop.setAlarm` was told: a little after it, never before. Not called once the answer is
-    /// given, to its end if it is a stream, or the connection gone.
+    /// The time has come that `EventLoop.setAlarm` was told: a little after it, never before. Not called once the
+    /// answer is given, to its end if it is a stream, or the connection gone.
     func alarm(_ ticket: Ticket)
 
     /// All that was pushed of a stream has been handed to the kernel, as `EventLoop.whenDrained` asked for.
     func drained(_ ticket: Ticket)
 
-    /// The loop begins to stop, and waits for what is owed: the moment to answer all that wait, and to end all streams.
-    /// Answers from then on close their connections. Requests that are on their way are still handed to `handle`, and an
-    /// answer to one of them should not wait for anything to happen.
+    /// The loop begins to stop, and waits for what is owed: the moment to answer all that wait, and to end all
+    /// streams. Answers from then on close their connections. Requests that are on their way are still handed to
+    /// `handle`, and an answer to one of them should not wait for anything to happen.
     func stopping()
 }
 

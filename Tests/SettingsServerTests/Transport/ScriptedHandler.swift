@@ -6,8 +6,8 @@ import TestSupport
 /// Does what the path says, and writes down what it is told.
 ///
 /// `/later…` is answered when the test says so, `/after` only when nothing is before it, `/big` with eight megabytes,
-/// `/last` and the connection closes. `/laterAlarm` sets an alarm a second ahead and `/laterBegun` begins a stream before
-/// `handle` returns. Anything else is answered with its method, its path and its body.
+/// `/last` and the connection closes. `/laterAlarm` sets an alarm a second ahead and `/laterBegun` begins a stream
+/// before `handle` returns. Anything else is answered with its method, its path and its body.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
 
