@@ -113,6 +113,23 @@ struct ObservedRowTests {
             fields: ["Retry-After: 1"]),
     ]
 
+    @Test("A noisy suite does not push out what the watchers of a quiet one need")
+    func quiet() throws {
+        let daemon = try TestDaemon {
+            $0.history.commits = 40
+            $0.history.suiteCommits = 4
+        }
+        let cursors = try (0...3).map { try daemon.done(Request("PUT quiet/keys/n \($0)")).cursorText }
+        for value in 0..<200 { try daemon.done(Request("PUT noisy/keys/n \(value)")) }
+        let kept = try daemon.send(Request("GET quiet/observe?since=\(cursors[0])"))
+        #expect(kept.json?["changes"]?.array?.compactMap { $0["new"]?.integer } == [1, 2, 3])
+        #expect(kept.json?["reset"] == nil)
+        for target in ["noisy/observe?", "/v1/observe?suite=quiet&suite=noisy&"] {
+            let begun = try daemon.send(Request("GET \(target)since=\(cursors[3])"))
+            #expect(begun.json?["reset"] == true, "\(begun.text)")
+        }
+    }
+
     @Test("Observing is answered as its tables say", arguments: states + resets + refusals)
     func rows(row: Row) throws {
         try row.check()

@@ -43,7 +43,7 @@ struct WatchTimeTests {
         }
         try server.awaitWatchers(clients.count)
         var now: UInt64 = 0
-        advance(server, to: earliest * TransportLimits.second - 60_000_000, from: &now)
+        advance(server, to: earliest * TransportLimits.second - 1, from: &now)
         #expect(server.watcherCount == clients.count)
         if earliest < seconds {
             let half = (earliest + seconds) * TransportLimits.second / 2
@@ -51,7 +51,7 @@ struct WatchTimeTests {
             // That all forty draw the same half happens once in 2^39 runs.
             #expect((1..<clients.count).contains(server.watcherCount))
         }
-        advance(server, to: seconds * TransportLimits.second + 60_000_000, from: &now)
+        advance(server, to: seconds * TransportLimits.second + 50_000_000, from: &now)
         #expect(server.watcherCount == 0)
         for client in clients {
             let answer = try client.readResponse()
@@ -67,9 +67,9 @@ struct WatchTimeTests {
         try client.send(observe("?since=1"))
         try server.awaitWatchers(1)
         var now: UInt64 = 0
-        advance(server, to: 26_900_000_000, from: &now)
+        advance(server, to: 26_999_999_999, from: &now)
         #expect(server.watcherCount == 1)
-        advance(server, to: 30_060_000_000, from: &now)
+        advance(server, to: 30_050_000_000, from: &now)
         #expect(try client.readResponse().status == 200)
     }
 
@@ -81,7 +81,7 @@ struct WatchTimeTests {
         try client.send(stream)
         try server.awaitWatchers(1)
         var now: UInt64 = 0
-        advance(server, to: 30_060_000_000, from: &now)
+        advance(server, to: 30_050_000_000, from: &now)
         let answer = try client.readResponse()
         #expect(answer.status == 404)
         #expect(answer.field("Content-Type") == "application/problem+json")
@@ -141,9 +141,9 @@ struct WatchTimeTests {
         try client.send("GET /v1/suites/app\(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)\r\n")
         try server.awaitWatchers(1)
         var now: UInt64 = 0
-        advance(server, to: 17_900_000_000, from: &now)
+        advance(server, to: 17_999_999_999, from: &now)
         #expect(server.watcherCount == 1)
-        advance(server, to: 20_060_000_000, from: &now)
+        advance(server, to: 20_050_000_000, from: &now)
         #expect(try client.readResponse().status == status)
     }
 }
