@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
@@ -31,9 +32,11 @@ struct HistoryRecoveryTests {
                     commit.changes += other.changes
                 }
             }
-            let size = commits.chance(3) ? 9_000 : Int.random(in: 1..<200, using: &commits.random)
-            let kept = KeptCommit(commit, size: size)
-            try state.apply(commit, size: size)
+            // What makes a commit heavy: now and then too heavy to be kept.
+            let length = commits.chance(3) ? 100_000 : Int.random(in: 1..<2_000, using: &commits.random)
+            commit.author = String(repeating: "a", count: length)
+            let kept = KeptCommit(commit)
+            try state.apply(commit)
             everything.append(kept)
             return kept
         }
@@ -60,9 +63,9 @@ struct HistoryRecoveryTests {
     private static func limits(_ random: inout SeededGenerator) -> History.Limits {
         var limits = History.Limits()
         limits.commits = 4 + random.below(40)
-        limits.bytes = 500 + random.below(5_000)
+        limits.bytes = 5_000 + random.below(50_000)
         limits.suiteCommits = random.below(8)
-        limits.suiteBytes = random.below(700)
+        limits.suiteBytes = random.below(7_000)
         limits.newestPercent = random.pick([0, 50, 50, 100])
         return limits
     }
@@ -89,7 +92,7 @@ struct HistoryRecoveryTests {
             for number in 1...150 {
                 let told: Comment = "seed \(random.seed), commit \(number)"
                 let kept = try run.next()
-                try again.apply(kept.commit, size: kept.size)
+                try again.apply(kept.commit)
                 try #require(StateDescription(again) == StateDescription(run.state), told)
                 try run.expectSound(again, told)
                 if random.chance(oneIn: 15) { again = try Self.reread(again, limits: limits) }
@@ -105,7 +108,7 @@ struct HistoryRecoveryTests {
             for number in 1...150 {
                 let told: Comment = "seed \(random.seed), commit \(number)"
                 let kept = try run.next()
-                try other.apply(kept.commit, size: kept.size)
+                try other.apply(kept.commit)
                 if random.chance(oneIn: 15) {
                     other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: Self.limits(&random))
                 }
@@ -118,9 +121,9 @@ struct HistoryRecoveryTests {
     func crashes(seed: Int) throws {
         var setup = LogHarness.Setup(journalBytes: 2_500, suites: Self.suites)
         setup.history.commits = 14
-        setup.history.bytes = 6_000
+        setup.history.bytes = 40_000
         setup.history.suiteCommits = 3
-        setup.history.suiteBytes = 900
+        setup.history.suiteBytes = 9_000
         let harness = try LogHarness(SimulatedDisk(), setup, seed: UInt64(seed))
         try harness.open()
         var spared = 0
@@ -141,7 +144,7 @@ struct HistoryRecoveryTests {
         for var random in FuzzBudget.generators(share: 0.005) {
             var limits = Self.limits(&random)
             limits.suiteCommits = 0
-            limits.bytes = 10_000
+            limits.bytes = 90_000
             var run = try Run(seed: random.seed, limits)
             for _ in 0..<60 { _ = try run.next() }
             let disk = SimulatedDisk()
@@ -159,7 +162,7 @@ struct HistoryRecoveryTests {
             try run.expectSound(old, "seed \(random.seed)")
             for _ in 0..<60 {
                 let kept = try run.next()
-                try old.apply(kept.commit, size: kept.size)
+                try old.apply(kept.commit)
                 try run.expectSound(old, "seed \(random.seed)")
             }
         }
