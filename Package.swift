@@ -28,6 +28,8 @@ let package = Package(
         .executableTarget(
             name: "schema-conformance", dependencies: ["SettingsModel"], path: "Tools/SchemaConformance",
             swiftSettings: houseRules),
+        .executableTarget(
+            name: "watch-load", dependencies: ["CLinux"], path: "Tools/WatchLoad", swiftSettings: houseRules),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
         .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .testTarget(

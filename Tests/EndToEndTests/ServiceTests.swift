@@ -119,8 +119,6 @@ struct ServiceTests {
 extension String {
     /// A path with a name for every part of its template.
     fileprivate func naming(_ key: String) -> String {
-        split(separator: "/", omittingEmptySubsequences: false)
-            .map { $0 == "{suite}" ? "app" : $0 == "{key}" ? Substring(key) : $0 }
-            .joined(separator: "/")
+        replacing("{suite}", with: "app").replacing("{key}", with: key)
     }
 }

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import resource
 import shutil
 import subprocess
 
@@ -38,6 +39,12 @@ def install_missing():
         if attempt is command and run.returncode == 0:
             return
     raise PeersMissing(f"apt-get failed; {by_hand}\n{run.stdout[-600:]}{run.stderr[-600:]}")
+
+
+def allow_open_files():
+    """Lets this program, and so all it starts, have as many files and sockets open as it may."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 def file_system(folder):

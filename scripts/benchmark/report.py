@@ -75,6 +75,14 @@ def milliseconds(seconds):
     return f"{seconds * 1e3:.1f} ms"
 
 
+def percent(share):
+    return f"{share * 100:.2f} %"
+
+
+def kilobytes(value):
+    return f"{value / 1e3:.1f} KB"
+
+
 def megabytes(value):
     return f"{value / 1e6:.1f} MB"
 

@@ -26,13 +26,13 @@ def snapshot_options(journal_bytes=None, interval=None):
     return {"snapshot": {name: value for name, value in chosen.items() if value is not None}}
 
 
-def build(configuration="release", run=True):
-    """Returns the path of the daemon's program, built first unless `run` is false."""
-    swift = ["swift", "build", "-c", configuration, "--product", "settingsd"]
+def build(configuration="release", run=True, product="settingsd"):
+    """Returns the path of the daemon's program, or another of the package's, built first unless `run` is false."""
+    swift = ["swift", "build", "-c", configuration, "--product", product]
     if run:
         subprocess.run(swift, cwd=ROOT, check=True, stdout=2)
     folder = subprocess.run([*swift[:4], "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)
-    return pathlib.Path(folder.stdout.strip()) / "settingsd"
+    return pathlib.Path(folder.stdout.strip()) / product
 
 
 class Settingsd(Service):

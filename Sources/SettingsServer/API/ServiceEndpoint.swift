@@ -17,7 +17,8 @@ struct ServiceEndpoint {
                 ServiceDescription.Link(name: "setting", target: Resource.setting.rawValue),
                 ServiceDescription.Link(name: "schema", target: Resource.schema.rawValue),
                 ServiceDescription.Link(name: "observe", target: Resource.observation.rawValue),
-                ServiceDescription.Link(name: "observeSeveral", target: "\(Resource.observationOfSeveral.rawValue)?suite={suite}"),
+                ServiceDescription.Link(
+                    name: "observeSeveral", target: "\(Resource.observationOfSeveral.rawValue)?suite={suite}"),
                 ServiceDescription.Link(name: "transaction", target: Resource.transaction.rawValue),
                 ServiceDescription.Link(name: "description", target: Resource.description.rawValue),
                 ServiceDescription.Link(name: "health", target: Resource.health.rawValue),

@@ -8,14 +8,15 @@ extension State {
         guard moment <= revision else {
             throw Problem(.badRequest, "revision \(moment) is still to come; the newest is \(revision)")
         }
-        guard moment >= history.floor else {
+        let floor = historyFloor(of: name)
+        guard moment >= floor else {
             var problem = Problem(
-                .historyGone, "revision \(moment) is no longer kept; the oldest that is kept is \(history.floor)")
-            problem.oldest = history.floor
+                .historyGone, "revision \(moment) is no longer kept; the oldest that is kept is \(floor)")
+            problem.oldest = floor
             throw problem
         }
         var suite = self.suite(name)
-        let since = Array(history.commits(after: moment))
+        let since = history.commits(of: name, after: moment)
         guard !since.isEmpty else { return suite }
         for kept in since.reversed() { Self.undo(kept.commit, of: name, on: &suite) }
         guard var past = suite else { return nil }
@@ -25,17 +26,15 @@ extension State {
 
     /// The last commit up to a moment that touched a suite.
     private func revision(of past: Suite, at moment: Revision) -> Revision {
-        let next = history.commits(after: moment).first { $0.commit.touches(past.id) }
+        let next = history.commits(of: past.id, after: moment).first
         // Nothing touched it since: it stands as it did.
         guard let next else { return suite(past.id)?.revision ?? past.newestRevision }
         let change = next.commit.suiteChanges.first { $0.suite == past.id }
         if let revision = change?.oldRevision { return revision }
-        var last: Revision?
-        for kept in history.all {
-            if kept.commit.revision > moment { break }
-            if kept.commit.touches(past.id) { last = kept.commit.revision }
-        }
-        return last ?? past.newestRevision
+        // What is kept from before a gap may not be the last that there was.
+        let floor = history.floor(of: past.id)
+        let last = history.commits(of: past.id, after: floor).upTo(moment).last
+        return last?.commit.revision ?? past.newestRevision
     }
 
     private static func undo(_ commit: Commit, of name: SuiteName, on suite: inout Suite?) {
@@ -57,13 +56,6 @@ extension State {
                     revision: change.record.oldRevision ?? .zero,
                     modified: change.record.oldModified ?? Timestamp(milliseconds: 0)))
         }
-    }
-}
-
-extension Commit {
-    /// Whether anything in it is about a suite.
-    fileprivate func touches(_ suite: SuiteName) -> Bool {
-        changes.contains { $0.suite == suite } || suiteChanges.contains { $0.suite == suite }
     }
 }
 

@@ -40,6 +40,13 @@ package struct State: Sendable {
     package func suite(_ name: SuiteName) -> Suite? {
         suites.find(name.text)
     }
+
+    /// Every commit after this one that touched the suite is in the history.
+    package func historyFloor(of name: SuiteName) -> Revision {
+        // Of a suite that nothing kept has touched, its own revision tells more than the history can.
+        if !history.hasLog(of: name), let suite = suite(name) { return min(suite.revision, history.base) }
+        return history.floor(of: name)
+    }
 }
 
 /// Why a commit does not follow from the state that it is to be applied to: the journal is damaged.
@@ -138,20 +145,28 @@ extension State {
 extension State {
     /// A state as a snapshot tells of it, its suites and recent commits still to be put in.
     package init(
-        epoch: Epoch, revision: Revision, time: Timestamp, lastDrop: Revision, historyFloor: Revision,
+        epoch: Epoch, revision: Revision, time: Timestamp, lastDrop: Revision, history: History,
         limits: History.Limits
     ) {
         self.init(epoch: epoch, revision: revision, limits: limits)
         self.time = time
         self.lastDrop = lastDrop
-        history = History(floor: historyFloor)
+        self.history = history
     }
 
     package mutating func restore(_ suite: Suite) {
         suites.set(suite)
     }
 
+    package mutating func restore(_ log: SuiteLog) -> Bool {
+        history.restore(log)
+    }
+
     package mutating func restore(_ commit: KeptCommit) {
         _ = history.append(commit, limits: limits)
+    }
+
+    package mutating func restore(passed: Revision) {
+        history.restore(passed: passed)
     }
 }

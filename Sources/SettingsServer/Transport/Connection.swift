@@ -47,6 +47,10 @@ final class Connection {
     /// When it has waited too long; `DeadlineWheel.never` while it may wait.
     var deadline = DeadlineWheel.never
     var filedTick = DeadlineWheel.never
+    /// When the handler wants to be reminded, and of which request.
+    var alarm = DeadlineWheel.never
+    var filedAlarmTick = DeadlineWheel.never
+    var alarmNumber: UInt32 = 0
     /// What a body had come to when its deadline was last moved; what has been thrown away, while lingering.
     var progressMark = 0
 
@@ -100,6 +104,7 @@ final class Connection {
         guard phase == .open else { return }
         renewInterest(context)
         renewDeadline(context)
+        tellDrained(context)
     }
 
     /// Whether all is answered and sent, and nothing further can or may come.

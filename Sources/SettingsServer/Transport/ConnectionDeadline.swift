@@ -33,7 +33,7 @@ extension Connection {
 
     func setDeadline(_ time: UInt64, _ context: LoopContext) {
         deadline = time
-        if time / DeadlineWheel.tick < filedTick {
+        if time / context.wheel.tick < filedTick {
             filedTick = context.wheel.file(name, at: time, now: context.now)
         }
     }
@@ -55,5 +55,31 @@ extension Connection {
             reject(.tooSlow, backlog?.parser.head, bytes.span, context)
             proceed(context)
         }
+    }
+}
+
+/// When whoever owes an answer wants to be reminded of it.
+extension Connection {
+    /// It need not be owed yet: it is only once the handler has said `.later`.
+    func setAlarm(_ ticket: Ticket, at time: UInt64, _ context: LoopContext) {
+        alarm = time
+        alarmNumber = ticket.number
+        if time / context.alarms.tick < filedAlarmTick {
+            filedAlarmTick = context.alarms.file(name, at: time, now: context.now)
+        }
+    }
+
+    /// The alarms' wheel has given this connection out, filed under `tick`.
+    func checkAlarm(_ tick: UInt64, _ context: LoopContext) {
+        guard tick == filedAlarmTick else { return }
+        filedAlarmTick = DeadlineWheel.never
+        guard alarm != DeadlineWheel.never else { return }
+        guard alarm <= context.now else {
+            filedAlarmTick = context.alarms.file(name, at: alarm, now: context.now)
+            return
+        }
+        alarm = DeadlineWheel.never
+        let ticket = ticket(alarmNumber)
+        if owes(ticket) { context.handler.alarm(ticket) }
     }
 }

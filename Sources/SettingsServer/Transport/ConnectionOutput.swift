@@ -7,6 +7,7 @@ extension Connection {
         guard let position = position(ticket), owed[position].response == nil else { return }
         owed[position].response = response
         owed[position].stream = stream
+        if ticket.number == alarmNumber { alarm = DeadlineWheel.never }
         if position == 0 { context.settleLater(self) }
     }
 
@@ -14,6 +15,7 @@ extension Connection {
     func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool, _ context: LoopContext) {
         guard let position = position(ticket), let stream = owed[position].stream, !stream.hasEnded else { return }
         let answer = owed[position]
+        let waited = stream.pending.count + unsent.count - unsentStart
         if !answer.isHead {
             ResponseWriter.appendChunk(piece, to: &stream.pending, http11: answer.isHTTP11)
         }
@@ -23,8 +25,29 @@ extension Connection {
                 ResponseWriter.lastChunk.withUTF8Buffer { stream.pending.append(contentsOf: $0) }
             }
         }
-        isOverrun = isOverrun || stream.pending.count + unsent.count - unsentStart > context.limits.streamBytes
+        let waits = stream.pending.count + unsent.count - unsentStart
+        stream.added = waited == 0 ? 0 : stream.added + (waits - waited)
+        isOverrun = isOverrun || min(stream.added, waits) > context.limits.streamBytes
         if position == 0 || isOverrun { context.settleLater(self) }
+    }
+
+    /// Has the handler told, once, when all that was pushed is with the kernel.
+    func whenDrained(_ ticket: Ticket, _ context: LoopContext) {
+        guard let position = position(ticket), let stream = owed[position].stream, !stream.hasEnded else { return }
+        stream.isAwaited = true
+        context.settleLater(self)
+    }
+
+    func tellDrained(_ context: LoopContext) {
+        guard phase == .open, unsent.isEmpty, let stream = owed.first?.stream, stream.isAwaited, stream.pending.isEmpty
+        else { return }
+        stream.isAwaited = false
+        context.handler.drained(ticket(nextNumber &- UInt32(owed.count)))
+    }
+
+    /// Whether something is still to come from the handler for a request.
+    func owes(_ ticket: Ticket) -> Bool {
+        position(ticket).map { !owed[$0].isComplete } ?? false
     }
 
     /// Where the answer stands among those owed; nil if it is owed no more.

@@ -89,6 +89,26 @@ package final class EventLoop: @unchecked Sendable {
         scheduleBatchEnd()
     }
 
+    /// On the loop: tells the handler once when all that was pushed is with the kernel (`RequestHandler.drained`), so that
+    /// a long body need not wait here as a whole. Never within this call.
+    package func whenDrained(_ ticket: Ticket) {
+        guard let (connection, context) = find(ticket) else { return }
+        connection.whenDrained(ticket, context)
+        scheduleBatchEnd()
+    }
+
+    /// On the loop: reminds the handler (`RequestHandler.alarm`) of an answer that is owed, at a time of the loop's clock or
+    /// up to 20 ms later. A connection has one alarm: another takes its place.
+    package func setAlarm(_ ticket: Ticket, at time: UInt64) {
+        guard let (connection, context) = find(ticket) else { return }
+        connection.setAlarm(ticket, at: time, context)
+        // Else it is set at the end of the batch.
+        if !isInBatch { arm(context) }
+    }
+
+    /// On the loop: the time, in nanoseconds from some moment on.
+    package var now: UInt64 { context?.now ?? clock.now() }
+
     /// From any thread: looks at the deadlines now, for whoever moves the clock by hand.
     package func checkDeadlines() {
         run {}
@@ -113,6 +133,7 @@ package final class EventLoop: @unchecked Sendable {
             self.stopped.append(completion)
             guard let context = self.context, !context.isStopping else { return }
             context.isStopping = true
+            context.handler.stopping()
             for connection in context.connections.all { connection.stop(context) }
             let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: bound))
             self.queue.asyncAfter(deadline: deadline) {
@@ -188,6 +209,9 @@ package final class EventLoop: @unchecked Sendable {
         while let (tick, names) = context.wheel.due(now: context.now) {
             for name in names { context.connections.find(name)?.check(tick, context) }
         }
+        while let (tick, names) = context.alarms.due(now: context.now) {
+            for name in names { context.connections.find(name)?.checkAlarm(tick, context) }
+        }
     }
 
     /// What other threads have sent; at most what is there now.
@@ -223,11 +247,11 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Sets the timer if there is a deadline before what it is set to.
     private func arm(_ context: LoopContext) {
-        let time = context.wheel.wakeTime
+        let time = min(context.wheel.wakeTime, context.alarms.wakeTime)
         guard time < armed else { return }
         armed = time
         let wait = Int(clamping: time > context.now ? time - context.now : 0)
-        timer.schedule(deadline: .now() + .nanoseconds(wait), leeway: .milliseconds(50))
+        timer.schedule(deadline: .now() + .nanoseconds(wait), leeway: .milliseconds(5))
     }
 
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {

@@ -22,7 +22,10 @@ final class LoopContext {
     /// Monotonic, in nanoseconds; renewed with each batch.
     private(set) var now: UInt64
     var connections = ConnectionTable()
+    /// How long connections may wait: looked at every quarter of a second.
     var wheel: DeadlineWheel
+    /// What the handler wants to be reminded of.
+    var alarms: DeadlineWheel
     /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
     var unsettled: [Connection] = []
     /// Closed at the end of the batch, so that the number of none of them is used again within it.
@@ -37,7 +40,8 @@ final class LoopContext {
         self.now = now
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
         parser = RequestParser(limits: limits.request)
-        wheel = DeadlineWheel(now: now)
+        wheel = DeadlineWheel(tick: 250_000_000, now: now)
+        alarms = DeadlineWheel(tick: 8_000_000, now: now)
         output.reserveCapacity(Self.readSize)
     }
 

@@ -19,6 +19,11 @@ struct OwedAnswer {
 final class AnswerStream {
     /// What has come and is not rendered yet, framed as it will be sent.
     var pending: [UInt8] = []
+    /// What was added while something before it was still waiting: how far the peer is behind. What it began with does not
+    /// count, however long it is.
+    var added = 0
+    /// Whether the handler wants to hear when everything is sent.
+    var isAwaited = false
     var hasBegun = false
     var hasEnded = false
 }

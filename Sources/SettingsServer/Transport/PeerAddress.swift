@@ -45,6 +45,13 @@ package struct PeerAddress: Hashable, Sendable {
     /// Whether it has come over a Unix domain socket.
     package var isUnix: Bool { family == .unix }
 
+    /// The address alone, by which peers of one host are one. An IPv4 address is the same in its IPv6 form.
+    package var withoutPort: PeerAddress {
+        let isMapped = family == .v6 && high == 0 && UInt32(truncatingIfNeeded: low.bigEndian >> 32) == 0xFFFF
+        guard isMapped else { return PeerAddress(family: family, high: high, low: low, port: 0) }
+        return PeerAddress(family: .v4, high: low >> 32, low: 0, port: 0)
+    }
+
     /// The numeric address without the port; empty if the peer has none.
     package var host: String {
         let family = self.family

@@ -24,6 +24,15 @@ package protocol RequestHandler: AnyObject {
     /// something to happen should come now.
     func peerHalfClosed(_ ticket: Ticket)
 
+    /// The time of `EventLoop.setAlarm` has come, and the answer is still owed.
+    func alarm(_ ticket: Ticket)
+
+    /// After `EventLoop.whenDrained`: everything that was pushed is with the kernel.
+    func drained(_ ticket: Ticket)
+
+    /// The loop begins to stop. Answers that are only waiting for something to happen should come now.
+    func stopping()
+
     /// An owed answer is wanted no more: the connection is gone. Not called for tickets that were answered.
     func closed(_ ticket: Ticket)
 }
@@ -31,6 +40,9 @@ package protocol RequestHandler: AnyObject {
 extension RequestHandler {
     package func batchEnded() {}
     package func peerHalfClosed(_ ticket: Ticket) {}
+    package func alarm(_ ticket: Ticket) {}
+    package func drained(_ ticket: Ticket) {}
+    package func stopping() {}
     package func closed(_ ticket: Ticket) {}
 }
 

@@ -114,9 +114,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             for name in folder.names { try folder.write(name, []) }
         },
         DamageCase(
-            name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 2"]),
+            name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 3"]),
             check: .damaged
-        ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "2") } },
+        ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "3") } },
     ]
 
     private static let journals: [DamageCase] = [

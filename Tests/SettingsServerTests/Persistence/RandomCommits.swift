@@ -6,6 +6,7 @@ import TestSupport
 /// Commits as the writer could have made them, from random numbers.
 struct RandomCommits {
     var random: SeededGenerator
+    var suites = ["app", "editor", "net"]
     /// What the clock says. It may go backwards; times of commits do not.
     private var clock: Int64 = 1_760_000_000_000
 
@@ -21,7 +22,7 @@ struct RandomCommits {
     mutating func next(on state: State, revision: Revision) throws -> Commit {
         clock += Int64.random(in: -500...1500, using: &random)
         let time = max(state.time, Timestamp(milliseconds: clock))
-        let suite = try SuiteName(["app", "editor", "net"].randomElement(using: &random) ?? "app")
+        let suite = try SuiteName(suites.randomElement(using: &random) ?? "app")
         var commit = Commit(revision: revision, time: time)
         if chance(20) { commit.requestKey = RequestKey("request \(revision)") }
         guard let present = state.suite(suite) else {

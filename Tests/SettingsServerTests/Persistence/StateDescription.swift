@@ -28,9 +28,16 @@ struct StateDescription: Hashable, CustomStringConvertible {
             return true
         }
         content = lines
+        let kept = state.history
+        var logs: [String] = []
+        kept.forEachLog { log in
+            let revisions = kept.commits(of: log.suite, after: .zero).map { "\($0.commit.revision)" }
+            logs.append("\(log.suite) after \(log.start), gap \(log.gap): \(revisions.joined(separator: " "))")
+            return true
+        }
         history =
-            ["floor \(state.history.floor), \(state.history.count) commits, \(state.history.size) bytes"]
-            + state.history.all.map { "\($0.size) \($0.commit.jsonText())" }
+            ["floor \(kept.floor), base \(kept.base), passed \(kept.passed), \(kept.count) commits, \(kept.size) bytes"]
+            + logs + kept.all.map { "\($0.size) \($0.commit.jsonText())" }
     }
 
     private static func line(_ record: KeyRecord) -> String {

@@ -127,6 +127,7 @@ struct EvaluationTests {
             var writes = try RandomWrites(random)
             var limits = History.Limits()
             limits.commits = 60
+            limits.suiteCommits = random.seed.isMultiple(of: 2) ? 5 : 100
             var run = try Run(seed: random.seed, limits: limits)
             var remembered: [Revision: State] = [.zero: run.state]
             for _ in 0..<150 {
@@ -138,9 +139,10 @@ struct EvaluationTests {
                 for name in PlainSuites.names {
                     let suite = try SuiteName(name)
                     let told: Comment = "seed \(random.seed), \(name) at \(moment) seen from \(now.revision)"
-                    guard moment >= now.history.floor else {
+                    let floor = now.historyFloor(of: suite)
+                    guard moment >= floor else {
                         let problem = #expect(throws: Problem.self, told) { try now.suite(suite, at: moment) }
-                        #expect(problem?.code == .historyGone && problem?.oldest == now.history.floor, told)
+                        #expect(problem?.code == .historyGone && problem?.oldest == floor, told)
                         continue
                     }
                     // A drop does not keep since when keys were not set; with the commit gone that removed the last
@@ -150,7 +152,7 @@ struct EvaluationTests {
                     }
                     let before = then.suite(suite)
                     var past = try now.suite(suite, at: moment)
-                    if isDropped, let revision = before?.revision, revision <= now.history.floor {
+                    if isDropped, let revision = before?.revision, revision <= floor {
                         past?.revision = revision
                     }
                     try #require(past?.shown(withUnset: !isDropped) == before?.shown(withUnset: !isDropped), told)

@@ -3,13 +3,15 @@ import Testing
 @testable import SettingsServer
 
 struct DeadlineWheelTests {
+    private static let tick: UInt64 = 250_000_000
+
     private let second = TransportLimits.second
 
     @Test func `A name comes out once its time has passed, within a tick`() {
-        var wheel = DeadlineWheel(now: 5 * second)
+        var wheel = DeadlineWheel(tick: Self.tick, now: 5 * second)
         let tick = wheel.file(7, at: 15 * second, now: 5 * second)
         #expect(wheel.due(now: 15 * second) == nil)
-        let due = wheel.due(now: 15 * second + DeadlineWheel.tick)
+        let due = wheel.due(now: 15 * second + Self.tick)
         #expect(due?.tick == tick)
         #expect(due?.names == [7])
         #expect(wheel.due(now: 100 * second) == nil)
@@ -17,19 +19,19 @@ struct DeadlineWheelTests {
     }
 
     @Test func `It wakes for the earliest`() {
-        var wheel = DeadlineWheel(now: 0)
+        var wheel = DeadlineWheel(tick: Self.tick, now: 0)
         _ = wheel.file(1, at: 75 * second, now: 0)
         _ = wheel.file(2, at: 10 * second, now: 0)
-        #expect(wheel.wakeTime == 10 * second + DeadlineWheel.tick)
+        #expect(wheel.wakeTime == 10 * second + Self.tick)
         #expect(wheel.due(now: 11 * second)?.names == [2])
-        #expect(wheel.wakeTime == 75 * second + DeadlineWheel.tick)
+        #expect(wheel.wakeTime == 75 * second + Self.tick)
     }
 
     @Test func `A deadline beyond the ring comes out early, never late`() {
-        var wheel = DeadlineWheel(now: 0)
+        var wheel = DeadlineWheel(tick: Self.tick, now: 0)
         var tick = wheel.file(1, at: 1000 * second, now: 0)
         var now: UInt64 = 0
-        while tick < 1000 * second / DeadlineWheel.tick {
+        while tick < 1000 * second / Self.tick {
             now = wheel.wakeTime
             #expect(now <= 1000 * second)
             #expect(wheel.due(now: now)?.names == [1])
@@ -42,7 +44,7 @@ struct DeadlineWheelTests {
     @Test func `Against a plain list, names come out when they should`() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = Numbers(state: seed)
-        var wheel = DeadlineWheel(now: 0)
+        var wheel = DeadlineWheel(tick: Self.tick, now: 0)
         var expected: [UInt64: UInt64] = [:]
         var now: UInt64 = 0
         for name in UInt64(0)..<5000 {
@@ -54,7 +56,7 @@ struct DeadlineWheelTests {
                     #expect(expected.removeValue(forKey: name) == tick, "seed \(seed)")
                 }
             }
-            let late = expected.values.contains { ($0 + 1) * DeadlineWheel.tick <= now }
+            let late = expected.values.contains { ($0 + 1) * Self.tick <= now }
             #expect(!late, "seed \(seed)")
         }
     }

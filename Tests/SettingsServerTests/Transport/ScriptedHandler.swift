@@ -5,7 +5,8 @@ import TestSupport
 
 /// Does what the path says, and writes down what it is told.
 ///
-/// `/later…` is answered when the test says so, `/after` only when nothing is before it, `/big` with eight megabytes,
+/// `/later…` is answered when the test says so, `/later-alarm` has an alarm a second later, `/later-until-stop` is answered
+/// when the loop stops, `/after` only when nothing is before it, `/big` with eight megabytes,
 /// `/last` and the connection closes. Anything else is answered with its method, its path and its body.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
@@ -25,6 +26,8 @@ final class ScriptedHandler: RequestHandler {
             return .notYet
         }
         let isLater = path.hasPrefix("/later")
+        // An alarm may be set before the handler has said that it owes the answer.
+        if path.hasPrefix("/later-alarm") { exchange.loop.setAlarm(exchange.ticket, at: exchange.loop.now + 1_000_000_000) }
         if isLater { script.owed.withLock { $0.append((path, exchange)) } }
         script.log.add("handled \(path)")
         guard !isLater else { return .later }
@@ -50,6 +53,21 @@ final class ScriptedHandler: RequestHandler {
 
     func peerHalfClosed(_ ticket: Ticket) {
         script.log.add("half-closed")
+    }
+
+    func alarm(_ ticket: Ticket) {
+        script.log.add("alarm")
+    }
+
+    func drained(_ ticket: Ticket) {
+        script.log.add("drained")
+    }
+
+    func stopping() {
+        script.log.add("stopping")
+        for (path, exchange) in script.owed.withLock({ $0 }) where path.hasPrefix("/later-until-stop") {
+            exchange.loop.respond(exchange.ticket, Script.response(path))
+        }
     }
 
     func closed(_ ticket: Ticket) {

@@ -202,7 +202,7 @@ extension Watchers {
         guard !waiting.isEmpty else { return }
         let state = watchedState()
         var topics: [ObjectIdentifier: Topic] = [:]
-        if state.history.reaches(after: seen) {
+        if state.history.floor <= seen {
             for kept in state.history.commits(after: seen) { index.collect(kept.commit, into: &topics) }
         } else {
             // Some of what happened was too large to be kept: everybody looks.

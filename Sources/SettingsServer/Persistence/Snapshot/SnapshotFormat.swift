@@ -2,7 +2,8 @@ internal import SettingsModel
 
 /// What snapshots look like: one JSON document, laid out in lines that can be read and written one at a time.
 ///
-///     {"snapshot":1,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3,"journal":17
+///     {"snapshot":2,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
+///     ,"historyBase":0,"passed":3,"journal":17
 ///     ,"suites":[
 ///     {"suite":"app","revision":17,"schemaRevision":0,"floor":0
 ///     ,"records":[
@@ -10,22 +11,30 @@ internal import SettingsModel
 ///     ,["theme",null,9,1763632700000,"default"]
 ///     ],"removed":[
 ///     ]}
+///     ],"logs":[
+///     ["app",3]
 ///     ],"history":[
 ///     [312,{"revision":4,…}]
 ///     ]
 ///     ,"check":"crc32c:1a2b3c4d"}
 ///
 /// A record is the key, what is stored, since which commit and when it stands as it does, and how it stands if it is not
-/// simply stored. A commit comes behind the number of bytes that it took in the journal. The check covers all lines before
+/// simply stored. Behind `logs` there is for each suite, also of those that were dropped, after which commit the history has
+/// those that touched it, and the last of them that was too large for it, if there was one. `historyFloor`, `historyBase`
+/// and `passed` say the same of all suites, of those without a log, and which commits are there only because a suite
+/// protects them. A commit comes behind the number of bytes that it took in the journal. The check covers all lines before
 /// its own.
+///
+/// Format 1 has nothing of single suites: there all of the history begins behind `historyFloor`.
 enum SnapshotFormat {
     /// The format that this daemon writes.
-    static let current: Int64 = 1
+    static let current: Int64 = 2
 
     static let suites: StaticString = ",\"suites\":["
     static let records: StaticString = ",\"records\":["
     static let removed: StaticString = "],\"removed\":["
     static let suiteEnd: StaticString = "]}"
+    static let logs: StaticString = "],\"logs\":["
     static let history: StaticString = "],\"history\":["
     static let historyEnd: StaticString = "]"
     static let check: StaticString = ",\"check\":\"crc32c:"

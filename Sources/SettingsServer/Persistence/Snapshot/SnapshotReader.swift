@@ -6,7 +6,11 @@ struct SnapshotReader {
     private var line: LineReader.Line
     /// The check of all lines before the present one.
     private var check = CRC32C()
+    /// Whether the history is told by suites, which format 1 did not.
+    private var hasLogs = true
     private var journal = Revision.zero
+    /// Up to where the history has only what a suite protects.
+    private var passed = Revision.zero
 
     /// The state of a snapshot.
     static func read(
@@ -34,7 +38,12 @@ struct SnapshotReader {
     private mutating func state(_ limits: History.Limits) throws(SnapshotError) -> State {
         var state = try head(limits)
         try expect(SnapshotFormat.suites)
-        while try !atLine(SnapshotFormat.history) { state.restore(try suite()) }
+        while try !atLine(hasLogs ? SnapshotFormat.logs : SnapshotFormat.history) { state.restore(try suite()) }
+        if hasLogs {
+            while try !atLine(SnapshotFormat.history) {
+                guard state.restore(try log()) else { throw damage("the logs are not in order") }
+            }
+        }
         while try !atLine(SnapshotFormat.historyEnd) {
             let json = try json()
             // What it weighs is found anew: another build may need more memory for it, or less.
@@ -44,6 +53,7 @@ struct SnapshotReader {
             let commit = try form { () throws(BodyError) in try Commit(json: fields[1]) }
             state.restore(KeptCommit(commit))
         }
+        state.restore(passed: passed)
         try advance()
         let prefix = SnapshotFormat.check.utf8CodeUnitCount
         let last = Array(lines.buffer[line.range])
@@ -62,14 +72,22 @@ struct SnapshotReader {
         let json = try openJSON()
         guard let format = json["snapshot"]?.integer else { throw damage("it does not begin as a snapshot") }
         guard format <= SnapshotFormat.current else { throw .fromTheFuture(format: format) }
+        hasLogs = format > 1
         guard let epoch = json["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is none") }
         journal = try form { () throws(BodyError) in try Revision(json: json["journal"] ?? .null) }
+        let floor = try form { () throws(BodyError) in try Revision(json: json["historyFloor"] ?? .null) }
+        var base = floor
+        if hasLogs {
+            base = try form { () throws(BodyError) in try Revision(json: json["historyBase"] ?? .null) }
+            passed = try form { () throws(BodyError) in try Revision(json: json["passed"] ?? .null) }
+        }
+        let history = History(floor: floor, base: base)
         return try form { () throws(BodyError) in
             State(
                 epoch: epoch, revision: try Revision(json: json["revision"] ?? .null),
                 time: try Timestamp(json: json["time"] ?? .null),
                 lastDrop: try Revision(json: json["lastDrop"] ?? .null),
-                historyFloor: try Revision(json: json["historyFloor"] ?? .null), limits: limits)
+                history: history, limits: limits)
         }
     }
 
@@ -99,6 +117,11 @@ struct SnapshotReader {
         while try !atLine(SnapshotFormat.suiteEnd) { removed.add(try record()) }
         return Suite(
             id, revision: revision, schema: schema, schemaRevision: schemaRevision, records: records, removed: removed)
+    }
+
+    private func log() throws(SnapshotError) -> SuiteLog {
+        let json = try json()
+        return try form { () throws(BodyError) in try SuiteLog(json) }
     }
 
     private func record() throws(SnapshotError) -> KeyRecord {

@@ -52,6 +52,13 @@ struct SnapshotWriter {
             isFirst = false
             return failure == nil
         }
+        add(SnapshotFormat.logs)
+        isFirst = true
+        state.history.forEachLog { log in
+            add(isFirst) { log.write(to: &$0) }
+            isFirst = false
+            return failure == nil
+        }
         add(SnapshotFormat.history)
         isFirst = true
         for kept in state.history.all {
@@ -89,6 +96,10 @@ struct SnapshotWriter {
             state.lastDrop.write(to: &json)
             json.name("historyFloor")
             state.history.floor.write(to: &json)
+            json.name("historyBase")
+            state.history.base.write(to: &json)
+            json.name("passed")
+            state.history.passed.write(to: &json)
             json.name("journal")
             journal.write(to: &json)
         }
@@ -166,6 +177,27 @@ struct SnapshotWriter {
         } catch {
             failure = error
         }
+    }
+}
+
+extension SuiteLog {
+    /// Writes `[suite, start]`, and the last gap if there is one.
+    func write(to json: inout JSONWriter) {
+        json.beginArray()
+        suite.write(to: &json)
+        start.write(to: &json)
+        if gap > .zero { gap.write(to: &json) }
+        json.endArray()
+    }
+
+    /// Reads what ``write(to:)`` writes.
+    init(_ json: JSONValue) throws(BodyError) {
+        guard let fields = json.array, fields.count == 2 || fields.count == 3 else {
+            throw BodyError("a log is an array of two or three")
+        }
+        self.init(
+            try SuiteName(json: fields[0]), start: try Revision(json: fields[1]),
+            gap: fields.count == 3 ? try Revision(json: fields[2]) : .zero)
     }
 }
 

@@ -1,0 +1,224 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+@Suite("The history kept, by suites")
+struct SuiteHistoryTests {
+    /// How a commit touches a suite.
+    enum Touch: CaseIterable {
+        case key, created, schemaRemoved, dropped
+    }
+
+    static func commit(_ number: Int, _ touches: [(suite: SuiteName, touch: Touch)], size: Int) throws -> KeptCommit {
+        let revision = try #require(Revision(Int64(number)))
+        var commit = Commit(revision: revision, time: Timestamp(milliseconds: 0))
+        for (suite, touch) in touches {
+            switch touch {
+            case .key:
+                commit.changes.append(
+                    Change(
+                        suite: suite, key: try KeyName("k"), old: nil, new: 1, oldSource: .unset, source: .stored,
+                        revision: revision, modified: commit.time))
+            case .created: commit.suiteChanges.append(SuiteChange(suite: suite, kind: .created))
+            case .schemaRemoved: commit.suiteChanges.append(SuiteChange(suite: suite, kind: .schemaRemoved))
+            case .dropped: commit.suiteChanges.append(SuiteChange(suite: suite, kind: .dropped))
+            }
+        }
+        return KeptCommit(commit, size: size)
+    }
+
+    /// A few suites that are written to all the time, and many that hardly ever are.
+    private static func suites() throws -> [SuiteName] {
+        try (0..<2).map { try SuiteName("noisy\($0)") } + (0..<12).map { try SuiteName("quiet\($0)") }
+    }
+
+    private static func limits(_ random: inout SeededGenerator) -> History.Limits {
+        var limits = History.Limits()
+        limits.commits = 5 + random.below(80)
+        limits.bytes = 600 + random.below(4_000)
+        limits.suiteCommits = random.below(7)
+        limits.suiteBytes = random.below(400)
+        limits.newestPercent = random.pick([0, 50, 50, 30, 100])
+        return limits
+    }
+
+    private static func next(_ number: Int, _ suites: [SuiteName], _ random: inout SeededGenerator) throws
+        -> HistoryModel.Entry
+    {
+        var touched: [SuiteName] = []
+        for _ in 0..<(random.chance(oneIn: 5) ? 3 : 1) {
+            touched.append(random.chance(oneIn: 4) ? random.pick(suites) : suites[random.below(2)])
+        }
+        // Also twice the same suite, in one commit.
+        let touches = touched.map { (suite: $0, touch: random.pick([.key, .key] + Touch.allCases)) }
+        let size = random.chance(oneIn: 60) ? 5_000 : random.below(random.chance(oneIn: 10) ? 500 : 60)
+        return HistoryModel.Entry(commit: try commit(number, touches, size: size), suites: Set(touched))
+    }
+
+    /// All that a history says.
+    private static func told(_ history: History, _ suites: [SuiteName]) -> [String] {
+        suites.map { suite in
+            let commits = history.commits(of: suite, after: history.floor(of: suite)).map(\.commit.revision)
+            return "\(suite) \(history.floor(of: suite)): \(commits)"
+        } + ["\(history.all.map(\.commit.revision)) \(history.count) \(history.size) \(history.floor)"]
+    }
+
+    @Test("It keeps what the plain rules keep, and says of each suite what it has")
+    func random() throws {
+        var protectedRuns = 0
+        for var random in FuzzBudget.generators(share: 0.01) {
+            let limits = Self.limits(&random)
+            let suites = try Self.suites()
+            let begin = Revision.zero
+            var model = HistoryModel(limits, floor: begin)
+            var history = History(floor: begin)
+            var everything: [HistoryModel.Entry] = []
+            var gaps: Set<SuiteName> = []
+            var alwaysFit = true
+            var copies: [(history: History, told: [String])] = []
+            for number in 1...300 {
+                let seed: Comment = "seed \(random.seed), commit \(number)"
+                let entry = try Self.next(number * 2, suites, &random)
+                let gone = model.append(entry)
+                let forgotten = history.append(entry.commit, limits: limits).map(\.commit.revision)
+                try #require(forgotten.sorted() == gone, seed)
+                if entry.commit.size > limits.bytes { gaps.formUnion(entry.suites) } else { everything.append(entry) }
+                try #require(history.all.map(\.commit.revision) == model.kept.map(\.revision), seed)
+                try #require(history.count == model.kept.count && history.count <= limits.commits, seed)
+                try #require(
+                    history.size == model.kept.reduce(0) { $0 + $1.commit.size } && history.size <= limits.bytes, seed)
+                try #require(history.floor == model.floor, seed)
+                let newest = suites.map { suite in
+                    HistoryModel.newest(everything.filter { $0.suites.contains(suite) }, limits)
+                }
+                let union = Dictionary(newest.joined().map { ($0.revision, $0) }) { first, _ in first }
+                alwaysFit = alwaysFit && HistoryModel.fits(Array(union.values), limits)
+                for (suite, newest) in zip(suites, newest) {
+                    let floor = history.floor(of: suite)
+                    try #require(floor == model.floor(of: suite), seed)
+                    try #require(floor <= max(history.floor, history.passed), seed)
+                    let since = max(floor, try #require(Revision(Int64(random.below(number * 2 + 2)))))
+                    let expected = everything.filter { $0.suites.contains(suite) && $0.revision > since }
+                    let found = history.commits(of: suite, after: since).map(\.commit.revision)
+                    try #require(found == expected.map(\.revision), seed)
+                    guard alwaysFit, let first = newest.first, !gaps.contains(suite) else { continue }
+                    try #require(floor < first.revision, "\(suite) lost what it protects, \(seed)")
+                }
+                let since = max(history.floor, try #require(Revision(Int64(random.below(number * 2 + 2)))))
+                try #require(
+                    history.commits(after: since).map(\.commit.revision)
+                        == everything.map(\.revision).filter { $0 > since }, seed)
+                if random.chance(oneIn: 40) { copies.append((history, Self.told(history, suites))) }
+            }
+            if alwaysFit && limits.suiteCommits > 1 && history.count < everything.count { protectedRuns += 1 }
+            for copy in copies { #expect(Self.told(copy.history, suites) == copy.told, "seed \(random.seed)") }
+        }
+        #expect(protectedRuns > 0)
+    }
+
+    @Test("A suite that is written to all the time pushes out its own commits only")
+    func noisy() throws {
+        var limits = History.Limits()
+        limits.commits = 1_000
+        let (noisy, quiet) = (try SuiteName("noisy"), try SuiteName("quiet"))
+        var history = History(floor: .zero)
+        for number in 1...3 { _ = history.append(try Self.commit(number, [(quiet, .key)], size: 100), limits: limits) }
+        for number in 4...10_000 {
+            let forgotten = history.append(try Self.commit(number, [(noisy, .key)], size: 100), limits: limits)
+            #expect(forgotten.map(\.commit.revision.number) == (number > 1_000 ? [Int64(number - 997)] : []))
+        }
+        #expect(history.commits(of: quiet, after: .zero).map(\.commit.revision.number) == [1, 2, 3])
+        #expect(history.floor(of: quiet) == .zero)
+        #expect(history.commits(of: noisy, after: .zero).count == 997)
+        #expect(history.floor(of: noisy).number == 9_003)
+        #expect(history.count == 1_000)
+    }
+
+    @Test("Where all is protected the oldest goes, and a suite of which nothing is left has the floor of those like it")
+    func manySuites() throws {
+        for percent in [0, 50, 100] {
+            var limits = History.Limits()
+            limits.commits = 100
+            limits.newestPercent = percent
+            var history = History(floor: .zero)
+            let names = try (1...500).map { try SuiteName("s\($0)") }
+            for (index, name) in names.enumerated() {
+                _ = history.append(try Self.commit(index + 1, [(name, .created)], size: 10), limits: limits)
+                #expect(history.count == min(index + 1, 100))
+            }
+            #expect(history.all.map(\.commit.revision.number) == Array(401...500))
+            #expect(history.base.number == 400)
+            #expect(history.floor(of: names[0]).number == 400)
+            #expect(history.floor(of: names[450]).number < 451)
+            #expect(history.commits(of: names[450], after: history.base).count == 1)
+            #expect(!history.hasLog(of: names[0]) && history.hasLog(of: names[450]))
+        }
+    }
+
+    @Test("Of a suite that is written to in turn with too many others, the newest part is kept all the same")
+    func reserve() throws {
+        var limits = History.Limits()
+        limits.commits = 100
+        let noisy = try SuiteName("noisy")
+        var history = History(floor: .zero)
+        for number in 1...200 {
+            let name = try SuiteName("s\(number)")
+            _ = history.append(try Self.commit(number, [(name, .created)], size: 10), limits: limits)
+        }
+        limits.suiteCommits = 2
+        for number in 201...400 {
+            _ = history.append(try Self.commit(number, [(noisy, .key)], size: 10), limits: limits)
+        }
+        #expect(history.commits(of: noisy, after: .zero).count == 50)
+        #expect(history.count == 100)
+    }
+
+    @Test("A dropped suite keeps its log, and one of its name goes on in it")
+    func dropped() throws {
+        var limits = History.Limits()
+        limits.commits = 8
+        limits.suiteCommits = 4
+        limits.newestPercent = 0
+        let (app, other) = (try SuiteName("app"), try SuiteName("other"))
+        var history = History(floor: .zero)
+        let touches: [Touch] = [.created, .key, .dropped, .created]
+        for (index, touch) in touches.enumerated() {
+            _ = history.append(try Self.commit(index + 1, [(app, touch)], size: 1), limits: limits)
+        }
+        for number in 5...50 { _ = history.append(try Self.commit(number, [(other, .key)], size: 1), limits: limits) }
+        #expect(history.commits(of: app, after: .zero).map(\.commit.revision.number) == [1, 2, 3, 4])
+        _ = history.append(try Self.commit(51, [(app, .dropped)], size: 1), limits: limits)
+        #expect(history.commits(of: app, after: .zero).map(\.commit.revision.number) == [2, 3, 4, 51])
+        #expect(history.floor(of: app).number == 1)
+        // More suites than can be protected, until nothing is left of it.
+        for number in 52...60 {
+            let name = try SuiteName("s\(number)")
+            _ = history.append(try Self.commit(number, [(name, .created)], size: 1), limits: limits)
+        }
+        #expect(!history.hasLog(of: app))
+        #expect(history.floor(of: app) >= (try #require(Revision(51))))
+        #expect(history.floor(of: app) == history.floor(of: try SuiteName("never")))
+    }
+
+    @Test("A commit that is too large is a gap for the suites that it touches, and for nothing else")
+    func gap() throws {
+        var limits = History.Limits()
+        limits.bytes = 1_000
+        let (app, net, web) = (try SuiteName("app"), try SuiteName("net"), try SuiteName("web"))
+        var history = History(floor: .zero)
+        _ = history.append(try Self.commit(1, [(app, .created)], size: 10), limits: limits)
+        _ = history.append(try Self.commit(2, [(net, .created)], size: 10), limits: limits)
+        let forgotten = history.append(try Self.commit(3, [(app, .key), (web, .created)], size: 1_001), limits: limits)
+        #expect(forgotten.map(\.commit.revision.number) == [3])
+        _ = history.append(try Self.commit(4, [(app, .key), (web, .key)], size: 10), limits: limits)
+        #expect(history.all.map(\.commit.revision.number) == [1, 2, 4])
+        #expect(history.floor.number == 3)
+        #expect(history.floor(of: app).number == 3)
+        #expect(history.floor(of: web).number == 3)
+        #expect(history.floor(of: net).number == 0)
+        #expect(history.commits(of: net, after: .zero).map(\.commit.revision.number) == [2])
+        #expect(history.commits(of: app, after: history.floor(of: app)).map(\.commit.revision.number) == [4])
+    }
+}

@@ -1,0 +1,53 @@
+/// The least of an answer's head that tells where the answer ends.
+struct AnswerHead {
+    enum Body {
+        case length(Int)
+        case chunked
+    }
+
+    let status: Int
+    let bodyStart: Int
+    let body: Body
+
+    /// Nil while the head is not whole.
+    init?(_ bytes: Span<UInt8>) throws(LoadFailure) {
+        var start = 0
+        var status: Int?
+        var body: Body?
+        while let end = bytes.position(of: UInt8(ascii: "\n"), from: start) {
+            if end - start <= 1 {
+                guard let status, let body else { throw LoadFailure("an answer does not tell where it ends") }
+                self.status = status
+                self.bodyStart = end + 1
+                self.body = body
+                return
+            }
+            if status == nil {
+                status = bytes.decimal(from: start + 9)
+            } else if bytes.hasName("content-length:", at: start) {
+                body = bytes.decimal(from: start + 15).map(Body.length)
+            } else if bytes.hasName("transfer-encoding:", at: start) {
+                body = .chunked
+            }
+            start = end + 1
+        }
+        return nil
+    }
+
+    /// Where the answer ends, which may be after all that is there; nil if that is not known yet.
+    func end(_ bytes: Span<UInt8>) throws(LoadFailure) -> Int? {
+        guard case .chunked = body else {
+            guard case .length(let length) = body else { return nil }
+            return bodyStart + length
+        }
+        var start = bodyStart
+        while let line = bytes.position(of: UInt8(ascii: "\n"), from: start) {
+            guard let size = bytes.hexadecimal(from: start) else { throw LoadFailure("a chunk has no size") }
+            let end = line + 1 + size + 2
+            if size == 0 { return end }
+            guard end <= bytes.count else { return nil }
+            start = end
+        }
+        return nil
+    }
+}
