@@ -1,5 +1,6 @@
 import Foundation
 import SettingsModel
+import Synchronization
 import TestSupport
 
 /// Writers, watchers and a daemon that is killed among them, for a few seconds; and what is wrong with what they saw.
@@ -12,6 +13,8 @@ final class Storm: Sendable {
     private let end: UInt64
     private let seconds: Double
     private let configuration: TemporaryDirectory
+    /// What the daemons left so far.
+    private let truth = Mutex<StormTruth?>(nil)
 
     /// What happened.
     struct Outcome: Sendable {
@@ -63,12 +66,22 @@ final class Storm: Sendable {
                 return [.readings(try read(random))]
             }
         }
-        let last = try lives.finish {
+        let truth = try lives.finish {
             try $0.stop()
         } between: {
-            try StormTruth(directory: $0)
+            try collect($0)
         }
-        return judge(parts, last)
+        return judge(parts, truth)
+    }
+
+    /// Reads what a daemon left.
+    private func collect(_ directory: String) throws -> StormTruth {
+        try truth.withLock { truth in
+            var more = try truth ?? StormTruth(directory: directory)
+            try more.read(directory: directory)
+            truth = more
+            return more
+        }
     }
 
     /// Ends the daemon again and again: all at once, save once.
@@ -85,7 +98,7 @@ final class Storm: Sendable {
                 ends.append(StormLife(endedAt: HistoryClient.now, isKilled: isKilled, last: .zero))
                 try isKilled ? $0.killAtOnce() : $0.stop()
             } between: {
-                ends[ends.count - 1].last = try StormTruth.lastRevision(in: $0)
+                ends[ends.count - 1].last = try collect($0).last
             }
         }
         return ends

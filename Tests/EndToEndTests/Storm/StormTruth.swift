@@ -1,7 +1,7 @@
 import Foundation
 import SettingsModel
 
-/// Every commit that there ever was, read from the journals that a daemon left when it had stopped.
+/// Every commit that there ever was, read from the journals that each daemon left when it had ended.
 ///
 /// Not from its answers, since some of those are lost; and by the lines alone, without the code that recovers them, so
 /// that a defect there does not hide itself.
@@ -22,22 +22,31 @@ struct StormTruth: Sendable {
 
     /// Reads the journals in a directory that no daemon uses.
     init(directory: String) throws {
-        let journals = try Self.journals(in: directory)
-        guard let first = journals.first else { throw Unsound(description: "there is no journal") }
-        epoch = first.epoch
-        commits = []
-        for (index, journal) in journals.enumerated() {
+        guard let first = try Self.journals(in: directory).first else {
+            throw Unsound(description: "there is no journal")
+        }
+        self.init(epoch: first.epoch, [])
+        try read(directory: directory)
+    }
+
+    /// Reads what is new in the journals of a directory that no daemon uses. It has to be done after each life, since
+    /// journals are removed when the daemon starts again.
+    mutating func read(directory: String) throws {
+        for journal in try Self.journals(in: directory) {
             guard journal.epoch == epoch else {
                 throw Unsound(description: "\(journal.name) begins epoch \(journal.epoch) after \(epoch)")
             }
-            let end = index + 1 < journals.count ? journals[index + 1].after : nil
             for entry in journal.entries {
                 let commit = try Commit(json: entry.commit)
-                if let end, commit.revision > end { break }
-                guard entry.after == (commits.last?.revision ?? .zero), commit.revision > entry.after else {
+                if commit.revision <= last {
+                    guard self[commit.revision] == commit else {
+                        throw Unsound(description: "\(journal.name): \(commit.revision) was another one")
+                    }
+                    continue
+                }
+                guard entry.after == last else {
                     throw Unsound(
-                        description: "\(journal.name): \(commit.revision) follows \(entry.after), but before it came "
-                            + "\(commits.last?.revision ?? .zero)")
+                        description: "\(journal.name): \(commit.revision) follows \(entry.after), and not \(last)")
                 }
                 commits.append(commit)
             }
@@ -74,8 +83,6 @@ extension StormTruth {
     private struct Journal {
         let name: String
         let epoch: Epoch
-        /// The last commit of older journals that counts.
-        let after: Revision
         var entries: [Entry] = []
     }
 
@@ -84,27 +91,16 @@ extension StormTruth {
         let commit: JSONValue
     }
 
-    /// The last revision that the journals in a directory have, without reading more of them than that takes.
-    static func lastRevision(in directory: String) throws -> Revision {
-        for name in try names(in: directory).reversed() {
-            for line in try lines(of: name, in: directory).reversed() {
-                guard let json = try? read(line) else { continue }
-                if let revision = json["commit"]?["revision"] { return try Revision(json: revision) }
-            }
-        }
-        return .zero
-    }
-
     /// The journals with all their commits, oldest first.
     private static func journals(in directory: String) throws -> [Journal] {
         try names(in: directory).compactMap { name -> Journal? in
             let lines = try lines(of: name, in: directory)
             guard let first = lines.first else { return nil }
             let head = try read(first)
-            guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }), let after = head["after"] else {
+            guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else {
                 throw Unsound(description: "\(name) has no head")
             }
-            var journal = Journal(name: name, epoch: epoch, after: try Revision(json: after))
+            var journal = Journal(name: name, epoch: epoch)
             for line in lines.dropFirst() {
                 // What was torn when the daemon was killed never was told to anybody.
                 guard let json = try? read(line) else { break }

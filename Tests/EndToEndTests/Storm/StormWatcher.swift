@@ -9,6 +9,8 @@ final class StormWatcher {
     private(set) var transcript: Transcript
     private var cursor: Cursor?
     private var kept: Cursor?
+    /// Whether it asks on to the end of all that there is.
+    private var asksOn = false
     /// Kept alive between polls.
     private var connection: (client: RawClient, life: Int)?
 
@@ -24,6 +26,7 @@ final class StormWatcher {
             try turn()
         }
         connection = nil
+        asksOn = true
         var hasMore = true
         while hasMore {
             let ask = Ask(
@@ -128,9 +131,8 @@ extension StormWatcher {
         let client = try send(&ask, String(target.dropLast()), [])
         guard let client else { return true }
         let longest = ask.wait * 1000 + Int(Patience.telling / 1_000_000)
-        let isFinal = storm.tide.isOver
-        if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: isFinal) {
-            guard leavesAfter != nil || storm.tide.isOver && !isFinal else {
+        if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: asksOn) {
+            guard leavesAfter != nil || storm.tide.isOver && !asksOn else {
                 hear(.silence, ask)
                 return true
             }

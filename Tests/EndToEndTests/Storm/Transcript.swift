@@ -118,8 +118,9 @@ struct StormRecord: Sendable {
     /// When writers were answered.
     var acknowledged: [Revision: UInt64] = [:]
 
-    /// Whether a reset is right for somebody who knows what was there at one place and is told what is at another.
+    /// Whether a reset is right for somebody who knows what was there at one place and is told what is at another. Half of
+    /// what is kept are the newest commits, whatever they touch.
     func isForgotten(_ known: Revision, at place: Revision) -> Bool {
-        truth.count(after: known, upTo: place) > history
+        truth.count(after: known, upTo: place) > history / 2
     }
 }
