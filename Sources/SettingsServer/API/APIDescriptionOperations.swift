@@ -135,7 +135,9 @@ extension Resource {
             [
                 DescribedAnswer(
                     status: 200, summary: "The state, or what changed since the cursor; or events without end.",
-                    content: [DescribedBody("Observation"), DescribedBody(type: "text/event-stream", ["type": "string"])])
+                    content: [
+                        DescribedBody("Observation"), DescribedBody(type: "text/event-stream", ["type": "string"]),
+                    ])
             ]
         case (.suites, _): [read("The suites.", DescribedBody("SuiteListing"))]
         case (.service, _): [read("The service.", DescribedBody("Service"))]

@@ -119,7 +119,8 @@ extension DescribedSchema {
             sometimes: [
                 suite, ("schemaRevision", ["type": ["integer", "object"]]), ("values", ["type": "object"]),
                 ("invalid", ["type": "object"]), ("secrets", ["type": ["array", "object"]]), ("reset", flag),
-                ("dropped", ["type": ["boolean", "array"]]), ("missing", texts), ("more", flag), ("retryAfterMs", count),
+                ("dropped", ["type": ["boolean", "array"]]), ("missing", texts), ("more", flag),
+                ("retryAfterMs", count),
             ]),
         DescribedSchema(
             "ObservedChange", "What a commit did to a key; names its suite where several are observed.",

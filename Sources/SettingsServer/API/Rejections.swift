@@ -30,7 +30,8 @@ extension Problem {
     /// That nobody further may wait.
     init(_ excess: WatcherCount.Excess) {
         switch excess {
-        case .total(let limit): self.init(.tooManyWatchers, "there are \(limit) watchers already; try again in a moment")
+        case .total(let limit):
+            self.init(.tooManyWatchers, "there are \(limit) watchers already; try again in a moment")
         case .ofAddress(let limit):
             self.init(
                 .tooManyWatchers,

@@ -137,7 +137,8 @@ extension Parameter {
         "prefix", .text, "Only keys that begin with this text, beside those named.", isRepeatable: true)
     static let changeLimit = Parameter(
         "limit", .count(1...mostListed), "How many changes to tell at most; a commit is never cut.")
-    static let latest = Parameter("latest", .flag, "Tell each key once, from before its first change to after its last.")
+    static let latest = Parameter(
+        "latest", .flag, "Tell each key once, from before its first change to after its last.")
     static let onConflict = Parameter(
         "onConflict", .choice(["keep", "reset"]), "What becomes of stored values that do not fit: kept or removed.")
 }

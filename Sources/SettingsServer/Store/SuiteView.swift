@@ -64,7 +64,8 @@ extension Suite {
         case .invalid:
             contents.invalid.append(
                 SchemaConflict(
-                    key: record.key, stored: isSecret(record.key) ? nil : record.stored, errors: invalidity(of: record)))
+                    key: record.key, stored: isSecret(record.key) ? nil : record.stored, errors: invalidity(of: record))
+            )
         case .unset: break
         }
     }

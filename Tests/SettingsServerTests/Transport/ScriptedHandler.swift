@@ -27,7 +27,9 @@ final class ScriptedHandler: RequestHandler {
         }
         let isLater = path.hasPrefix("/later")
         // An alarm may be set before the handler has said that it owes the answer.
-        if path.hasPrefix("/later-alarm") { exchange.loop.setAlarm(exchange.ticket, at: exchange.loop.now + 1_000_000_000) }
+        if path.hasPrefix("/later-alarm") {
+            exchange.loop.setAlarm(exchange.ticket, at: exchange.loop.now + 1_000_000_000)
+        }
         if isLater { script.owed.withLock { $0.append((path, exchange)) } }
         script.log.add("handled \(path)")
         guard !isLater else { return .later }

@@ -25,7 +25,8 @@ struct KeyFilterTests {
     @Test("Filters that let the same pass in other words are one, two spellings of é are two")
     func equality() throws {
         let (a, b) = (try KeyName("a"), try KeyName("b"))
-        #expect(KeyFilter(keys: [b, a, b], prefixes: ["y", "x"]) == KeyFilter(keys: [a, b], prefixes: ["x", "y", "x"]))
+        #expect(
+            KeyFilter(keys: [b, a, b], prefixes: ["y", "x"]) == KeyFilter(keys: [a, b], prefixes: ["x", "y", "x"]))
         #expect(KeyFilter(keys: [], prefixes: ["\u{e9}"]) != KeyFilter(keys: [], prefixes: ["e\u{301}"]))
     }
 }

@@ -1,0 +1,92 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// When something happens.
+extension Watchers {
+    /// How many are looked at before others have their turn.
+    private static let turn = 256
+
+    /// Another state is published. Makes those due whom it concerns.
+    func published() {
+        guard !waiting.isEmpty else { return }
+        let state = watchedState()
+        var topics: [ObjectIdentifier: Topic] = [:]
+        if state.history.floor <= seen {
+            for kept in state.history.commits(after: seen) { index.collect(kept.commit, into: &topics) }
+        } else {
+            // Some of what happened was too large to be kept: everybody looks.
+            for topic in index.all { topics[ObjectIdentifier(topic)] = topic }
+        }
+        for topic in topics.values {
+            for ticket in topic.members { makeDue(ticket) }
+        }
+        seen = state.revision
+        takeTurn()
+    }
+
+    /// Until now nothing has happened to a watcher who is not due yet: so all of a topic share one answer, whenever they
+    /// came.
+    private func makeDue(_ ticket: Ticket) {
+        guard let watcher = waiting[ticket], !watcher.isDue else { return }
+        waiting[ticket]?.isDue = true
+        if !watcher.isBehind { waiting[ticket]?.after = max(watcher.after, seen) }
+        due.append(ticket)
+    }
+
+    private func takeTurn() {
+        guard !due.isEmpty else { return }
+        let state = service.store.state
+        for _ in 0..<Self.turn {
+            guard let ticket = due.popFirst() else { return shared.forget() }
+            look(at: ticket, on: state)
+        }
+        handler.later { $0.watchers.takeTurn() }
+    }
+
+    /// Tells a watcher what there is to tell on a state, if there is something.
+    func look(at ticket: Ticket, on state: State) {
+        guard var watcher = waiting[ticket] else { return }
+        watcher.isDue = false
+        waiting[ticket]?.isDue = false
+        switch watcher.purpose {
+        case .changes(let limit, let keepsLatest):
+            guard state.reaches(watcher.subject, after: watcher.after) else {
+                return reset(ticket, watcher.subject, on: state)
+            }
+            guard let commits = state.commits(for: watcher.subject, after: watcher.after), !commits.isEmpty else {
+                return
+            }
+            let question = SharedQuestion(
+                subject: watcher.subject, after: watcher.after, form: .answer(limit: limit, keepsLatest: keepsLatest))
+            remove(ticket)
+            if case .answer(let response) = tell(question, commits, on: state, to: ticket) {
+                loop.respond(ticket, response)
+            }
+        case .suite(let isReset, let thenStreams):
+            guard state.hasSuite(watcher.subject.suites[0]) else { return }
+            guard thenStreams else { return give(Self.state(watcher.subject, isReset: isReset, on: state), to: ticket) }
+            waiting[ticket]?.purpose = .stream(.opening(isReset: isReset))
+            begin(ticket)
+        case .reading(let reading, let known): read(reading, known: known, for: ticket, on: state)
+        case .stream(.live): advance(ticket, on: state)
+        case .stream: break
+        }
+    }
+
+    private func read(_ reading: Reading, known: TagList?, for ticket: Ticket, on state: State) {
+        do throws(Problem) {
+            let shown = try reading.shown(on: state)
+            if !shown.isKnown(by: known) { give(shown.rendering, to: ticket) }
+        } catch {
+            give(Rendering(Response(error, cursor: state.cursor)), to: ticket)
+        }
+    }
+
+    private func reset(_ ticket: Ticket, _ subject: WatchSubject, on state: State) {
+        guard subject.isOne, !state.hasSuite(subject.suites[0]) else {
+            return give(Self.state(subject, isReset: true, on: state), to: ticket)
+        }
+        // It is gone, and how it went is not known any more: the watcher waits for another of its name.
+        waiting[ticket]?.purpose = .suite(isReset: true, thenStreams: false)
+    }
+}
