@@ -66,12 +66,29 @@ final class Storm: Sendable {
                 return [.readings(try read(random))]
             }
         }
+        let left = try watchersLeft()
         let truth = try lives.finish {
             try $0.stop()
         } between: {
             try collect($0)
         }
-        return judge(parts, truth)
+        var outcome = judge(parts, truth)
+        if left > 0 { outcome.faults.append("seed \(seed): \(left) watchers are left when all are gone") }
+        return outcome
+    }
+
+    /// How many wait by the daemon's own account, once it had the time to notice that nobody does.
+    private func watchersLeft() throws -> Int {
+        let end = HistoryClient.now + Patience.telling
+        while true {
+            let peer = try lives.connect()
+            let line = try peer.exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text
+                .split(separator: "\n").first { $0.hasPrefix("settingsd_watchers ") }
+            let count = line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
+            guard count != 0, HistoryClient.now < end else { return abs(count) }
+            // Nothing comes: this is a pause.
+            _ = peer.hasNews(within: 20)
+        }
     }
 
     /// Reads what a daemon left.
@@ -107,7 +124,8 @@ final class Storm: Sendable {
     private func watch(_ number: Int, _ random: SeededGenerator) throws -> Transcript {
         var random = random
         let isOne = random.chance(oneIn: 2)
-        let name = random.chance(oneIn: 8) ? StormWrites.bulk : random.pick(StormWrites.suites)
+        let rare = random.pick([StormWrites.bulk, StormWrites.quiet])
+        let name = random.chance(oneIn: 5) ? rare : random.pick(StormWrites.suites)
         let others = StormWrites.suites.filter { _ in random.chance(oneIn: 2) }
         let suites = try Set(isOne ? [name] : [name] + others).map { try SuiteName($0) }.sorted()
         var watched = Watched(suites, isOne: isOne)

@@ -61,7 +61,7 @@ final class StormWatcher {
         var ask = Ask(life: 0, since: since, form: .stream, at: 0)
         if random.chance(oneIn: 3) {
             ask.isSlow = random.chance(oneIn: 4)
-            try stream(ask, leavesAfter: leavesAfter ?? random.pick([300, 1000, 5000]))
+            try stream(ask, leavesAfter: leavesAfter ?? random.pick([300, 1000, 5000, 40_000]))
         } else {
             ask.form = .poll(
                 wait: random.pick([nil, 0, 0, 1, 1, 2, 3, 10, 300]),

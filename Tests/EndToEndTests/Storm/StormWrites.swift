@@ -9,6 +9,8 @@ struct StormWrites {
     static let prefixes = ["n.", "a", "p/", "", "n.e", "zz"]
     /// A suite that is written to seldom, but much at a time.
     static let bulk = "bulk"
+    /// A suite that is hardly ever written to.
+    static let quiet = "quiet"
 
     /// Schemas that agree with what is stored now and then.
     private static let schemas = [
@@ -44,6 +46,7 @@ struct StormWrites {
             return Request("PUT \(suite)/schema\(policy) \(random.pick(Self.schemas))")
         case 95..<97: return Request("DELETE \(suite)/schema")
         case 97..<98: return bulk()
+        case 98..<99 where random.chance(oneIn: 4): return Request("PUT \(key(of: Self.quiet)) \(value())")
         default: return Request("PUT \(key(of: suite))?dryRun=true \(value())")
         }
     }

@@ -153,10 +153,10 @@ extension TranscriptCheck {
     /// Holds changes against those of the commits that were to be told.
     private mutating func judge(_ changes: [Change], against expected: ArraySlice<Concern>, _ hearing: Hearing) {
         for change in changes where !transcript.watched.admits(change) {
-            refuse("\(change) is not what is watched")
+            refuse("\(change.brief) is not what is watched")
         }
         for (one, next) in zip(changes, changes.dropFirst()) where one.revision > next.revision {
-            refuse("\(next) comes after \(one)")
+            refuse("\(next.brief) comes after \(one.brief)")
         }
         var due = expected.flatMap(\.changes)
         if case .poll(_, _, true) = hearing.ask.form { due = due.newest() }
@@ -164,8 +164,8 @@ extension TranscriptCheck {
         let missing = due.filter { !changes.contains($0) }
         let wrong = changes.filter { !due.contains($0) }
         refuse(
-            "up to \(expected.last?.commit.revision ?? .zero) are missing: \(missing), and told without reason: "
-                + "\(wrong), of \(due.count) and \(changes.count)")
+            "up to \(expected.last?.commit.revision ?? .zero) are missing: \(missing.map(\.brief)), and told without reason: "
+                + "\(wrong.map(\.brief)), of \(due.count) and \(changes.count)")
     }
 }
 
@@ -173,6 +173,13 @@ extension Commit {
     /// Whether it drops a suite.
     func drops(_ suite: SuiteName) -> Bool {
         suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
+    }
+}
+
+extension Change {
+    /// What a message says of it.
+    var brief: String {
+        "\(revision) \(suite)/\(key) \(old?.jsonText() ?? "-") \(oldSource) -> \(new?.jsonText() ?? "-") \(source)"
     }
 }
 

@@ -149,7 +149,7 @@ extension TranscriptCheck {
     mutating func take(_ changes: [Change]) {
         for change in changes {
             let before = known.view[change.suite]?[change.key]
-            if before != change.old { refuse("\(change) begins where nothing ended") }
+            if before != change.old { refuse("\(change.brief) begins where nothing ended") }
             known.view[change.suite, default: [:]][change.key] = change.new
         }
     }
@@ -205,14 +205,41 @@ extension TranscriptCheck {
     /// What is wrong, with the seed and what came before.
     func report(seed: UInt64, last: Int = 12) -> String {
         let first = violations.first?.step ?? 0
-        let steps = transcript.steps[..<min(first + 1, transcript.steps.count)].suffix(last).map { "\n    \($0)" }
+        let steps = transcript.steps[..<min(first + 1, transcript.steps.count)].suffix(last).map { "\n    \($0.brief)" }
         let faults = violations.prefix(5).map { "\n  step \($0.step): \($0.text)" }
         return "seed \(seed), watcher \(transcript.number), \(transcript.watched):\(faults.joined())\n  "
             + "the steps up to the first: \(steps.joined())"
     }
 }
 
+extension Transcript.Step {
+    /// What a message says of it.
+    fileprivate var brief: String {
+        switch self {
+        case .kept: return "kept"
+        case .wentBack: return "went back"
+        case .forgot: return "forgot"
+        case .heard(let hearing):
+            let ask = hearing.ask
+            let since = ask.since.map { "since \($0)" } ?? "from nowhere"
+            let marks = (ask.isHalfClosed ? " half-closed" : "") + (ask.isSlow ? " slow" : "")
+            let took = hearing.at > ask.at ? (hearing.at - ask.at) / 1_000_000 : 0
+            return "life \(ask.life), \(ask.form) \(since)\(marks), after \(took) ms: \(hearing.told.brief)"
+        }
+    }
+}
+
 extension Hearing.Told {
+    fileprivate var brief: String {
+        switch self {
+        case .state(let state): "\(kind) \(state.jsonText())"
+        case .changes(let changes): "\(kind) \(changes.jsonText())"
+        case .commit(let commit): "\(kind) \(commit.jsonText())"
+        case .place(let cursor), .absent(let cursor): "\(kind) \(cursor)"
+        default: "\(self)"
+        }
+    }
+
     /// What it is, for counting.
     var kind: String {
         switch self {
