@@ -10,6 +10,8 @@ final class Storm: Sendable {
     let tide = Tide()
     /// How many commits the daemon keeps.
     let history: Int
+    /// Whether so much is written that who is slow to read is cut off.
+    let isGlutted: Bool
     private let end: UInt64
     private let seconds: Double
     private let configuration: TemporaryDirectory
@@ -36,6 +38,7 @@ final class Storm: Sendable {
         var random = SeededGenerator(seed: seed)
         // In some storms whoever sleeps falls behind.
         history = random.chance(oneIn: 2) ? 30 + random.below(100) : 100_000
+        isGlutted = random.chance(oneIn: 3)
         configuration = try TemporaryDirectory()
         let file = try configuration.file(
             "settingsd.json",
@@ -125,7 +128,7 @@ final class Storm: Sendable {
         var random = random
         let isOne = random.chance(oneIn: 2)
         let rare = random.pick([StormWrites.bulk, StormWrites.quiet])
-        let name = random.chance(oneIn: 5) ? rare : random.pick(StormWrites.suites)
+        let name = random.chance(oneIn: isGlutted ? 2 : 5) ? rare : random.pick(StormWrites.suites)
         let others = StormWrites.suites.filter { _ in random.chance(oneIn: 2) }
         let suites = try Set(isOne ? [name] : [name] + others).map { try SuiteName($0) }.sorted()
         var watched = Watched(suites, isOne: isOne)
@@ -157,7 +160,9 @@ final class Storm: Sendable {
         }
         var outcome = Outcome()
         outcome.faults = record.faults(in: answers)
-        outcome.tally = ["commits": truth.commits.count, "ends of the daemon": record.lives.count]
+        outcome.tally = [
+            "commits": truth.commits.count, "ends of the daemon": record.lives.count, "gluts": isGlutted ? 1 : 0,
+        ]
         for part in parts {
             switch part {
             case .transcript(let transcript):

@@ -36,6 +36,11 @@ final class StormWatcher {
         return transcript
     }
 
+    /// Whether it is told so much that it has to be quick.
+    private var isGlutted: Bool {
+        storm.isGlutted && transcript.watched.suites.contains { $0.text == StormWrites.bulk }
+    }
+
     private func turn() throws {
         if random.chance(oneIn: 12) {
             connection = nil
@@ -60,7 +65,7 @@ final class StormWatcher {
         let leavesAfter = random.chance(oneIn: 2) ? random.pick([0, 1, 5, 30, 100, 400]) : nil
         var ask = Ask(life: 0, since: since, form: .stream, at: 0)
         if random.chance(oneIn: 3) {
-            ask.isSlow = random.chance(oneIn: 4)
+            ask.isSlow = random.chance(oneIn: isGlutted ? 2 : 4)
             try stream(ask, leavesAfter: leavesAfter ?? random.pick([300, 1000, 5000, 40_000]))
         } else {
             ask.form = .poll(
@@ -222,8 +227,12 @@ extension StormWatcher {
                 _ = take(answer, ask)
                 return
             }
-            while HistoryClient.now < end, !storm.tide.isOver {
-                if ask.isSlow, random.chance(oneIn: 8) { storm.tide.wait(forMore: random.pick([20, 100, 400])) }
+            while HistoryClient.now < end {
+                // Who was slow reads what is still there for it, or finds that it was cut off.
+                if storm.tide.isOver, !ask.isSlow || !client.hasNews(within: 50) { break }
+                if ask.isSlow, random.chance(oneIn: isGlutted ? 2 : 8) {
+                    storm.tide.wait(forMore: random.pick(isGlutted ? [20, 4000] : [20, 100, 400]))
+                }
                 guard waitForNews(client, milliseconds: min(leavesAfter, 200), isPatient: false) else { continue }
                 guard let piece = try client.readPiece() else { return hear(.ended, ask) }
                 take(piece, ask)

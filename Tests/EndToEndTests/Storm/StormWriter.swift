@@ -40,7 +40,7 @@ final class StormWriter {
     init(_ number: Int, in storm: Storm, _ random: SeededGenerator) {
         self.number = number
         self.storm = storm
-        writes = StormWrites(random)
+        writes = StormWrites(random, isGlutted: storm.isGlutted)
     }
 
     func run() throws -> [StormAnswer] {

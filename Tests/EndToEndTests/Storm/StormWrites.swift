@@ -23,12 +23,16 @@ struct StormWrites {
     ]
 
     var random: SeededGenerator
+    /// Whether there is much of what is large.
+    private let isGlutted: Bool
 
-    init(_ random: SeededGenerator) {
+    init(_ random: SeededGenerator, isGlutted: Bool) {
         self.random = random
+        self.isGlutted = isGlutted
     }
 
     mutating func next() -> Request {
+        if isGlutted, random.chance(oneIn: 6) { return bulk() }
         let suite = random.pick(Self.suites)
         switch random.below(100) {
         case 0..<42: return Request("PUT \(key(of: suite)) \(value())")
@@ -87,6 +91,11 @@ struct StormWrites {
             return Request("DELETE \(Self.bulk)\(random.pick(["", "?drop=true", "?prefix=k1"]))")
         }
         let number = random.below(1000)
+        if isGlutted {
+            let text = String(repeating: "x", count: 10_000)
+            let members = (0..<(1 + random.below(8))).map { "\"k\($0)\":\"\(text)\(number)\"" }
+            return Request("PATCH \(Self.bulk) {\(members.joined(separator: ","))}")
+        }
         let members = (0..<(50 + random.below(400))).map { "\"k\($0)\":\(number)" }
         return Request("PATCH \(Self.bulk) {\(members.joined(separator: ","))}")
     }

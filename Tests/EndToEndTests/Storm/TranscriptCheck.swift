@@ -182,6 +182,8 @@ extension TranscriptCheck {
     }
 
     private mutating func judgeLoss(_ hearing: Hearing) {
+        let isOver = hearing.ask.life < record.lives.count && hearing.at >= record.lives[hearing.ask.life].endedAt
+        if hearing.ask.isSlow, !isOver { count("slow readers cut off") }
         guard !hearing.ask.isSlow, hearing.ask.life < record.lives.count else { return }
         let life = record.lives[hearing.ask.life]
         if hearing.at < life.endedAt { refuse("the connection was lost to a daemon that was well") }
