@@ -108,7 +108,8 @@ final class Storm: Sendable {
     private func rage(_ random: SeededGenerator) throws -> [StormLife] {
         var random = random
         var ends: [StormLife] = []
-        let count = 2 + random.below(3)
+        // In a long one there is time for silence.
+        let count = seconds > 20 ? 1 : 2 + random.below(3)
         let clean = random.below(count)
         for number in 0..<count {
             let until = end - UInt64(seconds * 1e9) / UInt64(count + 1) * UInt64(count - number)

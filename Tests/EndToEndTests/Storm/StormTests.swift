@@ -6,7 +6,7 @@ struct StormTests {
     /// How long a storm lasts, in seconds. `scripts/storm` reckons with that.
     private static let length = 4.0
     /// How long one in some lasts, so that long waits end and quiet streams are kept alive.
-    private static let (longLength, oneIn) = (24.0, 10)
+    private static let (longLength, oneIn) = (40.0, 10)
 
     @Test(
         "Whatever is written, and however they and the daemon come and go, watchers are told all of it, once and in order"

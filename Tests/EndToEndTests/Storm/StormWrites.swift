@@ -92,7 +92,7 @@ struct StormWrites {
         }
         let number = random.below(1000)
         if isGlutted {
-            let text = String(repeating: "x", count: 10_000)
+            let text = String(repeating: "x", count: 40_000)
             let members = (0..<(1 + random.below(8))).map { "\"k\($0)\":\"\(text)\(number)\"" }
             return Request("PATCH \(Self.bulk) {\(members.joined(separator: ","))}")
         }
