@@ -24,4 +24,13 @@ package struct DaemonProcess {
             throw ChildProcess.Failure(description: "the daemon had ended by itself; it said: \(end.errors)")
         }
     }
+
+    /// Tells it to stop, and waits until it has.
+    package func stop() throws {
+        process.signal(SIGTERM)
+        let end = try process.end()
+        guard end.code == 0 else {
+            throw ChildProcess.Failure(description: "it stopped with \(end.code); it said: \(end.errors)")
+        }
+    }
 }

@@ -5,7 +5,11 @@ struct Deadline {
     private let time: Int
 
     init(seconds: Int) {
-        time = Self.now + seconds * 1000
+        self.init(milliseconds: seconds * 1000)
+    }
+
+    init(milliseconds: Int) {
+        time = Self.now + milliseconds
     }
 
     /// As `poll` wants it; 0 once it is over.

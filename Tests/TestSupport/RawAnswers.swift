@@ -10,14 +10,20 @@ extension RawClient {
     /// it says.
     package func readResponse(toHead: Bool = false) throws -> RawResponse {
         var response = try readHead()
-        guard !toHead, response.mayHaveBody else { return response }
-        if response.isChunked {
-            while let chunk = try readChunkBytes() { response.body += chunk }
-        } else {
-            let length = response.length
-            response.body = try receive { $0.count >= length ? Array($0.take(length)) : nil }
-        }
+        if !toHead { response.body = try readBody(of: response) }
         return response
+    }
+
+    /// Reads what comes after the head of an answer.
+    package func readBody(of response: RawResponse) throws -> [UInt8] {
+        guard response.mayHaveBody else { return [] }
+        if response.isChunked {
+            var body: [UInt8] = []
+            while let chunk = try readChunkBytes() { body += chunk }
+            return body
+        }
+        let length = response.length
+        return try receive { $0.count >= length ? Array($0.take(length)) : nil }
     }
 
     /// Reads the head of an answer and nothing of its body.

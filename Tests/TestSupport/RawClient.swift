@@ -118,6 +118,12 @@ package final class RawClient {
         !Self.withNews(among: [self], within: 0).isEmpty
     }
 
+    /// Waits until there is something to be read; false if nothing came in time.
+    package func hasNews(within milliseconds: Int) -> Bool {
+        guard pending.isEmpty && decoded.isEmpty else { return true }
+        return !Deadline(milliseconds: milliseconds).wait(for: POLLIN, on: [descriptor]).isEmpty
+    }
+
     /// Waits until there is something to be read on some of the clients, and returns their positions; none if nothing came
     /// in time.
     package static func withNews(among clients: [RawClient], within seconds: Int = 20) -> [Int] {

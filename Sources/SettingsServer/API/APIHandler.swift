@@ -157,7 +157,7 @@ final class APIHandler: RequestHandler {
             if question.form == .stream, incoming.method == .head {
                 return .answer(counted(Response(status: 200, contentType: .eventStream)))
             }
-            return try watchers.observe(question, exchange)
+            return watchers.observe(question, exchange)
         case .schema: return give(try SchemaEndpoint(store: store).get(incoming, bytes), to: ticket)
         case .keys: return give(try SuiteEndpoint(store: store).keys(incoming, bytes), to: ticket)
         case .suites: return give(SuiteEndpoint(store: store).list(incoming), to: ticket)
@@ -179,7 +179,13 @@ final class APIHandler: RequestHandler {
         let seconds = incoming.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !watchers.isStopping
         let state = mayWait ? watchers.watchedState() : service.store.state
-        let shown = try reading.shown(on: state)
+        let shown: Shown
+        do throws(Problem) {
+            shown = try reading.shown(on: state)
+        } catch {
+            // With the cursor of what was looked at, not a later one.
+            return .answer(counted(Response(error, cursor: state.cursor)))
+        }
         if mayWait, shown.isKnown(by: known) {
             return try watchers.wait(for: reading, known: known, seconds: seconds, on: state, exchange)
         }

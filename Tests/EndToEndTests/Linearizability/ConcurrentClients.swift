@@ -5,8 +5,10 @@ import Synchronization
 /// Runs clients at the same time, each on a thread of its own.
 enum ConcurrentClients {
     /// What all of them did, client by client; the first error if one of them failed.
-    static func run(_ count: Int, _ body: @escaping @Sendable (Int) throws -> [Call]) async throws -> [Call] {
-        let ends = Ends()
+    static func run<Made: Sendable>(
+        _ count: Int, _ body: @escaping @Sendable (Int) throws -> [Made]
+    ) async throws -> [Made] {
+        let ends = Ends<Made>()
         let running = DispatchGroup()
         for client in 0..<count {
             running.enter()
@@ -22,7 +24,7 @@ enum ConcurrentClients {
         return try ends.all.withLock { $0 }.sorted { $0.key < $1.key }.flatMap { try $0.value.get() }
     }
 
-    private final class Ends: Sendable {
-        let all = Mutex<[Int: Result<[Call], any Error>]>([:])
+    private final class Ends<Made: Sendable>: Sendable {
+        let all = Mutex<[Int: Result<[Made], any Error>]>([:])
     }
 }

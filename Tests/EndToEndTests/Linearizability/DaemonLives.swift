@@ -12,6 +12,7 @@ final class DaemonLives: Sendable {
     /// After how many answers it is killed.
     private let period: Int
     private let kills: Int
+    private let options: [String]
 
     private struct Life {
         var daemon: DaemonProcess
@@ -20,23 +21,30 @@ final class DaemonLives: Sendable {
 
     /// - Parameters:
     ///   - kills: how often it is killed,
-    ///   - period: after so many answers each time.
-    init(kills: Int = 0, period: Int = .max) throws {
+    ///   - period: after so many answers each time,
+    ///   - options: of the daemon, beside its data.
+    init(kills: Int = 0, period: Int = .max, options: [String] = []) throws {
         data = try TemporaryDirectory()
-        current = Mutex(Life(daemon: try DaemonProcess(data: data.path)))
+        self.options = options
+        current = Mutex(Life(daemon: try DaemonProcess(data: data.path, options: options)))
         self.kills = kills
         self.period = period
     }
 
     /// A connection to the daemon, once there is one.
     func connect() throws -> RawClient {
+        try connectToLife().client
+    }
+
+    /// A connection to the daemon, once there is one, and how many there were before it.
+    func connectToLife(receiveBuffer: Int32? = nil) throws -> (client: RawClient, life: Int) {
         while true {
             guard revival.wait(timeout: .now() + .seconds(30)) == .success else {
                 throw ChildProcess.Failure(description: "no daemon was started again")
             }
             let (port, number) = current.withLock { ($0.daemon.port, $0.number) }
             do {
-                return try RawClient(port: port)
+                return (try RawClient(port: port, receiveBuffer: receiveBuffer), number)
             } catch {
                 // Killed in between, unless it is still the one.
                 let isReplaced = revival.wait(timeout: .now()) == .timedOut || current.withLock { $0.number != number }
@@ -56,11 +64,25 @@ final class DaemonLives: Sendable {
 
     /// Kills the daemon in the midst of whatever it does, and starts another on its data.
     func killAndRestart() throws {
+        try replace { try $0.killAtOnce() }
+    }
+
+    /// Ends the daemon in some way, looks at what it left, and starts another on that.
+    func replace(ending: (DaemonProcess) throws -> Void, between: (String) throws -> Void = { _ in }) throws {
         try current.withLock { life in
             revival.enter()
             defer { revival.leave() }
-            try life.daemon.killAtOnce()
-            life = Life(daemon: try DaemonProcess(data: data.path), number: life.number + 1)
+            try ending(life.daemon)
+            try between(data.path)
+            life = Life(daemon: try DaemonProcess(data: data.path, options: options), number: life.number + 1)
+        }
+    }
+
+    /// Ends the daemon in some way, for good, and looks at what it left.
+    func finish<Found>(ending: (DaemonProcess) throws -> Void, between: (String) throws -> Found) throws -> Found {
+        try current.withLock { life in
+            try ending(life.daemon)
+            return try between(data.path)
         }
     }
 

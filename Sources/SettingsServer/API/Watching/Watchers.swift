@@ -38,8 +38,19 @@ final class Watchers {
     }
 
     /// Takes in somebody who observes.
-    func observe(_ question: WatchQuestion, _ exchange: Exchange) throws(Problem) -> Handling {
+    func observe(_ question: WatchQuestion, _ exchange: Exchange) -> Handling {
         let state = watchedState()
+        do throws(Problem) {
+            return try observe(question, on: state, exchange)
+        } catch {
+            // The cursor must be that of what was looked at: whoever goes on from a later one would miss something.
+            return .answer(handler.counted(Response(error, cursor: state.cursor)))
+        }
+    }
+
+    private func observe(
+        _ question: WatchQuestion, on state: State, _ exchange: Exchange
+    ) throws(Problem) -> Handling {
         switch state.find(question.subject, since: question.since, effort: WatcherEffort.onLoop) {
         case .undecided where question.form != .stream:
             // Looked for beside the loop, without a bound.

@@ -1,0 +1,182 @@
+import Foundation
+import SettingsModel
+import Synchronization
+import TestSupport
+
+/// Writers, watchers and a daemon that is killed among them, for a few seconds; and what is wrong with what they saw.
+final class Storm: Sendable {
+    let seed: UInt64
+    let lives: DaemonLives
+    let tide = Tide()
+    /// How many commits the daemon keeps.
+    let history: Int
+    /// Whether so much is written that who is slow to read is cut off.
+    let isGlutted: Bool
+    private let end: UInt64
+    private let seconds: Double
+    private let configuration: TemporaryDirectory
+    /// What the daemons left so far.
+    private let truth = Mutex<StormTruth?>(nil)
+
+    /// What happened.
+    struct Outcome: Sendable {
+        var faults: [String] = []
+        var tally: [String: Int] = [:]
+    }
+
+    /// What came of one of those who took part.
+    private enum Part: Sendable {
+        case answers([StormAnswer])
+        case transcript(Transcript)
+        case readings(Readings)
+        case lives([StormLife])
+    }
+
+    init(seed: UInt64, seconds: Double) throws {
+        self.seed = seed
+        self.seconds = seconds
+        var random = SeededGenerator(seed: seed)
+        // In some storms whoever sleeps falls behind.
+        history = random.chance(oneIn: 2) ? 30 + random.below(100) : 100_000
+        isGlutted = random.chance(oneIn: 3)
+        configuration = try TemporaryDirectory()
+        let file = try configuration.file(
+            "settingsd.json",
+            #"{"history":{"commits":\#(history),"bytes":1000000000},"loops":\#(1 + random.below(3))}"#)
+        lives = try DaemonLives(options: ["--config", file])
+        end = HistoryClient.now + UInt64(seconds * 1e9)
+    }
+
+    /// Whether writers are to stop.
+    var isLate: Bool { HistoryClient.now >= end }
+
+    /// Lets it rage, and looks at what it left.
+    func run() async throws -> Outcome {
+        var random = SeededGenerator(seed: seed &+ 1)
+        let (writers, watchers, readers) = (2 + random.below(4), 24 + random.below(24), 8)
+        let seeds = (0..<(writers + watchers + readers)).map { _ in random.next() }
+        let writing = Countdown(writers)
+        let parts = try await ConcurrentClients.run(seeds.count + 1) { [self] number -> [Part] in
+            guard number < seeds.count else { return [.lives(try rage(SeededGenerator(seed: seed &+ 2)))] }
+            let random = SeededGenerator(seed: seeds[number])
+            switch number {
+            case ..<writers:
+                defer { if writing.isLast() { tide.end() } }
+                return [.answers(try StormWriter(number, in: self, random).run())]
+            case ..<(writers + watchers):
+                return [.transcript(try watch(number, random))]
+            default:
+                return [.readings(try read(random))]
+            }
+        }
+        let left = try watchersLeft()
+        let truth = try lives.finish {
+            try $0.stop()
+        } between: {
+            try collect($0)
+        }
+        var outcome = judge(parts, truth)
+        if left > 0 { outcome.faults.append("seed \(seed): \(left) watchers are left when all are gone") }
+        return outcome
+    }
+
+    /// How many wait by the daemon's own account, once it had the time to notice that nobody does.
+    private func watchersLeft() throws -> Int {
+        let end = HistoryClient.now + Patience.telling
+        while true {
+            let peer = try lives.connect()
+            let line = try peer.exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text
+                .split(separator: "\n").first { $0.hasPrefix("settingsd_watchers ") }
+            let count = line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
+            guard count != 0, HistoryClient.now < end else { return abs(count) }
+            // Nothing comes: this is a pause.
+            _ = peer.hasNews(within: 20)
+        }
+    }
+
+    /// Reads what a daemon left.
+    private func collect(_ directory: String) throws -> StormTruth {
+        try truth.withLock { truth in
+            var more = try truth ?? StormTruth(directory: directory)
+            try more.read(directory: directory)
+            truth = more
+            return more
+        }
+    }
+
+    /// Ends the daemon again and again: all at once, save once.
+    private func rage(_ random: SeededGenerator) throws -> [StormLife] {
+        var random = random
+        var ends: [StormLife] = []
+        // In a long one there is time for silence.
+        let count = seconds > 20 ? 1 : 2 + random.below(3)
+        let clean = random.below(count)
+        for number in 0..<count {
+            let until = end - UInt64(seconds * 1e9) / UInt64(count + 1) * UInt64(count - number)
+            while HistoryClient.now < until, !tide.isOver { tide.wait(forMore: 10 + random.below(40), atMost: 1) }
+            let isKilled = number != clean
+            try lives.replace {
+                ends.append(StormLife(endedAt: HistoryClient.now, isKilled: isKilled, last: .zero))
+                try isKilled ? $0.killAtOnce() : $0.stop()
+            } between: {
+                ends[ends.count - 1].last = try collect($0).last
+            }
+        }
+        return ends
+    }
+
+    private func watch(_ number: Int, _ random: SeededGenerator) throws -> Transcript {
+        var random = random
+        let isOne = random.chance(oneIn: 2)
+        let rare = random.pick([StormWrites.bulk, StormWrites.quiet])
+        let name = random.chance(oneIn: isGlutted ? 2 : 5) ? rare : random.pick(StormWrites.suites)
+        let others = StormWrites.suites.filter { _ in random.chance(oneIn: 2) }
+        let suites = try Set(isOne ? [name] : [name] + others).map { try SuiteName($0) }.sorted()
+        var watched = Watched(suites, isOne: isOne)
+        if random.chance(oneIn: 2) {
+            watched.keys = try StormWrites.keys.filter { _ in random.chance(oneIn: 5) }.map { try KeyName($0) }
+        }
+        if random.chance(oneIn: 3) { watched.prefixes = StormWrites.prefixes.filter { _ in random.chance(oneIn: 4) } }
+        return try StormWatcher(number, watched, in: self, random).run()
+    }
+
+    private func read(_ random: SeededGenerator) throws -> Readings {
+        var random = random
+        let key = random.chance(oneIn: 3) ? nil : try KeyName(random.pick(StormWrites.keys))
+        return try StormReader(SuiteName(random.pick(StormWrites.suites)), key, in: self, random).run()
+    }
+
+    private func judge(_ parts: [Part], _ truth: StormTruth) -> Outcome {
+        var record = StormRecord(truth: truth, lives: [], history: history)
+        var answers: [StormAnswer] = []
+        for part in parts {
+            switch part {
+            case .answers(let some): answers += some
+            case .lives(let some): record.lives = some
+            case .transcript, .readings: break
+            }
+        }
+        for answer in answers {
+            if let revision = answer.revision { record.acknowledged[revision] = answer.at }
+        }
+        var outcome = Outcome()
+        outcome.faults = record.faults(in: answers)
+        outcome.tally = [
+            "commits": truth.commits.count, "ends of the daemon": record.lives.count, "gluts": isGlutted ? 1 : 0,
+        ]
+        for part in parts {
+            switch part {
+            case .transcript(let transcript):
+                let check = TranscriptCheck(transcript, record)
+                if !check.violations.isEmpty { outcome.faults.append(check.report(seed: seed)) }
+                outcome.tally.merge(check.tally, uniquingKeysWith: +)
+            case .readings(let readings):
+                let check = ReadingCheck(readings, record)
+                outcome.faults += check.violations.prefix(3).map { "seed \(seed): \($0)" }
+                outcome.tally.merge(check.tally, uniquingKeysWith: +)
+            case .answers, .lives: break
+            }
+        }
+        return outcome
+    }
+}

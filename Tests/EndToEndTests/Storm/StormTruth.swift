@@ -1,0 +1,130 @@
+import Foundation
+import SettingsModel
+
+/// Every commit that there ever was, read from the journals that each daemon left when it had ended.
+///
+/// Not from its answers, since some of those are lost; and by the lines alone, without the code that recovers them, so
+/// that a defect there does not hide itself.
+struct StormTruth: Sendable {
+    var epoch: Epoch
+    /// All of them, in order.
+    var commits: [Commit]
+
+    /// A journal that does not lead on from the one before, or a line that makes no sense.
+    struct Unsound: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init(epoch: Epoch, _ commits: [Commit]) {
+        self.epoch = epoch
+        self.commits = commits
+    }
+
+    /// Reads the journals in a directory that no daemon uses.
+    init(directory: String) throws {
+        guard let first = try Self.journals(in: directory).first else {
+            throw Unsound(description: "there is no journal")
+        }
+        self.init(epoch: first.epoch, [])
+        try read(directory: directory)
+    }
+
+    /// Reads what is new in the journals of a directory that no daemon uses. It has to be done after each life, since
+    /// journals are removed when the daemon starts again.
+    mutating func read(directory: String) throws {
+        for journal in try Self.journals(in: directory) {
+            guard journal.epoch == epoch else {
+                throw Unsound(description: "\(journal.name) begins epoch \(journal.epoch) after \(epoch)")
+            }
+            for entry in journal.entries {
+                let commit = try Commit(json: entry.commit)
+                if commit.revision <= last {
+                    guard self[commit.revision] == commit else {
+                        throw Unsound(description: "\(journal.name): \(commit.revision) was another one")
+                    }
+                    continue
+                }
+                guard entry.after == last else {
+                    throw Unsound(
+                        description: "\(journal.name): \(commit.revision) follows \(entry.after), and not \(last)")
+                }
+                commits.append(commit)
+            }
+        }
+    }
+
+    /// The last commit.
+    var last: Revision { commits.last?.revision ?? .zero }
+
+    /// How many commits came after a revision, up to another.
+    func count(after revision: Revision, upTo end: Revision) -> Int {
+        max(0, position(after: end) - position(after: revision))
+    }
+
+    /// The commit of a revision; nil if it is none's.
+    subscript(_ revision: Revision) -> Commit? {
+        let position = position(after: revision) - 1
+        return position >= 0 && commits[position].revision == revision ? commits[position] : nil
+    }
+
+    /// Where the commits after a revision begin.
+    private func position(after revision: Revision) -> Int {
+        var (low, high) = (0, commits.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if commits[middle].revision <= revision { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}
+
+/// The files.
+extension StormTruth {
+    private struct Journal {
+        let name: String
+        let epoch: Epoch
+        var entries: [Entry] = []
+    }
+
+    private struct Entry {
+        let after: Revision
+        let commit: JSONValue
+    }
+
+    /// The journals with all their commits, oldest first.
+    private static func journals(in directory: String) throws -> [Journal] {
+        try names(in: directory).compactMap { name -> Journal? in
+            let lines = try lines(of: name, in: directory)
+            guard let first = lines.first else { return nil }
+            let head = try read(first)
+            guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else {
+                throw Unsound(description: "\(name) has no head")
+            }
+            var journal = Journal(name: name, epoch: epoch)
+            for line in lines.dropFirst() {
+                // What was torn when the daemon was killed never was told to anybody.
+                guard let json = try? read(line) else { break }
+                guard let commit = json["commit"], let after = json["after"] else { continue }
+                journal.entries.append(Entry(after: try Revision(json: after), commit: commit))
+            }
+            return journal
+        }
+    }
+
+    /// The names of the journals, oldest first.
+    private static func names(in directory: String) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: directory)
+            .filter { $0.hasPrefix("journal-") && $0.hasSuffix(".jsonl") }
+            .sorted { $0.utf8.count != $1.utf8.count ? $0.utf8.count < $1.utf8.count : $0 < $1 }
+    }
+
+    /// The lines of a journal, up to the zeros that make room for more.
+    private static func lines(of name: String, in directory: String) throws -> [ArraySlice<UInt8>] {
+        let bytes = [UInt8](try Data(contentsOf: URL(filePath: "\(directory)/\(name)")))
+        return bytes[..<(bytes.firstIndex(of: 0) ?? bytes.count)].split(separator: UInt8(ascii: "\n"))
+    }
+
+    private static func read(_ line: ArraySlice<UInt8>) throws -> JSONValue {
+        try JSONValue(parsing: Array(line), maximumDepth: JSONValue.maximumDepthAroundValues)
+    }
+}

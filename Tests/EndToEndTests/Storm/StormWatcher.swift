@@ -1,0 +1,297 @@
+import SettingsModel
+import TestSupport
+
+/// Somebody who watches through the storm: with polls and streams in turns, going away in all ways that there are and
+/// coming back with what it knew.
+final class StormWatcher {
+    private let storm: Storm
+    var random: SeededGenerator
+    private(set) var transcript: Transcript
+    private var cursor: Cursor?
+    private var kept: Cursor?
+    /// Whether it asks on to the end of all that there is.
+    private var asksOn = false
+    /// Kept alive between polls.
+    private var connection: (client: RawClient, life: Int)?
+
+    init(_ number: Int, _ watched: Watched, in storm: Storm, _ random: SeededGenerator) {
+        transcript = Transcript(number, watched)
+        self.storm = storm
+        self.random = random
+    }
+
+    /// Watches until nothing more is written, and then asks on to the end.
+    func run() throws -> Transcript {
+        while !storm.tide.isOver {
+            try turn()
+        }
+        connection = nil
+        asksOn = true
+        var hasMore = true
+        while hasMore {
+            let ask = Ask(
+                life: 0, since: cursor.map { .cursor($0) }, form: .poll(wait: 0, limit: nil, isLatest: false), at: 0)
+            hasMore = try poll(ask, leavesAfter: nil)
+        }
+        return transcript
+    }
+
+    /// Whether it is told so much that it has to be quick.
+    private var isGlutted: Bool {
+        storm.isGlutted && transcript.watched.suites.contains { $0.text == StormWrites.bulk }
+    }
+
+    private func turn() throws {
+        if random.chance(oneIn: 12) {
+            connection = nil
+            storm.tide.wait(forMore: random.pick([5, 30, storm.history + 20]))
+        }
+        switch random.below(40) {
+        case 0:
+            cursor = nil
+            transcript.steps.append(.forgot)
+        case 1 where cursor != nil:
+            kept = cursor
+            transcript.steps.append(.kept)
+        case 2:
+            guard let kept else { break }
+            cursor = kept
+            transcript.steps.append(.wentBack)
+        default: break
+        }
+        let since = cursor.map { cursor -> ResumePoint in
+            random.chance(oneIn: 5) ? .revision(cursor.revision) : .cursor(cursor)
+        }
+        let leavesAfter = random.chance(oneIn: 2) ? random.pick([0, 1, 5, 30, 100, 400]) : nil
+        var ask = Ask(life: 0, since: since, form: .stream, at: 0)
+        if random.chance(oneIn: 3) {
+            ask.isSlow = random.chance(oneIn: isGlutted ? 2 : 4)
+            try stream(ask, leavesAfter: leavesAfter ?? random.pick([300, 1000, 5000, 40_000]))
+        } else {
+            ask.form = .poll(
+                wait: random.pick([nil, 0, 0, 1, 1, 2, 3, 10, 300]),
+                limit: random.chance(oneIn: 3) ? random.pick([1, 2, 5, 50]) : nil, isLatest: random.chance(oneIn: 4))
+            _ = try poll(ask, leavesAfter: leavesAfter)
+            // What is answered at once is not asked for all the time.
+            if ask.wait == 0 || ask.since == nil { storm.tide.wait(forMore: 3) }
+        }
+    }
+}
+
+/// Hearing things.
+extension StormWatcher {
+    func hear(_ told: Hearing.Told, _ ask: Ask) {
+        transcript.steps.append(.heard(Hearing(ask: ask, told: told, at: HistoryClient.now)))
+    }
+
+    func know(_ cursor: Cursor) {
+        self.cursor = cursor
+    }
+
+    /// Sends a question. The connection is nil if it was lost at that.
+    private func send(_ ask: inout Ask, _ target: String, _ fields: [String]) throws -> RawClient? {
+        if ask.isSlow || random.chance(oneIn: 4) { connection = nil }
+        let (client, life) = try connection ?? storm.lives.connectToLife(receiveBuffer: ask.isSlow ? 4096 : nil)
+        connection = nil
+        ask.life = life
+        ask.at = HistoryClient.now
+        let request = Request("GET \(target)")
+        var bytes = request
+        bytes.fields = fields
+        do {
+            try client.send(bytes.bytes)
+        } catch {
+            hear(.lost, ask)
+            return nil
+        }
+        return client
+    }
+
+    /// Goes away, in one of the ways that there are.
+    private func leave(_ client: RawClient) {
+        if random.chance(oneIn: 2) { client.reset() } else { client.close() }
+    }
+
+    /// Waits for something to come, in steps, so that the end of the storm is noticed. False if it is time to leave.
+    private func waitForNews(_ client: RawClient, milliseconds: Int?, isPatient: Bool) -> Bool {
+        var left = milliseconds ?? .max
+        while left >= 0 {
+            let step = min(left, 50)
+            if client.hasNews(within: step) { return true }
+            left -= step
+            if left == 0 || (storm.tide.isOver && !isPatient) { return false }
+        }
+        return false
+    }
+
+    /// Asks once. True if there is more to ask for.
+    private func poll(_ question: Ask, leavesAfter: Int?) throws -> Bool {
+        var ask = question
+        guard case .poll(let wait, let limit, let isLatest) = ask.form else { return false }
+        var target = transcript.watched.target
+        if let since = ask.since { target += "since=\(since)&" }
+        if let wait { target += "wait=\(wait)&" }
+        if let limit { target += "limit=\(limit)&" }
+        if isLatest { target += "latest&" }
+        let client = try send(&ask, String(target.dropLast()), [])
+        guard let client else { return true }
+        let longest = ask.wait * 1000 + Int(Patience.telling / 1_000_000)
+        if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: asksOn) {
+            guard leavesAfter != nil || storm.tide.isOver && !asksOn else {
+                hear(.silence, ask)
+                return true
+            }
+            guard random.chance(oneIn: 3) else {
+                hear(.left, ask)
+                leave(client)
+                return true
+            }
+            client.endSending()
+            (ask.isHalfClosed, ask.at) = (true, HistoryClient.now)
+            guard waitForNews(client, milliseconds: Int(Patience.telling / 1_000_000), isPatient: true) else {
+                hear(.silence, ask)
+                return true
+            }
+        }
+        do {
+            if random.chance(oneIn: 25) {
+                _ = try client.readHead()
+                hear(.tore, ask)
+                leave(client)
+                return true
+            }
+            let answer = try client.readResponse()
+            if answer.field("Connection") != "close", !ask.isHalfClosed { connection = (client, ask.life) }
+            return take(answer, ask)
+        } catch {
+            hear(.lost, ask)
+            return true
+        }
+    }
+
+    private func take(_ answer: RawResponse, _ ask: Ask) -> Bool {
+        do {
+            switch answer.status {
+            case 200:
+                let told = try Observation(json: JSONValue(parsing: answer.body))
+                know(told.cursor)
+                switch told {
+                case .state(let state): hear(.state(state), ask)
+                case .changes(let changes):
+                    hear(.changes(changes), ask)
+                    return changes.hasMore
+                }
+            case 404: hear(try absence(answer), ask)
+            case 503: hear(.refused, ask)
+            default: hear(.nonsense("\(answer.status) \(answer.text)"), ask)
+            }
+        } catch {
+            hear(.nonsense("\(error) in \(answer.text)"), ask)
+        }
+        return false
+    }
+
+    private func absence(_ answer: RawResponse) throws -> Hearing.Told {
+        guard answer.json?["code"] == "unknown_suite", answer.field("Retry-After") != nil,
+            let place = answer.field("Settings-Cursor").flatMap({ Cursor($0) })
+        else { return .nonsense("\(answer.fields) \(answer.text)") }
+        return .absent(place)
+    }
+}
+
+/// Streams.
+extension StormWatcher {
+    private func stream(_ question: Ask, leavesAfter: Int) throws {
+        var ask = question
+        var target = transcript.watched.target
+        var fields = ["Accept: text/event-stream"]
+        if let since = ask.since {
+            if random.chance(oneIn: 2) {
+                fields.append("Last-Event-ID: \(since)")
+                target += "since=1&"
+            } else {
+                target += "since=\(since)&"
+            }
+        }
+        guard let client = try send(&ask, String(target.dropLast()), fields) else { return }
+        let end = HistoryClient.now + UInt64(leavesAfter) * 1_000_000
+        do {
+            guard waitForNews(client, milliseconds: 36_000, isPatient: false) else {
+                hear(storm.tide.isOver ? .left : .silence, ask)
+                return leave(client)
+            }
+            let head = try client.readHead()
+            guard head.status == 200, head.field("Content-Type")?.hasPrefix("text/event-stream") == true else {
+                var answer = head
+                answer.body = try client.readBody(of: head)
+                _ = take(answer, ask)
+                return
+            }
+            while HistoryClient.now < end {
+                // Who was slow reads what is still there for it, or finds that it was cut off.
+                if storm.tide.isOver, !ask.isSlow || !client.hasNews(within: 50) { break }
+                if ask.isSlow, random.chance(oneIn: isGlutted ? 2 : 8) {
+                    storm.tide.wait(forMore: random.pick(isGlutted ? [20, 4000] : [20, 100, 400]))
+                }
+                guard waitForNews(client, milliseconds: min(leavesAfter, 200), isPatient: false) else { continue }
+                guard let piece = try client.readPiece() else { return hear(.ended, ask) }
+                take(piece, ask)
+            }
+            if random.chance(oneIn: 4) {
+                client.endSending()
+                ask.isHalfClosed = true
+                while let piece = try client.readPiece() { take(piece, ask) }
+                return hear(.ended, ask)
+            }
+            hear(client.hasNews || ask.isSlow ? .tore : .left, ask)
+            leave(client)
+        } catch {
+            hear(.lost, ask)
+        }
+    }
+
+    private func take(_ piece: String, _ ask: Ask) {
+        do {
+            guard let event = try StormEvent(piece, of: transcript.watched) else { return }
+            know(event.cursor)
+            hear(event.told, ask)
+        } catch {
+            hear(.nonsense("\(error) in \(piece)"), ask)
+        }
+    }
+}
+
+/// An event of a stream as it came.
+private struct StormEvent {
+    let cursor: Cursor
+    let told: Hearing.Told
+
+    struct Malformed: Error {}
+
+    /// Reads a piece of a stream; nil if it says only when to come back.
+    init?(_ piece: String, of watched: Watched) throws {
+        var fields: [String: String] = [:]
+        for line in piece.split(separator: "\n") {
+            guard let colon = line.firstIndex(of: ":") else { throw Malformed() }
+            let name = String(line[..<colon])
+            guard fields.updateValue(String(line[colon...].dropFirst(2)), forKey: name) == nil else {
+                throw Malformed()
+            }
+        }
+        if let retry = fields["retry"], fields.count == 1, Int(retry) != nil { return nil }
+        guard let cursor = fields["id"].flatMap({ Cursor($0) }) else { throw Malformed() }
+        self.cursor = cursor
+        guard let name = fields["event"], let data = fields["data"] else {
+            guard fields.count == 1 else { throw Malformed() }
+            told = .place(cursor)
+            return
+        }
+        let event = try StreamEvent(
+            name: name, data: JSONValue(parsing: Array(data.utf8)), ofSuite: watched.isOne ? watched.suites[0] : nil)
+        guard let event, event.cursor == cursor else { throw Malformed() }
+        switch event {
+        case .state(let state): told = .state(state)
+        case .commit(let commit): told = .commit(commit)
+        }
+    }
+}

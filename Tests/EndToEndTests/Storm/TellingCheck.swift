@@ -1,0 +1,208 @@
+import SettingsModel
+
+/// What is told of states and commits.
+extension TranscriptCheck {
+    mutating func judge(_ state: ObservedState, _ hearing: Hearing) {
+        guard take(state.cursor, hearing, from: known.cursor ?? .zero, isNewest: true) else { return }
+        let place = state.cursor.revision
+        if state.isReset {
+            if let cursor = known.cursor, !record.isForgotten(cursor, at: place) {
+                refuse("it was reset at \(place), though it knew \(cursor), which was not forgotten")
+            }
+            if known.cursor == nil { refuse("it was reset, though it knew nothing") }
+        } else if known.cursor != nil {
+            refuse("it was told the state at \(place), though it came with a cursor")
+        }
+        advance(to: place)
+        var shown: [SuiteName: WatchedModel.Contents] = [:]
+        for contents in state.suites {
+            var suite = WatchedModel.Contents(schema: contents.schemaRevision)
+            for entry in contents.values {
+                if suite.values.updateValue(entry.value, forKey: entry.key) != nil {
+                    refuse("\(entry.key) is told twice")
+                }
+            }
+            for entry in contents.invalid { suite.invalid[entry.key] = entry.stored }
+            shown[contents.suite] = suite
+        }
+        for name in transcript.watched.suites where !same(known.model.suites[name], shown[name]) {
+            refuse(
+                "the state at \(place) is \(String(describing: shown[name])), not "
+                    + String(describing: known.model.suites[name]))
+        }
+        if shown.keys.contains(where: { !transcript.watched.suites.contains($0) }) { refuse("a suite too many") }
+        if case .several(_, let missing) = state.scope, missing != known.model.missing {
+            refuse("\(missing) are called missing at \(place), not \(known.model.missing)")
+        }
+        known.view = shown.mapValues(\.values)
+        settle(at: place)
+    }
+
+    private func same(_ one: WatchedModel.Contents?, _ other: WatchedModel.Contents?) -> Bool {
+        guard let one, let other else { return one == nil && other == nil }
+        return one.shows(other)
+    }
+
+    mutating func judge(absentAt cursor: Cursor, _ hearing: Hearing) {
+        guard take(cursor, hearing, from: .zero, isNewest: true) else { return }
+        guard transcript.watched.isOne else { return refuse("absence is told of several suites") }
+        let untold = expected(upTo: cursor.revision)
+        if let known = known.cursor, let first = untold.first, !record.isForgotten(known, at: cursor.revision) {
+            refuse("\(first.commit.revision) was not told, but that the suite does not exist at \(cursor)")
+        }
+        var model = known.model
+        for concern in untold { model.apply(concern.commit) }
+        if !model.suites.isEmpty { refuse("the suite exists at \(cursor)") }
+        if hearing.ask.waitsForSuite { judgeQuiet(hearing) }
+    }
+
+    mutating func judge(_ told: ObservedChanges, _ hearing: Hearing) {
+        guard let since = known.cursor, hearing.ask.since?.revision == since else {
+            return refuse(
+                "changes are told to somebody who asked since \(String(describing: hearing.ask.since)) "
+                    + "and knows \(String(describing: known.cursor))")
+        }
+        guard take(told.cursor, hearing, from: since, isNewest: !told.hasMore) else { return }
+        let place = told.cursor.revision
+        let expected = expected(upTo: place)
+        judge(told.changes, against: expected, hearing)
+        judge(limitOf: told, expected, hearing)
+        if let first = expected.first {
+            judgeDelay(of: first, hearing)
+        } else {
+            judgeQuiet(hearing)
+        }
+        if told.retryAfterMs != nil && !isStopping(hearing) { refuse("it was told when to come back, without a stop") }
+        take(told.changes)
+        let commits = expected.map(\.commit)
+        settle(at: place)
+        let drops = transcript.watched.suites.filter { name in commits.contains { $0.drops(name) } }
+        switch told.scope {
+        case .one(let schema, let isDropped):
+            judge(schemas: [schema.suite: schema.revision], absentAsZero: true, at: place)
+            if isDropped == drops.isEmpty { refuse("dropped is \(isDropped) up to \(place)") }
+        case .several(let schemas, let dropped, let missing):
+            judge(
+                schemas: Dictionary(schemas.map { ($0.suite, $0.revision) }) { one, _ in one },
+                absentAsZero: told.hasMore, at: place)
+            if dropped != drops { refuse("\(dropped) are called dropped up to \(place), not \(drops)") }
+            // With more to come, what is missing is told as it is by now.
+            if !told.hasMore, missing != known.model.missing {
+                refuse("\(missing) are called missing at \(place), not \(known.model.missing)")
+            }
+        }
+    }
+
+    /// - Parameter absentAsZero: whether a suite that does not exist there may be named with zero, or left out.
+    private mutating func judge(schemas: [SuiteName: Revision], absentAsZero: Bool, at place: Revision) {
+        for name in transcript.watched.suites {
+            let there = known.model.schemas[name]
+            guard schemas[name] != there, !absentAsZero || (schemas[name] ?? .zero) != (there ?? .zero) else {
+                continue
+            }
+            if absentAsZero, schemas[name] == nil { continue }
+            refuse("the schema of \(name) is told as \(schemas[name] ?? .zero) at \(place), not \(there ?? .zero)")
+        }
+    }
+
+    private mutating func judge(limitOf told: ObservedChanges, _ expected: ArraySlice<Concern>, _ hearing: Hearing) {
+        guard case .poll(_, let limit, _) = hearing.ask.form, let limit else {
+            if told.hasMore { refuse("there is more, without a limit") }
+            return
+        }
+        let count = expected.reduce(0) { $0 + $1.changes.count }
+        if count > limit && expected.count > 1 { refuse("\(count) changes are told, over the limit of \(limit)") }
+        guard told.hasMore else { return }
+        guard let next = concerning[(known.position + expected.count)...].first, let last = expected.last else {
+            return refuse("there is said to be more, and is not")
+        }
+        if last.commit.revision != told.cursor.revision { refuse("the cursor is not that of the last commit told") }
+        if count + next.changes.count <= limit {
+            refuse("\(count) changes are told, and more would be within \(limit)")
+        }
+    }
+
+    mutating func judge(_ told: StreamCommit, _ hearing: Hearing) {
+        guard let since = known.cursor else { return refuse("a commit is told before any state") }
+        guard take(told.cursor, hearing, from: since, isNewest: false) else { return }
+        let place = told.cursor.revision
+        let expected = expected(upTo: place)
+        guard expected.count == 1, let next = expected.first, next.commit.revision == place else {
+            return refuse("\(place) is told as one commit where \(expected.map(\.commit.revision)) come next")
+        }
+        judge(told.changes, against: expected, hearing)
+        judgeDelay(of: next, hearing)
+        take(told.changes)
+        settle(at: place)
+        let schemas = next.commit.suiteChanges.compactMap { change -> SuiteRevision? in
+            guard transcript.watched.suites.contains(change.suite) else { return nil }
+            return switch change.kind {
+            case .schemaSet(let revision, _): SuiteRevision(suite: change.suite, revision: revision)
+            case .schemaRemoved: SuiteRevision(suite: change.suite, revision: place)
+            case .created, .dropped: nil
+            }
+        }
+        let drops = transcript.watched.suites.filter(next.commit.drops)
+        let scope: StreamCommit.Scope =
+            transcript.watched.isOne
+            ? .one(schemaRevision: schemas.last?.revision, isDropped: !drops.isEmpty)
+            : .several(schemas: schemas, dropped: drops)
+        if told.scope != scope { refuse("\(place) is told with \(told.scope), not \(scope)") }
+    }
+
+    /// Holds changes against those of the commits that were to be told.
+    private mutating func judge(_ changes: [Change], against expected: ArraySlice<Concern>, _ hearing: Hearing) {
+        for change in changes where !transcript.watched.admits(change) {
+            refuse("\(change.brief) is not what is watched")
+        }
+        for (one, next) in zip(changes, changes.dropFirst()) where one.revision > next.revision {
+            refuse("\(next.brief) comes after \(one.brief)")
+        }
+        var due = expected.flatMap(\.changes)
+        if case .poll(_, _, true) = hearing.ask.form { due = due.newest() }
+        guard changes.inOrder() != due.inOrder() else { return }
+        let missing = due.filter { !changes.contains($0) }
+        let wrong = changes.filter { !due.contains($0) }
+        refuse(
+            "up to \(expected.last?.commit.revision ?? .zero) are missing: \(missing.map(\.brief)), and told without reason: "
+                + "\(wrong.map(\.brief)), of \(due.count) and \(changes.count)")
+    }
+}
+
+extension Commit {
+    /// Whether it drops a suite.
+    func drops(_ suite: SuiteName) -> Bool {
+        suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
+    }
+}
+
+extension Change {
+    /// What a message says of it.
+    var brief: String {
+        "\(revision) \(suite)/\(key) \(old?.jsonText() ?? "-") \(oldSource) -> \(new?.jsonText() ?? "-") \(source)"
+    }
+}
+
+extension [Change] {
+    /// By revision, suite and key, since the order within a commit is nobody's promise.
+    fileprivate func inOrder() -> [Change] {
+        sorted { ($0.revision, $0.suite, $0.key) < ($1.revision, $1.suite, $1.key) }
+    }
+
+    /// Of each key the last change, from before its first.
+    fileprivate func newest() -> [Change] {
+        var changes: [Address: Change] = [:]
+        for change in self {
+            let address = Address(suite: change.suite, key: change.key)
+            var newest = change
+            if let first = changes[address] { (newest.old, newest.oldSource) = (first.old, first.oldSource) }
+            changes[address] = newest
+        }
+        return Array(changes.values)
+    }
+}
+
+private struct Address: Hashable {
+    let suite: SuiteName
+    let key: KeyName
+}
