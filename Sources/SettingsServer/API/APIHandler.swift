@@ -87,7 +87,6 @@ final class APIHandler: RequestHandler {
 
     func batchEnded() {
         handOver()
-        watchers.batchEnded()
         if counts.contains(where: { $0 != 0 }) {
             service.metrics.add(counts)
             for index in counts.indices { counts[index] = 0 }

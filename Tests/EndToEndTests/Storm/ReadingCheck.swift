@@ -30,12 +30,13 @@ struct ReadingCheck {
                 reading.life >= record.lives.count || place.revision <= record.lives[reading.life].last
             else { return violations.append(told("the cursor is of another epoch, or goes back, or ahead")) }
             furthest = place.revision
+            let begin = position
             while position < commits.count, commits[position].revision <= furthest {
                 model.apply(commits[position])
                 position += 1
             }
             let faults = [
-                fault(status, code, tag, body, known: reading.known), early(reading, status, code, tag),
+                fault(status, code, tag, body, known: reading.known), early(reading, status, code, tag, since: commits[begin..<position]),
             ]
             violations += faults.compactMap { $0.map(told) }
         case .silence: violations.append(told("nothing came long after the time was up"))
@@ -82,7 +83,9 @@ struct ReadingCheck {
     }
 
     /// Whether it was answered before the time was up, without another answer to give.
-    private func early(_ reading: Readings.Reading, _ status: Int, _ code: String?, _ tag: Revision?) -> String? {
+    private func early(
+        _ reading: Readings.Reading, _ status: Int, _ code: String?, _ tag: Revision?, since commits: ArraySlice<Commit>
+    ) -> String? {
         let ask = Ask(
             life: reading.life, form: .poll(wait: reading.wait, limit: nil, isLatest: false), at: reading.askedAt)
         guard reading.at - reading.askedAt < ask.least else { return nil }
@@ -92,6 +95,8 @@ struct ReadingCheck {
             return nil
         }
         let isAnother = tag != nil && tag != reading.known && (status == 200 || reading.known != nil)
-        return isAnother || code == "unknown_key" ? nil : "that was too early"
+        // That the suite was dropped meanwhile is another answer, too.
+        let isGone = code == "unknown_suite" && commits.contains { $0.drops(readings.suite) }
+        return isAnother || isGone || code == "unknown_key" ? nil : "that was too early"
     }
 }

@@ -271,19 +271,23 @@ private struct StormEvent {
     /// Reads a piece of a stream; nil if it says only when to come back.
     init?(_ piece: String, of watched: Watched) throws {
         var fields: [String: String] = [:]
+        var tellsReturn = false
         for line in piece.split(separator: "\n") {
             guard let colon = line.firstIndex(of: ":") else { throw Malformed() }
-            let name = String(line[..<colon])
-            guard fields.updateValue(String(line[colon...].dropFirst(2)), forKey: name) == nil else {
-                throw Malformed()
+            let (name, value) = (String(line[..<colon]), String(line[colon...].dropFirst(2)))
+            // When to come back is told with what begins the stream, and with what ends it.
+            if name == "retry", Int(value) != nil {
+                tellsReturn = true
+                continue
             }
+            guard fields.updateValue(value, forKey: name) == nil else { throw Malformed() }
         }
-        if let retry = fields["retry"], fields.count == 1, Int(retry) != nil { return nil }
+        if fields.isEmpty { return nil }
         guard let cursor = fields["id"].flatMap({ Cursor($0) }) else { throw Malformed() }
         self.cursor = cursor
         guard let name = fields["event"], let data = fields["data"] else {
             guard fields.count == 1 else { throw Malformed() }
-            told = .place(cursor)
+            told = .place(cursor, isLast: tellsReturn)
             return
         }
         let event = try StreamEvent(

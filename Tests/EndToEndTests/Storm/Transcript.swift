@@ -36,7 +36,7 @@ struct Hearing: Sendable {
         case changes(ObservedChanges)
         case commit(StreamCommit)
         /// A stream has come so far without an event.
-        case place(Cursor)
+        case place(Cursor, isLast: Bool = false)
         /// The suite does not exist at this place.
         case absent(Cursor)
         /// The stream ended as it should.

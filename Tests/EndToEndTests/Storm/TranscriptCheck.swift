@@ -67,7 +67,7 @@ struct TranscriptCheck {
         case .state(let state): judge(state, hearing)
         case .changes(let changes): judge(changes, hearing)
         case .commit(let commit): judge(commit, hearing)
-        case .place(let cursor): judge(place: cursor, hearing)
+        case .place(let cursor, let isLast): judge(place: cursor, isLast: isLast, hearing)
         case .absent(let cursor): judge(absentAt: cursor, hearing)
         case .ended:
             if !ask.isHalfClosed && !isStopping(hearing) { refuse("the stream ended") }
@@ -192,13 +192,14 @@ extension TranscriptCheck {
         }
     }
 
-    mutating func judge(place cursor: Cursor, _ hearing: Hearing) {
+    mutating func judge(place cursor: Cursor, isLast: Bool, _ hearing: Hearing) {
         guard let cursorBefore = known.cursor else { return refuse("a place is told before any state") }
         guard take(cursor, hearing, from: cursorBefore, isNewest: false) else { return }
         for missed in expected(upTo: cursor.revision) {
             refuse("\(cursor) passes over \(missed.commit.revision), which was not told")
         }
-        if !hearing.ask.isSlow, hearing.at - max(lastHeard, hearing.ask.at) < 14_000_000_000 {
+        // What ends a stream tells the place, too.
+        if !isLast, !hearing.ask.isSlow, hearing.at - max(lastHeard, hearing.ask.at) < 14_000_000_000 {
             refuse("a stream was kept alive that had not been silent")
         }
         settle(at: cursor.revision)
@@ -237,7 +238,7 @@ extension Hearing.Told {
         case .state(let state): "\(kind) \(state.jsonText())"
         case .changes(let changes): "\(kind) \(changes.jsonText())"
         case .commit(let commit): "\(kind) \(commit.jsonText())"
-        case .place(let cursor), .absent(let cursor): "\(kind) \(cursor)"
+        case .place(let cursor, _), .absent(let cursor): "\(kind) \(cursor)"
         default: "\(self)"
         }
     }

@@ -27,16 +27,8 @@ extension Watchers {
             let after = question.since?.revision ?? .zero
             try add(.stream(.catchingUp), question.subject, after: after, on: state, exchange)
         }
-        beginning.append(ticket)
+        begin(ticket)
         return .later
-    }
-
-    /// The batch ends: answers may be begun.
-    func batchEnded() {
-        guard !beginning.isEmpty else { return }
-        let tickets = beginning
-        beginning = []
-        for ticket in tickets { begin(ticket) }
     }
 
     func begin(_ ticket: Ticket) {

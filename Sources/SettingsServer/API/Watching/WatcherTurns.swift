@@ -4,7 +4,7 @@ internal import SettingsModel
 /// When something happens.
 extension Watchers {
     /// How many are looked at before others have their turn.
-    private static let turn = 256
+    private static let turn = 64
 
     /// Another state is published. Makes those due whom it concerns.
     func published() {

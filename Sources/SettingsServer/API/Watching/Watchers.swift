@@ -15,14 +15,13 @@ final class Watchers {
     unowned let loop: EventLoop
     unowned let handler: APIHandler
     private let listener: ListenerID
-    var waiting: [Ticket: Watcher] = [:]
+    var waiting = WatcherTable()
     var index = WatcherIndex()
     /// The index was held against all commits up to this one.
     var seen = Revision.zero
     var due = DueLine()
     var shared = SharedAnswers()
-    /// Streams to begin, which has to wait for the end of the batch.
-    var beginning: [Ticket] = []
+    private var spread = Spread()
     fileprivate(set) var isStopping = false
 
     init(_ service: Service, on loop: EventLoop, for handler: APIHandler, _ listener: ListenerID) {
@@ -146,7 +145,7 @@ extension Watchers {
 
     /// Forgets a watcher: it was answered, or is gone.
     func remove(_ ticket: Ticket) {
-        guard let watcher = waiting.removeValue(forKey: ticket) else { return }
+        guard let watcher = waiting.remove(ticket) else { return }
         if let moved = index.remove(watcher.topic, watcher.place) { waiting[moved]?.place = watcher.place }
         service.watchers.remove(watcher.peer)
     }
@@ -155,7 +154,7 @@ extension Watchers {
     func setDeadline(_ ticket: Ticket, seconds: Int) {
         let wait = UInt64(seconds) * 1_000_000_000
         let shortest = seconds >= 10 ? wait / 10 * 9 : wait
-        loop.setAlarm(ticket, at: loop.now &+ UInt64.random(in: shortest...wait))
+        loop.setAlarm(ticket, at: loop.now &+ UInt64.random(in: shortest...wait, using: &spread))
     }
 
     /// The connection is gone.
@@ -178,14 +177,15 @@ extension Watchers {
     /// The daemon is going down: everybody is answered, and nobody waits any more.
     func stopping() {
         isStopping = true
-        for ticket in Array(waiting.keys) { end(ticket) }
+        for ticket in waiting.all { end(ticket) }
     }
 
     /// Answers a watcher with what there is, which mostly is nothing.
     func end(_ ticket: Ticket) {
-        look(at: ticket, on: service.store.state)
-        guard let watcher = waiting[ticket] else { return }
+        // The same state for both: what is published in between was not looked at.
         let state = service.store.state
+        look(at: ticket, on: state)
+        guard let watcher = waiting[ticket] else { return }
         do throws(Problem) {
             switch watcher.purpose {
             case .changes:
@@ -205,5 +205,20 @@ extension Watchers {
     func give(_ rendering: Rendering, to ticket: Ticket) {
         remove(ticket)
         if case .answer(let response) = handler.give(rendering, to: ticket) { loop.respond(ticket, response) }
+    }
+}
+
+/// Numbers to spread what would otherwise happen all at once. Nobody gains by guessing them, so they need not cost a call of
+/// the system each.
+struct Spread: RandomNumberGenerator {
+    private var state = UInt64.random(in: .min ... .max)
+
+    mutating func next() -> UInt64 {
+        // SplitMix64.
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
     }
 }
