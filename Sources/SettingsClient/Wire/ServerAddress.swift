@@ -43,9 +43,12 @@ public struct ServerAddress: Hashable, Sendable {
 
     /// What the environment says in `SETTINGS_URL`, else the usual address. An empty variable says nothing.
     public static func fromEnvironment() throws(ServerAddressError) -> ServerAddress {
-        guard let pointer = getenv(variable) else { return usual }
-        let text = String(cString: pointer)
-        return text.isEmpty ? usual : try ServerAddress(text)
+        try from(variable: getenv(variable).map { String(cString: $0) })
+    }
+
+    static func from(variable text: String?) throws(ServerAddressError) -> ServerAddress {
+        guard let text, !text.isEmpty else { return usual }
+        return try ServerAddress(text)
     }
 
     /// What stands before the first colon if that is the name of a scheme, in lower case, and what stands behind.

@@ -106,6 +106,18 @@ struct LostAnswerTests {
         #expect(error?.code == .tooLarge || error?.outcome == .notDone, "\(String(describing: error))")
     }
 
+    @Test(arguments: ServedDaemon.Transport.allCases)
+    func `What fills many packets goes and comes whole`(transport: ServedDaemon.Transport) async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client(transport)
+        let text = JSONValue.string(String(repeating: "0123456789", count: 500_000))
+        #expect(try client.blocking.set(names.theme, to: text, in: names.app).value == text)
+        #expect(try await client.set(names.count, to: text, in: names.app).value == text)
+        let values = try await client.suite(names.app).contents.values.map(\.value)
+        #expect(try values == [text, text] && client.blocking.suite(names.app).contents.values.map(\.value) == values)
+        #expect(client.pool.keptCount == 1)
+    }
+
     @Test func `What is no daemon is told apart from one that is not there`() async throws {
         let page = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()

@@ -105,6 +105,9 @@ final class ScriptedServer: Sendable {
     /// An answer with the state of a service.
     static let service = answer(#"{"name":"settingsd","version":"1","revision":1,"cursor":"e.1"}"#)
 
+    /// An answer to a reset.
+    static let reset = answer(#"{"revision":2,"changed":true,"changes":[]}"#)
+
     static func answer(_ body: String, status: Int = 200) -> String {
         "HTTP/1.1 \(status) X\r\nSettings-Cursor: e.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }

@@ -54,4 +54,11 @@ struct ServerAddressTests {
         }
         #expect(SocketAddress.known(for: try ServerAddress("http://settings.invalid")) == nil)
     }
+
+    @Test func `The environment says where the daemon is, or nothing`() throws {
+        #expect(try ServerAddress.from(variable: nil).description == "http://127.0.0.1:7070")
+        #expect(try ServerAddress.from(variable: "") == .usual)
+        #expect(try ServerAddress.from(variable: "unix:/a").description == "unix:/a")
+        #expect(throws: ServerAddressError.self) { try ServerAddress.from(variable: "127.0.0.1") }
+    }
 }
