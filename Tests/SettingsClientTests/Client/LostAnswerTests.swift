@@ -22,6 +22,26 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 5)
     }
 
+    @Test func `A connection that has ended is not used again, not even for a write that may be sent once only`() throws
+    {
+        let server = try ScriptedServer { number, peer, _ in
+            guard peer.readRequest() != nil else { return }
+            peer.send(number == 0 ? ScriptedServer.service : ScriptedServer.reset)
+        }
+        let pool = ConnectionPool(server.address)
+        let client = SettingsClient(pool, timeout: .seconds(10)).blocking
+        _ = try client.service()
+        // Until the end has come: the look that finds it drops the connection.
+        let limit = ContinuousClock.now + .seconds(10)
+        while let socket = pool.take() {
+            pool.give(socket)
+            guard ContinuousClock.now < limit else { break }
+        }
+        #expect(pool.keptCount == 0)
+        #expect(try client.reset(names.app).changed)
+        #expect(server.log.count("connection") == 2)
+    }
+
     @Test
     func `A kept connection that ends under a request is replaced for a read, and for a write only if it has a key`()
         throws
