@@ -12,6 +12,7 @@ let houseRules: [SwiftSetting] = [
 let package = Package(
     name: "settingsd",
     products: [
+        .library(name: "SettingsClient", targets: ["SettingsClient"]),
         .library(name: "SettingsModel", targets: ["SettingsModel"]),
         .executable(name: "settingsd", targets: ["settingsd"]),
     ],
@@ -21,6 +22,7 @@ let package = Package(
         .target(name: "HTTPWire", swiftSettings: houseRules),
         .target(
             name: "SettingsServer", dependencies: ["CLinux", "HTTPWire", "SettingsModel"], swiftSettings: houseRules),
+        .target(name: "SettingsClient", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .executableTarget(name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules),
         .executableTarget(
             name: "json-benchmark", dependencies: ["SettingsModel"], path: "Tools/JSONBenchmark",
@@ -36,6 +38,10 @@ let package = Package(
             name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
+        .testTarget(
+            name: "SettingsClientTests",
+            dependencies: ["HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport"],
+            swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",
             dependencies: ["CLinux", "HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],

@@ -1,0 +1,25 @@
+/// How long to wait before the next attempt, after some that failed.
+///
+/// Longer each time, and by chance a different time for everybody: those whom one daemon lost come back one by one.
+struct BackOff: Sendable {
+    static let shortest = Duration.milliseconds(100)
+    static let longest = Duration.seconds(10)
+
+    private(set) var failures = 0
+
+    /// Something worked: the next failure is the first again.
+    mutating func reset() {
+        failures = 0
+    }
+
+    /// How long to wait after one more failure. If the daemon said when to come back, no less than that.
+    mutating func next(
+        notBefore asked: Duration = .zero, using generator: inout some RandomNumberGenerator
+    ) -> Duration {
+        let whole = min(Self.longest, Self.shortest * (1 << min(failures, 10)))
+        failures += 1
+        let share = Double.random(in: 0.5...1, using: &generator)
+        // What the daemon asks for it asks of everybody, so that goes apart too.
+        return max(whole * share, asked * (share + 0.5))
+    }
+}

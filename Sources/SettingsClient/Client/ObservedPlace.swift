@@ -1,0 +1,86 @@
+internal import SettingsModel
+
+/// Where somebody who observes is, and what an answer or a failure makes of that. It does no input and output.
+struct ObservedPlace: Sendable {
+    /// What to do after a request.
+    enum Step: Equatable, Sendable {
+        /// Hand this out, then go on.
+        case deliver(Observation)
+        /// Ask again after so long.
+        case again(after: Duration)
+        case fail(SettingsError)
+    }
+
+    /// The last place that was handed out or passed without news.
+    private(set) var since: ResumePoint?
+    /// When to ask again after what was handed out, if not at once.
+    private(set) var pause = Duration.zero
+    private var backOff = BackOff()
+    /// What the suites were like at that place, apart from their values; nil if nothing is known yet.
+    private var known: Shape?
+
+    /// Schemas and missing suites: news that are no change of a key.
+    fileprivate struct Shape: Equatable {
+        var schemas: [SuiteRevision]
+        var missing: [SuiteName]
+    }
+
+    init(since: ResumePoint?) {
+        self.since = since
+    }
+
+    /// An answer has come.
+    mutating func step(_ observation: Observation) -> Step {
+        backOff.reset()
+        since = .cursor(observation.cursor)
+        pause = .zero
+        guard case .changes(let news) = observation else {
+            known = Shape(observation)
+            return .deliver(observation)
+        }
+        // The daemon is going down and says when it will be back.
+        if let asked = news.retryAfterMs { pause = .milliseconds(max(0, asked)) }
+        let shape = Shape(observation)
+        defer { known = shape }
+        // The wait was over and nothing had happened. Without anything known before, the answer itself is news.
+        guard shape == known, news.changes.isEmpty, !news.tellsOfDrop else { return .deliver(observation) }
+        return .again(after: pause)
+    }
+
+    /// There was no answer.
+    mutating func step(_ error: SettingsError, using generator: inout some RandomNumberGenerator) -> Step {
+        let asked = Duration.milliseconds(max(0, error.problem?.retryAfterMs ?? 0))
+        if error.code == .unknownSuite, error.problem?.retryAfterMs != nil {
+            // A suite that does not exist yet, or no more, is waited for. The daemon has done its part of that.
+            backOff.reset()
+        } else if !error.isTransient {
+            return .fail(error)
+        }
+        return .again(after: backOff.next(notBefore: asked, using: &generator))
+    }
+}
+
+extension ObservedPlace.Shape {
+    fileprivate init(_ observation: Observation) {
+        switch observation {
+        case .state(let state):
+            schemas = state.suites.map { SuiteRevision(suite: $0.suite, revision: $0.schemaRevision) }
+            if case .several(_, let names) = state.scope { missing = names } else { missing = [] }
+        case .changes(let changes):
+            switch changes.scope {
+            case .one(let schema, _): (schemas, missing) = ([schema], [])
+            case .several(let list, _, let names): (schemas, missing) = (list, names)
+            }
+        }
+    }
+}
+
+extension ObservedChanges {
+    /// Whether a suite was dropped.
+    fileprivate var tellsOfDrop: Bool {
+        switch scope {
+        case .one(_, let isDropped): isDropped
+        case .several(_, let dropped, _): !dropped.isEmpty
+        }
+    }
+}

@@ -1,0 +1,151 @@
+internal import Dispatch
+internal import Glibc
+internal import SettingsModel
+internal import Synchronization
+
+/// The one thread of the process that waits for answers on behalf of all who must not wait themselves: long-polls, which
+/// take minutes, and requests of tasks.
+///
+/// The thread comes with the first request and goes when there has been none for a while.
+final class AnswerReader: Sendable {
+    typealias Completion = @Sendable (Result<WireReply, SettingsError>) -> Void
+
+    /// What the thread is told.
+    private enum Command: Sendable {
+        case start(UInt64, WireRequest, ConnectionPool, deadline: ContinuousClock.Instant, Completion)
+        case cancel(UInt64)
+        case found(UInt64, Result<[SocketAddress], SocketAddress.LookupFailure>)
+    }
+
+    private struct Mailbox {
+        var commands: [Command] = []
+        /// What wakes the thread when a byte is written to it; nil if there is no thread.
+        var wake: WakePipe?
+        var isWoken = false
+    }
+
+    static let shared = AnswerReader()
+
+    private let lingering: Duration
+    private let mailbox = Mutex(Mailbox())
+    private let lastID = Atomic<UInt64>(0)
+
+    /// `lingering` is how long the thread stays without anything to do.
+    init(lingering: Duration = .seconds(1)) {
+        self.lingering = lingering
+    }
+
+    var isRunning: Bool { mailbox.withLock { $0.wake != nil } }
+
+    /// Sends a request and calls the completion, once, on the thread of all readers: it must be short and may not wait.
+    /// Returns the name to cancel it by.
+    func start(
+        _ request: WireRequest, _ pool: ConnectionPool, by deadline: ContinuousClock.Instant,
+        completion: @escaping Completion
+    ) -> UInt64 {
+        let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
+        if let failure = post(.start(id, request, pool, deadline: deadline, completion)) {
+            completion(.failure(.unreachable(failure, outcome: .notDone)))
+        }
+        return id
+    }
+
+    /// Ends a request: its connection is closed and its completion called, unless that has been done already.
+    func cancel(_ id: UInt64) {
+        _ = post(.cancel(id))
+    }
+
+    /// Returns why there can be no thread, if there is none.
+    private func post(_ command: Command) -> String? {
+        mailbox.withLock { mailbox in
+            if mailbox.wake == nil {
+                // Without a thread there is no request that any other command could be about.
+                guard case .start = command else { return nil }
+                guard let pipe = WakePipe() else { return SystemText.of(errno) }
+                let code = DetachedThread.start { self.run(pipe) }
+                guard code == 0 else { return SystemText.of(code) }
+                mailbox.wake = pipe
+                mailbox.isWoken = false
+            }
+            mailbox.commands.append(command)
+            if !mailbox.isWoken {
+                mailbox.isWoken = true
+                mailbox.wake?.wake()
+            }
+            return nil
+        }
+    }
+
+    private func takeCommands() -> [Command] {
+        mailbox.withLock { mailbox in
+            if mailbox.isWoken {
+                mailbox.isWoken = false
+                mailbox.wake?.settle()
+            }
+            defer { mailbox.commands = [] }
+            return mailbox.commands
+        }
+    }
+
+    /// Whether the thread may go: nobody has told it anything meanwhile.
+    private func mayEnd() -> Bool {
+        mailbox.withLock { mailbox in
+            guard mailbox.commands.isEmpty else { return false }
+            mailbox.wake = nil
+            return true
+        }
+    }
+}
+
+/// What happens on the thread.
+extension AnswerReader {
+    private func run(_ pipe: WakePipe) {
+        withUnsafeTemporaryAllocation(byteCount: WireBuffer.size, alignment: 16) { buffer in
+            var waiting = WaitingExchanges()
+            var idleUntil = ContinuousClock.now + lingering
+            while true {
+                for command in takeCommands() { handle(command, &waiting, buffer) }
+                if !waiting.isEmpty { idleUntil = .now + lingering }
+                waiting.wait(beside: pipe.readEnd, until: waiting.nextDeadline ?? idleUntil) { waiting, id, exchange in
+                    proceed(id, exchange.advance(buffer), &waiting)
+                }
+                if waiting.isEmpty, ContinuousClock.now >= idleUntil, mayEnd() { return }
+            }
+        }
+    }
+
+    private func handle(
+        _ command: Command, _ waiting: inout WaitingExchanges, _ buffer: UnsafeMutableRawBufferPointer
+    ) {
+        switch command {
+        case .start(let id, let request, let pool, let deadline, let completion):
+            let exchange = Exchange(request, pool)
+            waiting.add(id, exchange, by: deadline, completion)
+            proceed(id, exchange.advance(buffer), &waiting)
+        case .cancel(let id):
+            waiting.finish(id) { .failure(.cancelled(outcome: $0.outcome)) }
+        case .found(let id, let result):
+            guard let exchange = waiting.exchange(id) else { return }
+            switch result {
+            case .success(let addresses):
+                proceed(id, exchange.found(addresses) ?? exchange.advance(buffer), &waiting)
+            case .failure(let failure):
+                waiting.finish(id) { .failure(.unreachable(failure.reason, outcome: $0.outcome)) }
+            }
+        }
+    }
+
+    private func proceed(_ id: UInt64, _ progress: Exchange.Progress, _ waiting: inout WaitingExchanges) {
+        switch progress {
+        case .waiting(let descriptor, let events): waiting.setInterest(id, descriptor, events)
+        case .finished(let result): waiting.finish(id) { _ in result }
+        case .lookingUp(let host, let port):
+            waiting.setInterest(id, -1, 0)
+            // The resolver waits for the network, and everybody else would wait with it.
+            DispatchQueue.global().async { [weak self] in
+                let result = Result { () throws(SocketAddress.LookupFailure) in try SocketAddress.lookUp(host, port) }
+                _ = self?.post(.found(id, result))
+            }
+        }
+    }
+}

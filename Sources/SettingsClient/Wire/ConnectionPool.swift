@@ -1,0 +1,76 @@
+internal import Dispatch
+internal import Synchronization
+
+/// The connections to one server that nobody uses at present.
+///
+/// Each request has a connection of its own for as long as it takes, so that none waits behind a long one.
+final class ConnectionPool: Sendable {
+    /// How many are kept.
+    static let mostKept = 8
+
+    private struct Kept {
+        let socket: OpenSocket
+        let since: ContinuousClock.Instant
+    }
+
+    private struct State {
+        /// The one used last stands last, and is used first.
+        var kept: [Kept] = []
+        var isSweepPlanned = false
+    }
+
+    let address: ServerAddress
+    /// The addresses to connect to; nil where the name of the host has to be looked up.
+    let addresses: [SocketAddress]?
+    private let idleLimit: Duration
+    private let state = Mutex(State())
+
+    /// `idleLimit` is how long a connection is kept without use; daemons wait a little longer.
+    init(_ address: ServerAddress, idleLimit: Duration = .seconds(60)) {
+        self.address = address
+        self.idleLimit = idleLimit
+        addresses = SocketAddress.known(for: address)
+    }
+
+    var keptCount: Int { state.withLock { $0.kept.count } }
+
+    /// A connection that was open a moment ago; nil if there is none.
+    func take() -> OpenSocket? {
+        while let kept = state.withLock({ $0.kept.popLast() }) {
+            if kept.socket.isQuiet { return kept.socket }
+        }
+        return nil
+    }
+
+    /// Keeps a connection whose last answer is complete.
+    func give(_ socket: OpenSocket) {
+        // What is taken out is closed after the lock is free.
+        let (dropped, plansSweep) = state.withLock { state -> (Kept?, Bool) in
+            state.kept.append(Kept(socket: socket, since: .now))
+            let dropped = state.kept.count > Self.mostKept ? state.kept.removeFirst() : nil
+            defer { state.isSweepPlanned = true }
+            return (dropped, !state.isSweepPlanned)
+        }
+        _ = dropped
+        if plansSweep { planSweep() }
+    }
+
+    /// Has what was idle for too long closed, so that a program that has nothing to say holds no descriptors.
+    private func planSweep() {
+        let (seconds, fraction) = idleLimit.components
+        let time = DispatchTime.now() + .seconds(Int(seconds)) + .nanoseconds(Int(fraction / 1_000_000_000))
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: time) { [weak self] in self?.sweep() }
+    }
+
+    private func sweep() {
+        let limit = ContinuousClock.now - idleLimit
+        let (dropped, plansSweep) = state.withLock { state -> ([Kept], Bool) in
+            let dropped = state.kept.filter { $0.since <= limit }
+            state.kept.removeAll { $0.since <= limit }
+            state.isSweepPlanned = !state.kept.isEmpty
+            return (dropped, state.isSweepPlanned)
+        }
+        _ = dropped
+        if plansSweep { planSweep() }
+    }
+}

@@ -1,0 +1,166 @@
+internal import Glibc
+internal import SettingsModel
+
+/// One request on its way to an answer. It never waits: whoever drives it is told what for.
+///
+/// A connection that was kept may have been closed by the server just when the request went out. So a request is sent
+/// again, once, on a new connection, if nothing of an answer came and it is safe to repeat.
+final class Exchange {
+    enum Progress {
+        /// Goes on when the descriptor is ready for one of these events.
+        case waiting(descriptor: Int32, events: Int16)
+        /// Goes on with `found`, when somebody has looked up the addresses of this host.
+        case lookingUp(host: String, port: UInt16)
+        case finished(Result<WireReply, SettingsError>)
+    }
+
+    private enum Phase {
+        case fresh
+        case lookingUp
+        case connecting(OpenSocket, next: ArraySlice<SocketAddress>)
+        case talking(OpenSocket)
+    }
+
+    private let request: WireRequest
+    private let pool: ConnectionPool
+    private let bytes: [UInt8]
+    private var phase = Phase.fresh
+    private var sentCount = 0
+    private var takesMore = true
+    private var parser = ReplyParser()
+    private var hasRepeated = false
+    /// Whether all of a write was sent at some time: a part of one does nothing.
+    private var mayHaveTakenEffect = false
+
+    init(_ request: WireRequest, _ pool: ConnectionPool) {
+        self.request = request
+        self.pool = pool
+        bytes = request.bytes(host: pool.address.hostField)
+    }
+
+    /// What is known of the request if it ends now.
+    var outcome: SettingsError.Outcome { mayHaveTakenEffect ? .unknown : .notDone }
+
+    /// Goes as far as it can. The buffer is for bytes on their way.
+    func advance(_ buffer: UnsafeMutableRawBufferPointer) -> Progress {
+        while true {
+            switch phase {
+            case .fresh:
+                if !hasRepeated, let socket = pool.take() {
+                    phase = .talking(socket)
+                } else if let addresses = pool.addresses {
+                    if let failure = connect(addresses[...]) { return failure }
+                } else {
+                    phase = .lookingUp
+                }
+            case .lookingUp:
+                guard case .tcp(let host, let port) = pool.address.kind else { return unreachable("no address") }
+                return .lookingUp(host: host, port: port)
+            case .connecting(let socket, let next):
+                var wanted = pollfd(fd: socket.descriptor, events: Int16(POLLOUT), revents: 0)
+                guard poll(&wanted, 1, 0) != 0 else {
+                    return .waiting(descriptor: socket.descriptor, events: Int16(POLLOUT))
+                }
+                switch socket.connected() {
+                case .done, .underWay: phase = .talking(socket)
+                case .failed(let code):
+                    if let failure = connect(next, after: code) { return failure }
+                }
+            case .talking(let socket):
+                if let progress = talk(socket, buffer) { return progress }
+            }
+        }
+    }
+
+    /// The addresses of the host are known.
+    func found(_ addresses: [SocketAddress]) -> Progress? {
+        connect(addresses[...])
+    }
+
+    /// Connects to the first address that does not fail at once; the failure if there is none.
+    private func connect(_ addresses: ArraySlice<SocketAddress>, after code: Int32? = nil) -> Progress? {
+        var rest = addresses
+        var code = code
+        while let address = rest.popFirst() {
+            guard let socket = OpenSocket(family: address.family) else {
+                code = errno
+                continue
+            }
+            switch socket.connect(to: address) {
+            case .done:
+                phase = .talking(socket)
+                return nil
+            case .underWay:
+                phase = .connecting(socket, next: rest)
+                return nil
+            case .failed(let failure): code = failure
+            }
+        }
+        return unreachable(code.map(SystemText.of) ?? "no address")
+    }
+
+    /// Sends and receives; nil if there is something else to be done than to wait.
+    private func talk(_ socket: OpenSocket, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
+        let hadSent = sentCount
+        send(socket)
+        // An answer right behind the request would be a wonder: it is waited for first.
+        if hadSent < bytes.count, sentCount == bytes.count {
+            return .waiting(descriptor: socket.descriptor, events: Int16(POLLIN))
+        }
+        while true {
+            switch socket.receive(into: buffer) {
+            case .nothing:
+                let events = takesMore && sentCount < bytes.count ? POLLIN | POLLOUT : POLLIN
+                return .waiting(descriptor: socket.descriptor, events: Int16(events))
+            case .bytes(let count):
+                if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socket) { return reply }
+            case .end:
+                return parser.end() ? .finished(.success(parser.reply)) : lost("the connection ended")
+            case .failed(let code): return lost(SystemText.of(code))
+            }
+        }
+    }
+
+    private func send(_ socket: OpenSocket) {
+        while takesMore, sentCount < bytes.count {
+            let sent = bytes.withUnsafeBytes { socket.send(UnsafeRawBufferPointer(rebasing: $0[sentCount...])) }
+            guard let sent else {
+                // It may have refused the request before it had all of it: that answer is still to be read.
+                takesMore = false
+                return
+            }
+            guard sent > 0 else { return }
+            sentCount += sent
+            if sentCount == bytes.count, request.isWrite { mayHaveTakenEffect = true }
+        }
+    }
+
+    private func take(_ received: UnsafeRawBufferPointer, _ socket: OpenSocket) -> Progress? {
+        do {
+            let used = try received.withMemoryRebound(to: UInt8.self) { bytes throws(MalformedReply) in
+                try parser.take(bytes.span)
+            }
+            guard parser.isComplete else { return nil }
+            // After bytes that nobody asked for, nothing on the connection is known to be an answer.
+            if parser.reply.keepsConnection, used == received.count, sentCount == bytes.count { pool.give(socket) }
+            return .finished(.success(parser.reply))
+        } catch {
+            return .finished(.failure(.malformedAnswer(error.reason, outcome: outcome)))
+        }
+    }
+
+    /// The connection ended before the answer did. Nil if the request goes out once more.
+    private func lost(_ reason: String) -> Progress? {
+        guard !parser.hasBegun, request.isRepeatable, !hasRepeated else { return unreachable(reason) }
+        hasRepeated = true
+        sentCount = 0
+        takesMore = true
+        parser = ReplyParser()
+        phase = .fresh
+        return nil
+    }
+
+    private func unreachable(_ reason: String) -> Progress {
+        .finished(.failure(.unreachable(reason, outcome: outcome)))
+    }
+}

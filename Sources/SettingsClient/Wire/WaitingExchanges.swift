@@ -1,0 +1,77 @@
+internal import Glibc
+internal import SettingsModel
+
+/// The exchanges that one thread drives, each with what it waits for.
+struct WaitingExchanges {
+    private struct Entry {
+        let exchange: Exchange
+        let deadline: ContinuousClock.Instant
+        let completion: AnswerReader.Completion
+        /// Negative while it waits for something other than a descriptor.
+        var descriptor: Int32 = -1
+        var events: Int16 = 0
+    }
+
+    private var entries: [UInt64: Entry] = [:]
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// When the first of them is over.
+    var nextDeadline: ContinuousClock.Instant? { entries.values.lazy.map(\.deadline).min() }
+
+    func exchange(_ id: UInt64) -> Exchange? {
+        entries[id]?.exchange
+    }
+
+    mutating func add(
+        _ id: UInt64, _ exchange: Exchange, by deadline: ContinuousClock.Instant,
+        _ completion: @escaping AnswerReader.Completion
+    ) {
+        entries[id] = Entry(exchange: exchange, deadline: deadline, completion: completion)
+    }
+
+    mutating func setInterest(_ id: UInt64, _ descriptor: Int32, _ events: Int16) {
+        entries[id]?.descriptor = descriptor
+        entries[id]?.events = events
+    }
+
+    /// Ends an exchange that is still there; its connection is closed by that, if nobody has kept it.
+    mutating func finish(_ id: UInt64, _ result: (Exchange) -> Result<WireReply, SettingsError>) {
+        guard let (result, completion) = remove(id, result) else { return }
+        completion(result)
+    }
+
+    /// Nothing of the exchange outlives this: whoever is called afterwards finds the connection closed.
+    private mutating func remove(
+        _ id: UInt64, _ result: (Exchange) -> Result<WireReply, SettingsError>
+    ) -> (Result<WireReply, SettingsError>, AnswerReader.Completion)? {
+        guard let entry = entries.removeValue(forKey: id) else { return nil }
+        return (result(entry.exchange), entry.completion)
+    }
+
+    /// Waits until something happens or the time is over, and calls the body with each exchange that can go on. Those
+    /// whose own time is over are ended.
+    mutating func wait(
+        beside wake: Int32, until time: ContinuousClock.Instant,
+        _ body: (inout WaitingExchanges, UInt64, Exchange) -> Void
+    ) {
+        var wanted = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
+        var ids: [UInt64] = []
+        for (id, entry) in entries {
+            wanted.append(pollfd(fd: entry.descriptor, events: entry.events, revents: 0))
+            ids.append(id)
+        }
+        let count = poll(&wanted, nfds_t(wanted.count), WireBuffer.milliseconds(until: time))
+        if count > 0 {
+            for (index, id) in ids.enumerated() where wanted[index + 1].revents != 0 {
+                guard let exchange = entries[id]?.exchange else { continue }
+                body(&self, id, exchange)
+            }
+        }
+        let now = ContinuousClock.now
+        guard let first = nextDeadline, first <= now else { return }
+        for (id, entry) in entries where entry.deadline <= now {
+            finish(id) { .failure(.timedOut(outcome: $0.outcome)) }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+/// An answer as it came over the wire.
+struct WireReply: Hashable, Sendable {
+    struct Field: Hashable, Sendable {
+        /// In lower case.
+        let name: String
+        let value: String
+    }
+
+    var status: Int
+    var fields: [Field] = []
+    var body: [UInt8] = []
+    /// Whether the connection may carry another request.
+    var keepsConnection = true
+
+    /// The value of the first field of that name, which is given in lower case.
+    func field(_ name: String) -> String? {
+        fields.first { $0.name == name }?.value
+    }
+}
+
+/// How much an answer may be. What exceeds it is refused, so that no server takes all the memory.
+struct ReplyLimits: Hashable, Sendable {
+    /// Bytes of the head, and again of all that frames a chunked body.
+    var head = 65536
+    var fields = 256
+    /// Bytes of the body; a suite may be large.
+    var body = 1 << 30
+    /// Answers of 1xx before the real one.
+    var interim = 16
+}
+
+/// Why what came is no answer.
+struct MalformedReply: Error, Hashable, Sendable {
+    let reason: String
+
+    init(_ reason: String) {
+        self.reason = reason
+    }
+}

@@ -1,0 +1,99 @@
+/// A request as it goes over the wire.
+struct WireRequest: Sendable {
+    enum Method: String, Sendable {
+        case get = "GET"
+        case put = "PUT"
+        case patch = "PATCH"
+        case post = "POST"
+        case delete = "DELETE"
+    }
+
+    struct Field: Hashable, Sendable {
+        let name: String
+        /// One line of text: whoever adds a field makes sure of that.
+        let value: String
+    }
+
+    static let idempotencyKey = "Idempotency-Key"
+
+    var method: Method
+    var target: RequestTarget
+    var fields: [Field] = []
+    /// JSON, if anything.
+    var body: [UInt8]?
+
+    init(_ method: Method, _ target: RequestTarget, body: [UInt8]? = nil) {
+        self.method = method
+        self.target = target
+        self.body = body
+    }
+
+    /// Whether it may change something.
+    var isWrite: Bool { method != .get }
+
+    /// Whether it may be sent again by somebody who does not know what became of it: a read, or a write that the daemon
+    /// knows again.
+    var isRepeatable: Bool { !isWrite || fields.contains { $0.name == Self.idempotencyKey } }
+
+    /// The request with its body, for a server of that name.
+    func bytes(host: String) -> [UInt8] {
+        var head = "\(method.rawValue) \(target.text) HTTP/1.1\r\nHost: \(host)\r\n"
+        for field in fields { head += "\(field.name): \(field.value)\r\n" }
+        if body != nil { head += "Content-Type: application/json\r\n" }
+        // DELETE has a length too, so that no proxy wonders.
+        if isWrite { head += "Content-Length: \(body?.count ?? 0)\r\n" }
+        head += "\r\n"
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(head.utf8.count + (body?.count ?? 0))
+        bytes.append(contentsOf: head.utf8)
+        if let body { bytes.append(contentsOf: body) }
+        return bytes
+    }
+}
+
+/// A path with a query, everything in it percent-encoded.
+struct RequestTarget: Hashable, Sendable {
+    private(set) var text = ""
+    private var hasQuery = false
+
+    /// A path of these segments.
+    init(_ segments: String...) {
+        for segment in segments {
+            text += "/"
+            append(encoding: segment)
+        }
+    }
+
+    /// The same with one more parameter; without a value, a flag. Nothing is added for a value that is nil.
+    func with(_ name: StaticString, _ value: String?) -> RequestTarget {
+        guard let value else { return self }
+        var target = with(flag: name, true)
+        target.text += "="
+        target.append(encoding: value)
+        return target
+    }
+
+    /// The same with a parameter that is on by being there.
+    func with(flag name: StaticString, _ isOn: Bool) -> RequestTarget {
+        guard isOn else { return self }
+        var target = self
+        target.text += target.hasQuery ? "&" : "?"
+        target.text += "\(name)"
+        target.hasQuery = true
+        return target
+    }
+
+    private mutating func append(encoding part: String) {
+        for byte in part.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+                UInt8(ascii: "~"):
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                text += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
+            }
+        }
+    }
+}

@@ -1,0 +1,134 @@
+import Dispatch
+import Glibc
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Deadlines, cancellation, and what is left behind.
+struct WaitingTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    /// Takes requests and never answers; logs when the client goes.
+    private func silentServer() throws -> ScriptedServer {
+        try ScriptedServer { _, peer, log in
+            guard peer.readRequest() != nil else { return }
+            log.add("asked")
+            if peer.read() == nil { log.add("left") }
+        }
+    }
+
+    @Test func `A request ends at its deadline and says whether it may have been done`() async throws {
+        let server = try silentServer()
+        let client = server.client(timeout: .milliseconds(50))
+        let read = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        #expect(read == .timedOut(outcome: .notDone))
+        let write = #expect(throws: SettingsError.self) { try client.blocking.reset(names.app) }
+        #expect(write == .timedOut(outcome: .unknown))
+        let later = await #expect(throws: SettingsError.self) { try await client.reset(names.app) }
+        #expect(later == .timedOut(outcome: .unknown))
+        #expect(await server.log.waits(for: "left", times: 3))
+    }
+
+    @Test func `What the daemon is asked to wait comes on top of the time that a request may take`() throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client().withTimeout(.milliseconds(900)).blocking
+        let revision = try client.set(names.theme, to: 1, in: names.app).revision
+        #expect(try client.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1)) == nil)
+    }
+
+    @Test func `Cancelling a task ends its request at once`() async throws {
+        let server = try silentServer()
+        let client = server.client(timeout: .seconds(60))
+        let names = names
+        let task = Task { () -> SettingsError? in
+            do throws(SettingsError) {
+                try await client.reset(names.app)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(await server.log.waits(for: "asked"))
+        task.cancel()
+        #expect(await task.value == .cancelled(outcome: .unknown))
+        #expect(await server.log.waits(for: "left"))
+        let early = Task { () -> SettingsError? in
+            while !Task.isCancelled { await Task.yield() }
+            do throws(SettingsError) {
+                try await client.reset(names.app)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        early.cancel()
+        #expect(await early.value == .cancelled(outcome: .notDone))
+        #expect(server.log.count("connection") == 1)
+    }
+
+    @Test func `Many who wait share one thread, which goes when nobody waits`() throws {
+        let server = try silentServer()
+        let reader = AnswerReader(lingering: .zero)
+        let pool = ConnectionPool(server.address)
+        let log = EventLog()
+        let polls = (0..<100).map { _ in
+            LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now + .seconds(60), reader: reader)
+        }
+        for poll in polls {
+            poll.start { result in
+                if case .failure(.cancelled(outcome: .notDone)) = result { log.add("cancelled") }
+            }
+        }
+        #expect(server.log.wait(for: "asked", times: 100))
+        #expect(reader.isRunning)
+        for poll in polls { poll.cancel() }
+        #expect(log.wait(for: "cancelled", times: 100))
+        #expect(server.log.wait(for: "left", times: 100))
+        while reader.isRunning { sched_yield() }
+        // The next request finds another thread.
+        let late = LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
+        late.start { result in
+            if case .failure(.timedOut(outcome: .notDone)) = result { log.add("late") }
+        }
+        #expect(log.wait(for: "late"))
+        while reader.isRunning { sched_yield() }
+    }
+
+    @Test func `An idle connection is closed after a while`() throws {
+        let server = try ScriptedServer { _, peer, log in
+            while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
+            log.add("left")
+        }
+        let client = SettingsClient(
+            ConnectionPool(server.address, idleLimit: .milliseconds(10)), timeout: .seconds(10))
+        _ = try client.blocking.service()
+        #expect(server.log.wait(for: "left"))
+        #expect(client.pool.keptCount == 0)
+        _ = try client.blocking.service()
+        #expect(server.log.wait(for: "left", times: 2))
+    }
+
+    @Test func `A thousand clients that came and went leave no connections and no thread`() async throws {
+        let server = try ScriptedServer { _, peer, log in
+            while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
+            log.add("left")
+        }
+        let reader = AnswerReader(lingering: .zero)
+        for number in 0..<1000 {
+            let client = SettingsClient(ConnectionPool(server.address), timeout: .seconds(10), reader: reader)
+            if number % 2 == 0 {
+                _ = try client.blocking.service()
+            } else {
+                _ = try await client.service()
+            }
+        }
+        #expect(await server.log.waits(for: "left", times: 1000))
+        #expect(server.log.count("connection") == 1000)
+        while reader.isRunning { await Task.yield() }
+    }
+}
