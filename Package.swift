@@ -12,10 +12,12 @@ let houseRules: [SwiftSetting] = [
 let package = Package(
     name: "settingsd",
     products: [
+        .library(name: "SettingsClient", targets: ["SettingsClient"]),
         .library(name: "SettingsModel", targets: ["SettingsModel"]),
         .executable(name: "settingsd", targets: ["settingsd"]),
     ],
     targets: [
+        .target(name: "SettingsClient", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .target(name: "SettingsModel", swiftSettings: houseRules),
         .target(name: "CLinux"),
         .target(name: "HTTPWire", swiftSettings: houseRules),
@@ -36,6 +38,10 @@ let package = Package(
             name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
+        .testTarget(
+            name: "SettingsClientTests",
+            dependencies: ["HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport"],
+            swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",
             dependencies: ["CLinux", "HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
