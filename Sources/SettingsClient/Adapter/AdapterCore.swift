@@ -23,6 +23,8 @@ final class AdapterCore: Sendable {
     private struct Loading {
         var following: (any Following)?
         var failure: (error: BackendError, until: ContinuousClock.Instant)?
+        /// Whether a getter has reported the failure.
+        var isFailureTold = false
     }
 
     /// How long getters do not try again after the suite could not be loaded.
@@ -69,12 +71,26 @@ extension AdapterCore {
                     isLoaded.store(true, ordering: .releasing)
                 } catch {
                     loading.failure = (error, ContinuousClock.now + Self.pauseAfterFailure)
+                    loading.isFailureTold = false
                     throw error
                 }
             }
         } catch {
             throw DefaultsError(error)
         }
+    }
+
+    /// Reports that something could not be read; that the suite could not be loaded, once for each time that was tried:
+    /// a program reads far more often.
+    func reportUnread(_ error: DefaultsError, _ key: String) {
+        if case .unreachable = error {
+            let isTold = loading.withLock { loading in
+                defer { loading.isFailureTold = true }
+                return loading.isFailureTold
+            }
+            if isTold { return }
+        }
+        report(error, key, .read)
     }
 
     /// Brings the replica to where the backend is.

@@ -26,7 +26,8 @@ extension AdapterCore {
     /// The value for a plain getter by key; the default is that of the key given.
     func value<Value>(_ key: DefaultsKey<Value>) -> Value {
         let slot = slots.slot(for: key)
-        let reading = slot.cachedReading ?? look(slot)
+        if let value = slot.cachedValue(orDefault: key.defaultValue) { return value }
+        let reading = look(slot)
         return reading.isDefault ? key.defaultValue : reading.value
     }
 
@@ -35,9 +36,11 @@ extension AdapterCore {
         do {
             return try read(slot)
         } catch {
-            report(error, slot.key.name, .read)
-            return slot.argument.map { Reading(value: $0) }
-                ?? Reading(value: slot.key.defaultValue, isDefault: true, problem: error)
+            reportUnread(error, slot.key.name)
+            var reading = Reading(value: slot.argument ?? slot.key.defaultValue, isDefault: slot.argument == nil)
+            reading.problem = error
+            reading.isStoredUnreadable = true
+            return reading
         }
     }
 
@@ -66,9 +69,12 @@ extension AdapterCore {
         if visible.source == .invalid {
             reading.problem = .refused(
                 Problem(.invalidStored, "what is stored for \(cell.name) of suite \(suite) does not fit the schema"))
+            reading.isStoredUnreadable = true
         }
         let isStored = visible.value != nil && visible.source != .default
-        for layer in isStored ? [visible.value, registered] : [registered, visible.value] {
+        let layers =
+            isStored ? [(visible.value, true), (registered, false)] : [(registered, false), (visible.value, true)]
+        for (layer, isOfServer) in layers {
             guard let layer else { continue }
             do {
                 reading.value = try codec.decode(layer)
@@ -76,6 +82,7 @@ extension AdapterCore {
                 break
             } catch {
                 reading.problem = reading.problem ?? .invalid(error)
+                if isOfServer { reading.isStoredUnreadable = true }
             }
         }
         if let argument = slot.argument {
@@ -117,7 +124,7 @@ extension AdapterCore {
         do {
             return try isStored(key)
         } catch {
-            report(error, key.text, .read)
+            reportUnread(error, key.text)
             return false
         }
     }

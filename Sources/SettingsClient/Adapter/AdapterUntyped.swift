@@ -10,7 +10,7 @@ extension AdapterCore {
         do {
             try load()
         } catch {
-            report(error, name, .read)
+            reportUnread(error, name)
             return registered.withLock { $0[key] }
         }
         guard let registered = registered.withLock({ $0[key] }) else { return replica.visible(key).value }

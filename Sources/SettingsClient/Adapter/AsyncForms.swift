@@ -14,7 +14,7 @@ extension DefaultsAdapter {
             try core.load(insists: true)
             guard let cell = slot.cell else { return slot.key.defaultValue }
             let reading = core.resolve(slot, core.replica.visible(cell.name))
-            if let problem = reading.problem { throw problem }
+            if reading.isStoredUnreadable, slot.argument == nil, let problem = reading.problem { throw problem }
             return reading.value
         }
     }

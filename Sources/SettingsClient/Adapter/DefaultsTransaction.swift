@@ -34,7 +34,7 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
             return core.resolve(slot, own).value
         }
         let reading = core.resolve(slot, core.replica.visible(cell.name))
-        if let problem = reading.problem { failure = failure ?? problem }
+        if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
         if read[cell.name] == nil { read[cell.name] = core.replica.guardTest(for: cell.name, base: reading.base) }
         return reading.value
     }

@@ -28,7 +28,7 @@ extension AdapterCore {
             let new = try change.slot.encode(change.value)
             if case .success(let before) = change.before, before == new { return }
             // What nobody could read is not overwritten by what was computed from something else.
-            if let problem = change.reading.problem { throw problem }
+            if change.reading.isStoredUnreadable, let problem = change.reading.problem { throw problem }
             try write(new, change)
         }
     }

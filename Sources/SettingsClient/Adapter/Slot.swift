@@ -38,6 +38,15 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
         return cache.withLock { $0.version == version ? .some($0.reading.value) : nil }
     }
 
+    /// The value, or this one in place of the default, if nothing changed since it was decoded.
+    func cachedValue(orDefault defaultValue: Value) -> Value? {
+        guard let version = cell?.version else { return nil }
+        return cache.withLock { cache in
+            guard cache.version == version else { return nil }
+            return cache.reading.isDefault ? defaultValue : cache.reading.value
+        }
+    }
+
     /// The reading, if nothing changed since it was made.
     var cachedReading: Reading<Value>? {
         guard let version = cell?.version else { return nil }
@@ -89,6 +98,8 @@ struct Reading<Value: DefaultsSerializable>: Sendable {
     var isDefault = false
     /// The effective value on the server from which it was read, or over which it lies.
     var base: JSONValue?
-    /// Why what is stored could not be read.
+    /// Why a layer could not be read.
     var problem: DefaultsError?
+    /// Whether that layer is what is stored, which is then not overwritten by what was computed from another.
+    var isStoredUnreadable = false
 }

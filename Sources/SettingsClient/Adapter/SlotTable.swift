@@ -18,7 +18,13 @@ final class SlotTable: Sendable {
     private struct Tables: Sendable {
         var byPath: [ObjectIdentifier: (path: RetainedPath, slot: any AnyObject & Sendable)] = [:]
         var pathCount: [UTF8Text: Int] = [:]
-        var byName: [UTF8Text: [any AnyObject & Sendable]] = [:]
+        var byName: [NameAndType: [any AnyObject & Sendable]] = [:]
+    }
+
+    /// What slots that are found by name have in common.
+    private struct NameAndType: Hashable {
+        let name: UTF8Text
+        let type: ObjectIdentifier
     }
 
     /// A key path kept alive, so that no other object gets its identity. It is never evaluated, nor given out, so it does
@@ -74,10 +80,12 @@ final class SlotTable: Sendable {
     ///
     /// - Parameter needsDefault: whether its default has to be the key's, too.
     func slot<Value>(for key: DefaultsKey<Value>, withDefault needsDefault: Bool = false) -> Slot<Value> {
-        let name = UTF8Text(key.name)
+        let name = NameAndType(name: UTF8Text(key.name), type: ObjectIdentifier(Value.self))
         let known = tables.withLock { $0.byName[name] } ?? []
         for slot in known {
-            guard let slot = slot as? Slot<Value>, slot.key.hasSameRules(as: key) else { continue }
+            // All slots under the name and the type are of that type.
+            let slot = unsafeDowncast(slot, to: Slot<Value>.self)
+            guard slot.key.hasSameRules(as: key) else { continue }
             if !needsDefault || slot.key.hasSameDefault(as: key) { return slot }
         }
         let slot = make(key)

@@ -101,6 +101,11 @@ struct LayersTests {
         #expect(defaults.launchCount == 0)
         #expect(defaults.launchCount == 0)
         #expect(world.takeIssues().map(\.key) == ["", "launchCount"], "once, not at each read")
+        defaults.launchCount += 1
+        #expect(defaults.launchCount == 1, "what is registered stands in nobody's way")
+        defaults["launchCount"] = "many"
+        let withArgument = world.adapter(arguments: ["-launchCount", "3"])
+        #expect(withArgument.launchCount == 3)
     }
 
     @Test("Launch arguments lie over what is stored", arguments: Place.allCases)
