@@ -62,3 +62,8 @@ struct PlayerKeys: DefaultsKeyStore {
 extension DefaultsKeys {
     var player: PlayerKeys { PlayerKeys() }
 }
+
+extension DefaultsKeys {
+    var visits: DefaultsKey<Int> { .init("visits", defaultValue: 0, merge: .sum) }
+    var recent: DefaultsKey<[String]> { .init("recent", defaultValue: [], merge: .append) }
+}

@@ -37,6 +37,7 @@ extension DefaultsKey: AnyDefaultsKey {
         if !traits.renamedFrom.isEmpty {
             document["x-renamedFrom"] = .array(traits.renamedFrom.map(JSONValue.string))
         }
+        if let merge = traits.merge { document["x-merge"] = .string(merge.rawValue) }
         return document
     }
 }

@@ -27,6 +27,27 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         self.traits = traits
     }
 
+    /// Whether both keys say the same of their values, but for the default.
+    package func hasSameRules(as other: DefaultsKey) -> Bool {
+        guard limits == other.limits, traits == other.traits else { return false }
+        guard allowed != nil || other.allowed != nil else { return true }
+        return encodedAllowed == other.encodedAllowed
+    }
+
+    /// Whether readers of both keys get the same while nothing is stored. Two defaults without JSON are not the same.
+    package func hasSameDefault(as other: DefaultsKey) -> Bool {
+        guard let mine = try? bridge.encodeStored(defaultValue),
+            let other = try? other.bridge.encodeStored(other.defaultValue)
+        else { return false }
+        return mine == other
+    }
+
+    /// The values that are allowed as JSON; nil if they were not listed or have none.
+    private var encodedAllowed: [JSONValue?]? {
+        let bridge = bridge
+        return try? allowed?.map { try bridge.encodeStored($0) }
+    }
+
     /// How the key's values travel.
     var bridge: Value.Bridge {
         traits.allowsNonFinite ? Value.defaultsBridge.allowingNonFinite() : Value.defaultsBridge
@@ -43,14 +64,18 @@ public struct KeyTraits: Hashable, Sendable {
     public var renamedFrom: [String]
     /// Whether floating-point numbers that are not finite may be stored, as strings.
     public var allowsNonFinite: Bool
+    /// What becomes of a change in place when somebody else has changed the value meanwhile; nil to keep theirs.
+    public var merge: MergeRule?
 
     /// Traits; by default none.
     public init(
-        description: String? = nil, isSecret: Bool = false, renamedFrom: [String] = [], allowsNonFinite: Bool = false
+        description: String? = nil, isSecret: Bool = false, renamedFrom: [String] = [], allowsNonFinite: Bool = false,
+        merge: MergeRule? = nil
     ) {
         self.description = description
         self.isSecret = isSecret
         self.renamedFrom = renamedFrom
         self.allowsNonFinite = allowsNonFinite
+        self.merge = merge
     }
 }

@@ -7,12 +7,13 @@ extension DefaultsKey {
     /// For an optional the default also holds after nil was assigned, as that removes what is stored.
     public init(
         _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], nonFinite: Bool = false
+        renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(), allowed: allowed,
             traits: KeyTraits(
-                description: description, isSecret: secret, renamedFrom: renamedFrom, allowsNonFinite: nonFinite))
+                description: description, isSecret: secret, renamedFrom: renamedFrom, allowsNonFinite: nonFinite,
+                merge: merge?.rule))
     }
 
     /// Only an optional can do without a default: what would a reader get while nothing is stored?
@@ -31,11 +32,11 @@ extension DefaultsKey where Value: OptionalSetting {
     /// A key that is nil while nothing is stored.
     public init(
         _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = [], nonFinite: Bool = false
+        renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name, defaultValue: .unset, allowed: allowed, description: description, secret: secret,
-            renamedFrom: renamedFrom, nonFinite: nonFinite)
+            renamedFrom: renamedFrom, nonFinite: nonFinite, merge: merge)
     }
 }
 
@@ -43,11 +44,11 @@ extension DefaultsKey where Value: NumericSetting {
     /// A key for numbers in a range of any form: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
     public init(
         _ name: String, defaultValue: Value, in range: some LimitRange<Value.Bound>, description: String? = nil,
-        secret: Bool = false, renamedFrom: [String] = []
+        secret: Bool = false, renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
     ) {
         self.init(
             name: name, defaultValue: defaultValue, limits: KeyLimits(bounds: NumberBounds(range)), allowed: nil,
-            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule))
     }
 }
 
@@ -55,10 +56,11 @@ extension DefaultsKey where Value: NumericSetting & OptionalSetting {
     /// A key for numbers in a range that is nil while nothing is stored.
     public init(
         _ name: String, in range: some LimitRange<Value.Bound>, description: String? = nil, secret: Bool = false,
-        renamedFrom: [String] = []
+        renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
     ) {
         self.init(
-            name, defaultValue: .unset, in: range, description: description, secret: secret, renamedFrom: renamedFrom)
+            name, defaultValue: .unset, in: range, description: description, secret: secret, renamedFrom: renamedFrom,
+            merge: merge)
     }
 }
 

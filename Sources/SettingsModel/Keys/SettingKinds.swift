@@ -45,6 +45,13 @@ public protocol TextSetting: DefaultsSerializable {}
 extension String: TextSetting {}
 extension Optional: TextSetting where Wrapped: TextSetting {}
 
+/// An array or a set, or an optional one: what elements can be added to.
+public protocol CollectionSetting: DefaultsSerializable {}
+
+extension Array: CollectionSetting where Element: DefaultsSerializable {}
+extension Set: CollectionSetting where Element: DefaultsSerializable {}
+extension Optional: CollectionSetting where Wrapped: CollectionSetting {}
+
 extension Int: NumericSetting {}
 extension Int8: NumericSetting {}
 extension Int16: NumericSetting {}

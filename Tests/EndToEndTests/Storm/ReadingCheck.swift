@@ -36,7 +36,8 @@ struct ReadingCheck {
                 position += 1
             }
             let faults = [
-                fault(status, code, tag, body, known: reading.known), early(reading, status, code, tag, since: commits[begin..<position]),
+                fault(status, code, tag, body, known: reading.known),
+                early(reading, status, code, tag, since: commits[begin..<position]),
             ]
             violations += faults.compactMap { $0.map(told) }
         case .silence: violations.append(told("nothing came long after the time was up"))

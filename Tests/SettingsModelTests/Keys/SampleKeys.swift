@@ -21,6 +21,10 @@ struct SampleKeys: DefaultsKeyStore {
     var libraries: DefaultsKey<[String]> { .init("libraries", defaultValue: [], renamedFrom: ["folders", "paths"]) }
     var extra: DefaultsKey<JSONValue?> { .init("extra") }
     var window: DefaultsKey<Window> { .init("window", defaultValue: Window(title: nil, size: [1, 2])) }
+    var visits: DefaultsKey<Int> { .init("visits", defaultValue: 0, in: 0..., merge: .sum) }
+    var balance: DefaultsKey<Double?> { .init("balance", merge: .sum) }
+    var recent: DefaultsKey<[String]?> { .init("recent", merge: .append) }
+    var tags: DefaultsKey<Set<Int>> { .init("tags", defaultValue: [], merge: .append) }
     var equalizer: EqualizerKeys { EqualizerKeys() }
 }
 

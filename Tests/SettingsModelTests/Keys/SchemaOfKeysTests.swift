@@ -31,6 +31,12 @@ struct SchemaOfKeysTests {
             try document(keys.libraries)
                 == #"{"type":"array","items":{"type":"string"},"default":[],"x-renamedFrom":["folders","paths"]}"#)
         #expect(try document(keys.extra) == "{}")
+        #expect(try document(keys.visits) == #"{"type":"integer","minimum":0,"default":0,"x-merge":"sum"}"#)
+        #expect(try document(keys.balance) == #"{"type":"number","x-merge":"sum"}"#)
+        #expect(try document(keys.recent) == #"{"type":"array","items":{"type":"string"},"x-merge":"append"}"#)
+        #expect(
+            try document(keys.tags)
+                == #"{"type":"array","items":{"type":"integer"},"uniqueItems":true,"default":[],"x-merge":"append"}"#)
     }
 
     @Test("Listed keys, those of namespaces included, make a schema that reads back equal")

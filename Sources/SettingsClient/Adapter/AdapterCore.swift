@@ -1,0 +1,115 @@
+internal import Dispatch
+internal import SettingsModel
+internal import Synchronization
+
+/// What all views of one adapter share: the replica, the layers over and under it, and the way to the backend.
+@usableFromInline
+final class AdapterCore: Sendable {
+    let backend: any SuiteBackend
+    let replica = Replica()
+    let arguments: LaunchArguments
+    @usableFromInline let slots: SlotTable
+    let issues: IssueBoard
+    let requestKeys = RequestKeySource()
+    /// What was registered: the layer under what is stored.
+    let registered = Mutex<[KeyName: JSONValue]>([:])
+    let namespaces = Mutex(NamespaceRegistry())
+
+    private let loading = Mutex(Loading())
+    private let isLoaded = Atomic(false)
+    /// Where async forms wait for the backend, so that they block no thread of the pool.
+    private let queue = DispatchQueue(label: "settings of an adapter")
+
+    private struct Loading {
+        var following: (any Following)?
+        var failure: (error: BackendError, until: ContinuousClock.Instant)?
+        /// Whether a getter has reported the failure.
+        var isFailureTold = false
+    }
+
+    /// How long getters do not try again after the suite could not be loaded.
+    private static let pauseAfterFailure = Duration.seconds(1)
+
+    init(backend: any SuiteBackend, arguments: [String], log: @escaping IssueBoard.Log) {
+        self.backend = backend
+        self.arguments = LaunchArguments(arguments)
+        let issues = IssueBoard(log: log)
+        self.issues = issues
+        let suite = backend.suite
+        slots = SlotTable(replica: replica, arguments: self.arguments) { key, error in
+            issues.report(DefaultsIssue(suite: suite, key: key, attempt: .read, error: error))
+        }
+    }
+
+    deinit {
+        loading.withLock { $0.following }?.stop()
+    }
+
+    var suite: SuiteName { backend.suite }
+
+    func report(_ error: DefaultsError, _ key: String?, _ attempt: DefaultsIssue.Attempt) {
+        issues.report(DefaultsIssue(suite: suite, key: key, attempt: attempt, error: error))
+    }
+}
+
+extension AdapterCore {
+    /// Has the suite loaded and followed. The first caller does it, others wait for that.
+    ///
+    /// - Parameter insists: whether to try though it failed just before.
+    func load(insists: Bool = false) throws(DefaultsError) {
+        guard !isLoaded.load(ordering: .acquiring) else { return }
+        do throws(BackendError) {
+            try loading.withLock { loading throws(BackendError) in
+                guard loading.following == nil else { return }
+                if let failure = loading.failure, !insists, failure.until > ContinuousClock.now { throw failure.error }
+                do throws(BackendError) {
+                    let state = try backend.load()
+                    replica.apply(.state(state))
+                    loading.following = backend.follow(from: state.cursor) { [weak replica] observation in
+                        replica?.apply(observation)
+                    }
+                    isLoaded.store(true, ordering: .releasing)
+                } catch {
+                    loading.failure = (error, ContinuousClock.now + Self.pauseAfterFailure)
+                    loading.isFailureTold = false
+                    throw error
+                }
+            }
+        } catch {
+            throw DefaultsError(error)
+        }
+    }
+
+    /// Reports that something could not be read; that the suite could not be loaded, once for each time that was tried:
+    /// a program reads far more often.
+    func reportUnread(_ error: DefaultsError, _ key: String) {
+        if case .unreachable = error {
+            let isTold = loading.withLock { loading in
+                defer { loading.isFailureTold = true }
+                return loading.isFailureTold
+            }
+            if isTold { return }
+        }
+        report(error, key, .read)
+    }
+
+    /// Brings the replica to where the backend is.
+    func synchronize() throws(DefaultsError) {
+        try load(insists: true)
+        do {
+            replica.apply(.state(try backend.load()))
+        } catch {
+            throw DefaultsError(error)
+        }
+    }
+
+    /// Does something that blocks away from the threads of the pool, one after the other.
+    nonisolated(nonsending) func offload<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(DefaultsError) -> Value
+    ) async throws(DefaultsError) -> Value {
+        let result: Result<Value, DefaultsError> = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: Result(catching: body)) }
+        }
+        return try result.get()
+    }
+}

@@ -1,0 +1,124 @@
+internal import SettingsModel
+internal import Synchronization
+
+/// Access by name, without a declared type.
+extension AdapterCore {
+    /// What a name stands for: the command line, what is stored, what is registered, the schema's default.
+    func untyped(_ name: String) -> JSONValue? {
+        if let argument = arguments.forms(of: name).first { return argument }
+        guard let key = keyName(name, .read) else { return nil }
+        do {
+            try load()
+        } catch {
+            reportUnread(error, name)
+            return registered.withLock { $0[key] }
+        }
+        guard let registered = registered.withLock({ $0[key] }) else { return replica.visible(key).value }
+        let visible = withSource(replica.visible(key), key)
+        return visible.source == .default ? registered : visible.value ?? registered
+    }
+
+    /// Stores JSON under a name, or removes what is stored.
+    func setUntyped(_ name: String, _ json: JSONValue?) {
+        guard let key = keyName(name, .write) else { return }
+        attempt(name) { () throws(DefaultsError) in try write(json, to: replica.cell(for: key)) }
+    }
+
+    /// The JSON of a value whose type is known here only; the outer nil if it has none, which is reported.
+    func untypedJSON<Value: DefaultsSerializable>(_ value: Value, _ name: String) -> JSONValue?? {
+        let key = DefaultsKey<Value?>(name)
+        do {
+            return .some(try KeyCodec(key).encode(value))
+        } catch let error as InvalidValue {
+            report(.invalid(error), name, .write)
+        } catch let error as SchemaError {
+            report(.unusableKey(name, error), name, .write)
+        } catch {
+            // The two above are all there are.
+        }
+        return nil
+    }
+
+    /// Changes what a name stands for in place, on the server: what others do at the same time is not lost. Where
+    /// nothing is stored, the start is what is read here, or else what the operation adds.
+    func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
+        guard let key = keyName(name, .write) else { return }
+        attempt(name) { () throws(DefaultsError) in
+            let cell = replica.cell(for: key)
+            try cell.gate.withLock { _ throws(DefaultsError) in try change(key, by: operation, orStore: first) }
+        }
+    }
+
+    private func change(
+        _ key: KeyName, by operation: InPlaceOperation, orStore first: JSONValue
+    ) throws(DefaultsError) {
+        for _ in 0..<1000 {
+            let isStored = try isStored(key)
+            let start = registered.withLock { $0[key] }
+            let hasDefault = start == nil && replica.visible(key).value != nil
+            do throws(BackendError) {
+                if isStored || hasDefault { return try commit([self.operation(key, .change(operation))]) }
+                let value = start.flatMap { try? operation.applied(to: $0) } ?? first
+                return try commit(
+                    [self.operation(key, .set(value))], if: [.setting(suite, key, .stored(false))])
+            } catch {
+                guard try learnFrom(error, of: key) else { throw DefaultsError(error) }
+            }
+        }
+        throw .refused(Problem(.preconditionFailed, "\(key) of suite \(suite) is changed all the time"))
+    }
+
+    /// Takes in what is there, if a refusal was about that; false if it was about something else.
+    private func learnFrom(_ error: BackendError, of key: KeyName) throws(DefaultsError) -> Bool {
+        if let current = error.current {
+            replica.change { $0.learn(current, fromRefusal: true) }
+            return true
+        }
+        guard case .refused(let problem) = error, problem.code == .notSet || problem.code == .unknownSuite else {
+            return false
+        }
+        do {
+            let current = try backend.setting(key)
+            replica.change { $0.learn(current, fromRefusal: true) }
+        } catch {
+            throw DefaultsError(error)
+        }
+        return true
+    }
+
+    /// The name as a key's; nil if it cannot be one, which is reported.
+    func keyName(_ name: String, _ attempt: DefaultsIssue.Attempt) -> KeyName? {
+        do {
+            return try KeyName(name)
+        } catch {
+            report(.unusableName(error), name, attempt)
+            return nil
+        }
+    }
+}
+
+extension AdapterCore {
+    /// Stores JSON under a name if nothing is.
+    func setUntypedIfAbsent(_ name: String, _ json: JSONValue?) {
+        guard let key = keyName(name, .write) else { return }
+        attempt(name) { () throws(DefaultsError) in _ = try setIfAbsent(json, to: replica.cell(for: key)) }
+    }
+
+    func isRegistered(_ key: KeyName) -> Bool {
+        registered.withLock { $0[key] } != nil
+    }
+
+    func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceRegistry.Conflict) {
+        try namespaces.withLock { namespaces throws(NamespaceRegistry.Conflict) in try namespaces.register(type) }
+    }
+
+    /// Gives a type its namespace, or says why not.
+    func claim<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> DefaultsError? {
+        do {
+            try register(type)
+            return nil
+        } catch {
+            return .namespaceTaken(error)
+        }
+    }
+}

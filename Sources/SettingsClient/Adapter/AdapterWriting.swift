@@ -1,0 +1,102 @@
+internal import SettingsModel
+internal import Synchronization
+
+/// Writing.
+extension AdapterCore {
+    /// Sends a transaction, and shows it meanwhile.
+    func commit(
+        _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = []
+    ) throws(BackendError) {
+        // The backend may take writes that it cannot send yet, so it is asked though the suite could not be loaded.
+        try? load()
+        let ticket = replica.change { $0.begin(operations) }
+        do {
+            let transaction = Transaction(if: conditions, do: operations)
+            let summary = try backend.commit(transaction, requestKey: requestKeys.next())
+            replica.change { $0.settle(ticket, operations, summary) }
+        } catch {
+            replica.change { $0.abandon(ticket, operations) }
+            // What does not exist has nothing to remove.
+            if case .refused(let problem) = error, problem.code == .unknownSuite, conditions.isEmpty,
+                operations.allSatisfy({ $0.action == .delete })
+            {
+                return
+            }
+            throw error
+        }
+    }
+
+    /// What is done to a key.
+    func operation(_ key: KeyName, _ action: Transaction.Operation.Action) -> Transaction.Operation {
+        Transaction.Operation(suite: suite, key: key, action)
+    }
+
+    /// Stores JSON, or removes what is stored.
+    func write(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) {
+        do throws(BackendError) {
+            try cell.gate.withLock { _ throws(BackendError) in
+                try commit([operation(cell.name, json.map { .set($0) } ?? .delete)])
+            }
+        } catch {
+            throw DefaultsError(error)
+        }
+    }
+
+    /// Stores a value.
+    func set<Value>(_ slot: Slot<Value>, to value: Value) throws(DefaultsError) {
+        let json = try slot.encode(value)
+        guard let cell = slot.cell else { return }
+        try write(json, to: cell)
+    }
+
+    /// Stores a value if nothing is stored, which the server decides; says whether it did.
+    func setIfAbsent(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) -> Bool {
+        guard let json else { return false }
+        do throws(BackendError) {
+            return try cell.gate.withLock { _ throws(BackendError) in
+                do throws(BackendError) {
+                    try commit(
+                        [operation(cell.name, .set(json))], if: [.setting(suite, cell.name, .stored(false))])
+                    return true
+                } catch {
+                    guard let current = error.current else { throw error }
+                    replica.change { $0.learn(current, fromRefusal: true) }
+                    return false
+                }
+            }
+        } catch {
+            throw DefaultsError(error)
+        }
+    }
+
+    /// Takes all stored values of the suite away.
+    func removeAll() throws(DefaultsError) {
+        try? load()
+        do {
+            let summary = try backend.reset(requestKey: requestKeys.next())
+            replica.change { $0.apply(summary) }
+        } catch {
+            if case .refused(let problem) = error, problem.code == .unknownSuite { return }
+            throw DefaultsError(error)
+        }
+    }
+
+    /// Does what a setter does: what fails is reported, as it cannot be thrown.
+    func attempt(_ key: String?, _ body: () throws(DefaultsError) -> Void) {
+        do {
+            try body()
+        } catch {
+            report(error, key, .write)
+        }
+    }
+}
+
+extension BackendError {
+    /// What is there instead of what a condition asked for.
+    var current: Setting? {
+        guard case .refused(let problem) = self, problem.code == .preconditionFailed,
+            case .setting(let setting)? = problem.failed.first?.current
+        else { return nil }
+        return setting
+    }
+}

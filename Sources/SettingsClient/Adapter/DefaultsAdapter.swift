@@ -1,0 +1,102 @@
+public import SettingsModel
+
+/// The settings of a suite, by their keys.
+///
+///     Defaults[\.launchCount] += 1            Defaults.launchCount += 1            Defaults[key: looseKey] = "red"
+///     Defaults[\.libraries].append("x")       Defaults[\.username] = nil
+///
+/// Reads come from a replica of the suite that is loaded at first use and kept fresh. A setter returns when the write is
+/// acknowledged; as it cannot throw, what is refused is taken back and told to ``issues`` and to the log. A change in
+/// place is done only to the value that it was computed from, unless the key says how to merge; while it is under way,
+/// nothing is locked, and one that throws or changes nothing sends nothing.
+///
+/// Members of the adapter win over keys of the same name: `hasKey`, `isSet`, `issues`, `namespace`, `register`, `remove`,
+/// `removeAll`, `set`, `setIfAbsent`, `synchronize`, `transaction`, `update`, `value`. `Defaults[\.name]` always means
+/// the key.
+@dynamicMemberLookup
+public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
+    @usableFromInline let core: AdapterCore
+
+    init(
+        keyStore: KeyStore, backend: any SuiteBackend, arguments: [String] = [],
+        log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
+    ) {
+        core = AdapterCore(backend: backend, arguments: arguments, log: log)
+    }
+
+    /// Settings without a daemon, which behave the same and last as long as the adapter: for tests and previews.
+    ///
+    /// - Parameters:
+    ///   - schema: what the suite may hold; without one, anything.
+    ///   - arguments: what the command line would say, without the program's name.
+    ///   - log: what is done with each issue; by default a line on standard error.
+    public static func inMemory(
+        keyStore: KeyStore, schema: Schema? = nil, arguments: [String] = [],
+        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+    ) -> DefaultsAdapter {
+        guard let suite = try? SuiteName("memory") else { preconditionFailure("the name is a suite's") }
+        return DefaultsAdapter(
+            keyStore: keyStore, backend: InMemoryBackend(suite: suite, schema: schema), arguments: arguments,
+            log: log ?? IssueBoard.standardLog)
+    }
+
+    /// What went wrong in getters and setters, from here on.
+    public var issues: AsyncStream<DefaultsIssue> {
+        core.issues.issues()
+    }
+}
+
+extension DefaultsAdapter {
+    /// Whether a key has a value that is not a default: from the command line, stored, or registered.
+    public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
+        core.hasKey(core.slot(path))
+    }
+
+    /// Whether a key has a value that is not a default.
+    public func hasKey<Value>(key: DefaultsKey<Value>) -> Bool {
+        core.hasKey(core.slots.slot(for: key))
+    }
+
+    /// Whether somebody stored a value for a key.
+    public func isSet<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
+        core.slot(path).cell.map { core.isSet($0.name) } ?? false
+    }
+
+    /// Whether somebody stored a value for a key.
+    public func isSet<Value>(key: DefaultsKey<Value>) -> Bool {
+        core.slots.slot(for: key).cell.map { core.isSet($0.name) } ?? false
+    }
+
+    /// Takes what is stored for a key away, so that the default holds; that nothing is stored is fine.
+    public func remove<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) {
+        core.remove(core.slot(path))
+    }
+
+    /// Takes what is stored for a key away.
+    public func remove<Value>(key: DefaultsKey<Value>) {
+        core.remove(core.slots.slot(for: key))
+    }
+
+    /// Takes everything away that is stored in this suite.
+    public func removeAll() {
+        core.attempt(nil) { () throws(DefaultsError) in try core.removeAll() }
+    }
+
+    /// Gives values to read where nothing is stored. They are never stored, nor seen by anybody else; those registered
+    /// later win.
+    public func register(defaults: [String: JSONValue]) {
+        core.register(defaults)
+    }
+}
+
+extension AdapterCore {
+    func remove<Value>(_ slot: Slot<Value>) {
+        guard let cell = slot.cell else { return }
+        attempt(slot.key.name) { () throws(DefaultsError) in try write(nil, to: cell) }
+    }
+
+    /// What a typed setter does.
+    func assign<Value>(_ value: Value, to slot: Slot<Value>) {
+        attempt(slot.key.name) { () throws(DefaultsError) in try set(slot, to: value) }
+    }
+}

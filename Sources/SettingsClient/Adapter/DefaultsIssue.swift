@@ -1,0 +1,29 @@
+public import SettingsModel
+
+/// Something that went wrong where nothing could be thrown: in a getter or a setter.
+public struct DefaultsIssue: Hashable, Sendable {
+    /// What was tried.
+    public enum Attempt: Hashable, Sendable {
+        /// A read; the default was given.
+        case read
+        /// A write; the value is what it was before.
+        case write
+    }
+
+    /// The suite.
+    public let suite: SuiteName
+    /// The key; nil if it was about the whole suite.
+    public let key: String?
+    /// What was tried.
+    public let attempt: Attempt
+    /// Why it failed.
+    public let error: DefaultsError
+}
+
+extension DefaultsIssue: CustomStringConvertible {
+    /// One line for a log.
+    public var description: String {
+        let what = key.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
+        return "settings: \(what) was not \(attempt == .read ? "read" : "written"): \(error)"
+    }
+}

@@ -1,0 +1,52 @@
+internal import SettingsModel
+
+/// What a change in place did, as something that can be done to another value too.
+enum MergeDelta: Hashable, Sendable {
+    case sum(InPlaceOperation.Amount)
+    case append([JSONValue])
+    /// New elements of a set.
+    case union([JSONValue])
+
+    /// Nil if the change was not of the kind that the rule is about.
+    init?(_ rule: MergeRule?, ofSet isSet: Bool, from before: JSONValue?, to new: JSONValue?) {
+        switch (rule, before, new) {
+        case (.sum, .integer(let old)?, .integer(let new)?):
+            let (difference, overflow) = new.subtractingReportingOverflow(old)
+            guard !overflow else { return nil }
+            self = .sum(.integer(difference))
+        case (.sum, let old?, let new?):
+            guard let old = old.number, let new = new.number, (new - old).isFinite else { return nil }
+            self = .sum(.double(new - old))
+        case (.append, nil, .array(let new)?):
+            self = isSet ? .union(new) : .append(new)
+        case (.append, .array(let old)?, .array(let new)?):
+            if isSet {
+                let known = Set(old)
+                guard known.isSubset(of: new) else { return nil }
+                self = .union(new.filter { !known.contains($0) })
+            } else {
+                guard new.count >= old.count, new.prefix(old.count) == old[...] else { return nil }
+                self = .append(Array(new[old.count...]))
+            }
+        default:
+            return nil
+        }
+    }
+
+    /// What the server can do by itself.
+    var operation: InPlaceOperation? {
+        switch self {
+        case .sum(let amount): .add(amount)
+        case .append(let elements): .append(elements)
+        case .union: nil
+        }
+    }
+
+    /// The change done to a value; nil if it is of another kind.
+    func applied(to value: JSONValue) -> JSONValue? {
+        guard case .union(let elements) = self else { return try? operation?.applied(to: value) }
+        guard case .array(let there) = value else { return nil }
+        let known = Set(there)
+        return .array(there + elements.filter { !known.contains($0) })
+    }
+}

@@ -1,0 +1,111 @@
+public import Foundation
+public import SettingsModel
+
+/// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.
+public struct NamespaceSettings<Namespace: DefaultsNamespace> {
+    let core: AdapterCore
+    /// Why there is no access: another type has the namespace.
+    let refusal: DefaultsError?
+
+    init(core: AdapterCore) {
+        self.core = core
+        refusal = core.claim(Namespace.self)
+    }
+
+    /// The setting as what is asked for.
+    public subscript(_ key: Namespace.Key) -> UntypedSetting? {
+        let name = Namespace.name(of: key)
+        if let refusal {
+            core.report(refusal, name, .read)
+            return nil
+        }
+        return UntypedSetting(core: core, name: name)
+    }
+
+    /// Stores a value.
+    public func set<Value: DefaultsSerializable>(_ value: Value, forKey key: Namespace.Key) {
+        write(key) { name in
+            if let json = core.untypedJSON(value, name) { core.setUntyped(name, json) }
+        }
+    }
+
+    /// Takes what is stored away.
+    public func remove(forKey key: Namespace.Key) {
+        write(key) { core.setUntyped($0, nil) }
+    }
+
+    /// Whether somebody stored a value.
+    public func isSet(forKey key: Namespace.Key) -> Bool {
+        guard refusal == nil, let name = core.keyName(Namespace.name(of: key), .read) else { return false }
+        return core.isSet(name)
+    }
+
+    private func write(_ key: Namespace.Key, _ body: (String) -> Void) {
+        let name = Namespace.name(of: key)
+        if let refusal { core.report(refusal, name, .write) } else { body(name) }
+    }
+}
+
+extension DefaultsAdapter {
+    /// The settings of a type with an enumeration of keys, stored as `Account.isUserLoggedIn`.
+    public func namespace<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> NamespaceSettings<Namespace> {
+        NamespaceSettings(core: core)
+    }
+
+    /// Gives a type its namespace, as its first use does too. Throws if another type has it.
+    public func register<Namespace: DefaultsNamespace>(
+        namespace type: Namespace.Type
+    ) throws(NamespaceRegistry.Conflict) {
+        try core.register(type)
+    }
+}
+
+/// A namespace that knows the adapter it is in, so that its type is all that is needed:
+///
+///     enum Account: AdapterNamespace {
+///         enum Key: String { case isUserLoggedIn }
+///         static var defaults: DefaultsAdapter<DefaultsKeys> { Defaults }
+///     }
+///     Account.set(true, forKey: .isUserLoggedIn)
+public protocol AdapterNamespace: DefaultsNamespace {
+    /// The keys of the adapter.
+    associatedtype KeyStore: DefaultsKeyStore
+
+    /// Where the settings are.
+    static var defaults: DefaultsAdapter<KeyStore> { get }
+}
+
+extension AdapterNamespace {
+    private static var settings: NamespaceSettings<Self> { defaults.namespace(Self.self) }
+
+    /// Stores a value.
+    public static func set<Value: DefaultsSerializable>(_ value: Value, forKey key: Key) {
+        settings.set(value, forKey: key)
+    }
+
+    /// The value; nil if there is none.
+    public static func value(forKey key: Key) -> JSONValue? { settings[key]?.value }
+    /// The value as a truth value; false if it is none.
+    public static func bool(forKey key: Key) -> Bool { settings[key]?.boolValue ?? false }
+    /// The value as an integer; 0 if it is none.
+    public static func integer(forKey key: Key) -> Int { settings[key]?.intValue ?? 0 }
+    /// The value as a number; 0 if it is none.
+    public static func double(forKey key: Key) -> Double { settings[key]?.doubleValue ?? 0 }
+    /// The value as text; nil if it is none.
+    public static func string(forKey key: Key) -> String? { settings[key]?.string }
+    /// The elements of an array; nil if it is none.
+    public static func array(forKey key: Key) -> [JSONValue]? { settings[key]?.array }
+    /// The members of an object; nil if it is none.
+    public static func dictionary(forKey key: Key) -> [String: JSONValue]? { settings[key]?.dictionary }
+    /// Data; nil if it is none.
+    public static func data(forKey key: Key) -> Data? { settings[key]?.data }
+    /// A date; nil if it is none.
+    public static func date(forKey key: Key) -> Date? { settings[key]?.date }
+    /// A URL; nil if it is none.
+    public static func url(forKey key: Key) -> URL? { settings[key]?.url }
+
+    /// Whether somebody stored a value.
+    public static func isSet(forKey key: Key) -> Bool { settings.isSet(forKey: key) }
+    /// Takes what is stored away.
+    public static func remove(forKey key: Key) { settings.remove(forKey: key) }
+}

@@ -1,0 +1,105 @@
+public import SettingsModel
+public import Synchronization
+
+/// One key made ready: its codec, and the value that was decoded last.
+///
+/// Reading the value that was kept is compiled into the program that reads, where its type is known: generic code would
+/// look up types at run time, for longer than all the rest of a read takes.
+@usableFromInline
+final class Slot<Value: DefaultsSerializable>: Sendable {
+    let key: DefaultsKey<Value>
+    let codec: Result<KeyCodec<Value>, DefaultsError>
+    /// Nil if the key has no usable name.
+    @usableFromInline let cell: KeyCell?
+    /// What the command line says, which holds whatever is stored.
+    let argument: Value?
+
+    @usableFromInline let cache: Mutex<SlotCache<Value>>
+
+    init(_ key: DefaultsKey<Value>, replica: Replica, arguments: LaunchArguments) {
+        self.key = key
+        do {
+            codec = .success(try KeyCodec(key))
+        } catch {
+            codec = .failure(.unusableKey(key.name, error))
+        }
+        cell = (try? KeyName(key.name)).map { replica.cell(for: $0) }
+        var argument: Value?
+        if case .success(let codec) = codec {
+            for form in arguments.forms(of: key.name) where argument == nil { argument = try? codec.decode(form) }
+        }
+        self.argument = argument
+        cache = Mutex(SlotCache(version: 0, reading: Reading(value: key.defaultValue, isDefault: true)))
+    }
+
+    /// The value, if nothing changed since it was decoded.
+    @inlinable var cachedValue: Value? {
+        guard let version = cell?.version else { return nil }
+        return cache.withLock { $0.version == version ? .some($0.reading.value) : nil }
+    }
+
+    /// The value, or this one in place of the default, if nothing changed since it was decoded.
+    func cachedValue(orDefault defaultValue: Value) -> Value? {
+        guard let version = cell?.version else { return nil }
+        return cache.withLock { cache in
+            guard cache.version == version else { return nil }
+            return cache.reading.isDefault ? defaultValue : cache.reading.value
+        }
+    }
+
+    /// The reading, if nothing changed since it was made.
+    var cachedReading: Reading<Value>? {
+        guard let version = cell?.version else { return nil }
+        return cache.withLock { $0.version == version ? $0.reading : nil }
+    }
+
+    func keep(_ reading: Reading<Value>, version: UInt64) {
+        cache.withLock { $0 = SlotCache(version: version, reading: reading) }
+    }
+
+    /// Reads JSON and writes it again, as the type does, within the key's limits.
+    func normalized(_ json: JSONValue) throws(DefaultsError) -> JSONValue? {
+        let codec = try codec.get()
+        do {
+            return try codec.encode(codec.decode(json))
+        } catch {
+            throw .invalid(error)
+        }
+    }
+
+    func encode(_ value: Value) throws(DefaultsError) -> JSONValue? {
+        let codec = try codec.get()
+        do {
+            return try codec.encode(value)
+        } catch {
+            throw .invalid(error)
+        }
+    }
+}
+
+/// What a slot keeps of the last read.
+@usableFromInline
+struct SlotCache<Value: DefaultsSerializable>: Sendable {
+    /// Of the cell when the reading was made; 0 for never.
+    @usableFromInline var version: UInt64
+    @usableFromInline var reading: Reading<Value>
+
+    init(version: UInt64, reading: Reading<Value>) {
+        self.version = version
+        self.reading = reading
+    }
+}
+
+/// What a read of a key came to.
+@usableFromInline
+struct Reading<Value: DefaultsSerializable>: Sendable {
+    @usableFromInline var value: Value
+    /// Whether the value is the key's own default, as no layer has one.
+    var isDefault = false
+    /// The effective value on the server from which it was read, or over which it lies.
+    var base: JSONValue?
+    /// Why a layer could not be read.
+    var problem: DefaultsError?
+    /// Whether that layer is what is stored, which is then not overwritten by what was computed from another.
+    var isStoredUnreadable = false
+}

@@ -1,0 +1,156 @@
+public import Foundation
+public import SettingsModel
+
+/// A setting by its name, read as what is asked for: `Defaults["color"].string`.
+///
+/// Each is nil if there is nothing or a value of another kind; the forms with `Value` at the end give an empty value
+/// then. Numbers, booleans and text stand for each other as follows; an empty field is nil.
+///
+/// | stored | `int` | `double` | `bool` | `string` |
+/// |---|---|---|---|---|
+/// | integer | itself | the nearest | whether it is not 0 | its digits |
+/// | double | towards zero, if in range | itself | whether it is not 0 | its shortest digits |
+/// | boolean | 1 or 0 | 1.0 or 0.0 | itself | `1` or `0` |
+/// | text | if all of it is a number | if all of it is a number | true, t, yes, y, 1; false, f, no, n, 0 | itself |
+public struct UntypedSetting: Sendable {
+    let core: AdapterCore
+    let name: String
+
+    /// The value as it is.
+    public var value: JSONValue? { core.untyped(name) }
+
+    /// The value as text.
+    public var string: String? { value.flatMap(UntypedConversion.string) }
+    /// The value as an integer.
+    public var int: Int? { value.flatMap(UntypedConversion.int) }
+    /// The value as a number.
+    public var double: Double? { value.flatMap(UntypedConversion.double) }
+    /// The value as a truth value.
+    public var bool: Bool? { value.flatMap(UntypedConversion.bool) }
+    /// The elements of an array.
+    public var array: [JSONValue]? { value?.array }
+    /// The members of an object.
+    public var dictionary: [String: JSONValue]? { decoded() }
+    /// The bytes that Base64 text stands for.
+    public var data: Data? { decoded() }
+    /// The date that text stands for.
+    public var date: Date? { decoded() }
+    /// The URL that text stands for.
+    public var url: URL? { decoded() }
+
+    /// The value as text; empty if it is none.
+    public var stringValue: String { string ?? "" }
+    /// The value as an integer; 0 if it is none.
+    public var intValue: Int { int ?? 0 }
+    /// The value as a number; 0 if it is none.
+    public var doubleValue: Double { double ?? 0 }
+    /// The value as a truth value; false if it is none.
+    public var boolValue: Bool { bool ?? false }
+    /// The elements of an array; none if it is none.
+    public var arrayValue: [JSONValue] { array ?? [] }
+    /// The members of an object; none if it is none.
+    public var dictionaryValue: [String: JSONValue] { dictionary ?? [:] }
+    /// The bytes that Base64 text stands for; none if it is none.
+    public var dataValue: Data { data ?? Data() }
+
+    private func decoded<Value: DefaultsSerializable>() -> Value? {
+        value.flatMap { try? Value.defaultsBridge.decode($0) }
+    }
+}
+
+extension DefaultsAdapter {
+    /// A setting by its name, read as what is asked for.
+    public subscript(_ name: String) -> UntypedSetting {
+        UntypedSetting(core: core, name: name)
+    }
+
+    /// A setting by its name as a value of a type; nil if it is none. Assigning nil removes it.
+    @_disfavoredOverload
+    public subscript<Value: DefaultsSerializable>(_ name: String) -> Value? {
+        get { core.untyped(name).flatMap { try? Value.defaultsBridge.decode($0) } }
+        set {
+            guard let newValue else { return core.setUntyped(name, nil) }
+            guard let json = core.untypedJSON(newValue, name) else { return }
+            core.setUntyped(name, json)
+        }
+    }
+
+    /// A setting by its name as JSON. Assigning nil removes it.
+    @_disfavoredOverload
+    public subscript(_ name: String) -> JSONValue? {
+        get { core.untyped(name) }
+        set { core.setUntyped(name, newValue) }
+    }
+
+    /// Whether a name has a value that is not a default.
+    public func hasKey(_ name: String) -> Bool {
+        guard let key = core.keyName(name, .read) else { return false }
+        return !core.arguments.forms(of: name).isEmpty || core.isRegistered(key) || core.isSet(key)
+    }
+
+    /// Whether somebody stored a value under a name.
+    public func isSet(_ name: String) -> Bool {
+        core.keyName(name, .read).map { core.isSet($0) } ?? false
+    }
+
+    /// Takes what is stored under a name away.
+    public func remove(_ name: String) {
+        core.setUntyped(name, nil)
+    }
+}
+
+/// Adds to a number; where there is nothing, stores what is added.
+public func += (setting: UntypedSetting, amount: Int) {
+    setting.core.changeUntyped(
+        setting.name, by: .add(.integer(Int64(amount))), orStore: .integer(Int64(amount)))
+}
+
+/// Adds to a number; where there is nothing, stores what is added.
+public func += (setting: UntypedSetting, amount: Double) {
+    setting.core.changeUntyped(setting.name, by: .add(.double(amount)), orStore: .double(amount))
+}
+
+/// Appends to text; where there is nothing, stores what is appended.
+public func += (setting: UntypedSetting, text: String) {
+    setting.core.changeUntyped(setting.name, by: .concat(text), orStore: .string(text))
+}
+
+/// Appends to an array; where there is nothing, stores what is appended.
+public func += (setting: UntypedSetting, elements: [JSONValue]) {
+    setting.core.changeUntyped(setting.name, by: .append(elements), orStore: .array(elements))
+}
+
+/// Adds one to a number; where there is nothing, stores 1.
+public postfix func ++ (setting: UntypedSetting) {
+    setting += 1
+}
+
+/// Stores a value if nothing is stored, which the server decides. The right side is not evaluated if something is.
+public func ?= <Value: DefaultsSerializable>(
+    setting: UntypedSetting, value: @autoclosure () throws -> Value
+) rethrows {
+    guard setting.isWanted else { return }
+    let value = try value()
+    guard let json = setting.core.untypedJSON(value, setting.name) else { return }
+    setting.core.setUntypedIfAbsent(setting.name, json)
+}
+
+/// Stores JSON if nothing is stored, which the server decides. The right side is not evaluated if something is.
+@_disfavoredOverload
+public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONValue) rethrows {
+    guard setting.isWanted else { return }
+    setting.core.setUntypedIfAbsent(setting.name, try value())
+}
+
+extension UntypedSetting {
+    /// Whether the right side of `?=` is wanted.
+    fileprivate var isWanted: Bool {
+        guard let key = core.keyName(name, .write) else { return false }
+        do {
+            return try !core.isStored(key)
+        } catch {
+            core.report(error, name, .write)
+            return false
+        }
+    }
+}

@@ -1,0 +1,109 @@
+internal import Dispatch
+internal import Foundation
+internal import SettingsModel
+internal import Synchronization
+
+/// A suite without a daemon, for tests and previews. Several adapters may share one; each hears of the others as it would
+/// of other programs: a little later.
+final class InMemoryBackend: SuiteBackend {
+    let suite: SuiteName
+
+    private let shared: Mutex<Shared>
+    private let queue = DispatchQueue(label: "settings in memory")
+
+    private struct Shared {
+        var contents: InMemorySuite
+        var followers: [UInt64: Follower] = [:]
+        var nextFollower: UInt64 = 0
+    }
+
+    private struct Follower {
+        var cursor: Cursor
+        let handler: @Sendable (Observation) -> Void
+    }
+
+    private struct Token: Following {
+        weak let backend: InMemoryBackend?
+        let id: UInt64
+
+        func stop() {
+            backend?.shared.withLock { $0.followers[id] = nil }
+        }
+    }
+
+    init(suite: SuiteName, schema: Schema? = nil) {
+        self.suite = suite
+        guard let epoch = Epoch(String(UInt64.random(in: .min ... .max), radix: 36)) else {
+            preconditionFailure("digits in base 36 are an epoch")
+        }
+        shared = Mutex(Shared(contents: InMemorySuite(name: suite, schema: schema, epoch: epoch)))
+    }
+
+    /// How many are told of changes.
+    var followerCount: Int {
+        shared.withLock { $0.followers.count }
+    }
+
+    func load() throws(BackendError) -> ObservedState {
+        shared.withLock { $0.contents.state() }
+    }
+
+    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+        shared.withLock { $0.contents.setting(key) }
+    }
+
+    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        try write { suite throws(Problem) in
+            try suite.commit(transaction, requestKey: requestKey, at: Self.now)
+        }
+    }
+
+    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        try write { suite throws(Problem) in
+            try suite.reset(requestKey: requestKey, at: Self.now)
+        }
+    }
+
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+        let id = shared.withLock { shared in
+            shared.nextFollower += 1
+            shared.followers[shared.nextFollower] = Follower(cursor: cursor, handler: handler)
+            return shared.nextFollower
+        }
+        queue.async { [weak self] in self?.tell() }
+        return Token(backend: self, id: id)
+    }
+
+    private func write(
+        _ body: (inout InMemorySuite) throws(Problem) -> WriteSummary
+    ) throws(BackendError) -> WriteSummary {
+        let summary = shared.withLock { shared in
+            Result { () throws(Problem) in try body(&shared.contents) }
+        }
+        switch summary {
+        case .success(let summary):
+            if summary.changed { queue.async { [weak self] in self?.tell() } }
+            return summary
+        case .failure(let problem):
+            throw .refused(problem)
+        }
+    }
+
+    /// Tells each follower what it does not know yet. The queue is serial, so nobody hears things out of order.
+    private func tell() {
+        let news = shared.withLock { shared in
+            var news: [(@Sendable (Observation) -> Void, Observation)] = []
+            for (id, follower) in shared.followers {
+                guard let observation = shared.contents.observation(since: follower.cursor) else { continue }
+                shared.followers[id]?.cursor = observation.cursor
+                news.append((follower.handler, observation))
+            }
+            return news
+        }
+        for (handler, observation) in news { handler(observation) }
+    }
+
+    private static var now: Timestamp {
+        Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+    }
+}

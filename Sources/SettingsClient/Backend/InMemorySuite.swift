@@ -1,0 +1,253 @@
+internal import SettingsModel
+
+/// A suite as a value, with the rules of the daemon: revisions, changes with their sources, conditions, a schema.
+struct InMemorySuite: Sendable {
+    let name: SuiteName
+    let schema: Schema?
+    private(set) var cursor: Cursor
+
+    private var records: [KeyName: Record] = [:]
+    private var exists: Bool
+    private var history: [[Change]] = []
+    /// The place that the history kept begins after.
+    private var oldest = Revision.zero
+    private var answers: [RequestKey: Answer] = [:]
+    private var answered: [RequestKey] = []
+
+    private static let mostKept = 1024
+
+    /// What is known of a key that was ever stored.
+    private struct Record: Sendable {
+        var stored: JSONValue?
+        var revision = Revision.zero
+        var modified: Timestamp?
+    }
+
+    private struct Answer: Sendable {
+        /// Nil for a reset.
+        let transaction: Transaction?
+        let summary: WriteSummary
+    }
+
+    init(name: SuiteName, schema: Schema?, epoch: Epoch) {
+        self.name = name
+        self.schema = schema
+        exists = schema != nil
+        cursor = Cursor(epoch: epoch, revision: .zero)
+    }
+
+    /// What a new observer is told.
+    func state(isReset: Bool = false) -> ObservedState {
+        var keys = Set(records.keys)
+        for key in schema?.keys ?? [] {
+            if let name = try? KeyName(key.name) { keys.insert(name) }
+        }
+        let values = keys.sorted().compactMap { key in
+            effective(key, records[key]?.stored).value.map { SuiteContents.Entry(key: key, value: $0) }
+        }
+        // A suite with a schema says so by a revision, as it tells that values may be defaults.
+        let schemaRevision = schema == nil ? Revision.zero : Revision(1) ?? .zero
+        let contents = SuiteContents(suite: name, schemaRevision: schemaRevision, values: values)
+        return ObservedState(.one(contents), cursor: cursor, isReset: isReset)
+    }
+
+    /// What happened after a place in history; nil if nothing did.
+    func observation(since place: Cursor) -> Observation? {
+        guard place.epoch == cursor.epoch, place.revision >= oldest else { return .state(state(isReset: true)) }
+        guard place.revision < cursor.revision else { return nil }
+        let known = history.lastIndex { $0.first.map { $0.revision <= place.revision } ?? true }
+        let changes = Array(history[(known.map { $0 + 1 } ?? 0)...].joined())
+        let schemaRevision = schema == nil ? Revision.zero : Revision(1) ?? .zero
+        return .changes(
+            ObservedChanges(
+                .one(schema: SuiteRevision(suite: name, revision: schemaRevision), isDropped: false), cursor: cursor,
+                changes: changes))
+    }
+
+    /// One setting as it is.
+    func setting(_ key: KeyName) -> Setting {
+        let record = records[key] ?? Record()
+        let (value, source) = effective(key, record.stored)
+        return Setting(
+            suite: name, key: key, value: value, source: source, revision: record.revision, modified: record.modified)
+    }
+
+    private func effective(_ key: KeyName, _ stored: JSONValue?) -> (value: JSONValue?, source: Source) {
+        if let stored { return (stored, .stored) }
+        let value = schema?.key(key.text)?.defaultValue
+        return (value, value == nil ? .unset : .default)
+    }
+}
+
+/// Writes.
+extension InMemorySuite {
+    /// Does a transaction, or nothing of it.
+    mutating func commit(
+        _ transaction: Transaction, requestKey: RequestKey, at time: Timestamp
+    ) throws(Problem) -> WriteSummary {
+        if let answer = answers[requestKey] { return try replay(answer, of: transaction) }
+        try checkNames(in: transaction)
+        try check(transaction.conditions)
+        var stored: [KeyName: JSONValue?] = [:]
+        for operation in transaction.operations {
+            try apply(operation, to: &stored)
+        }
+        try checkValues(stored)
+        let summary = store(stored, at: time)
+        keep(Answer(transaction: transaction, summary: summary), for: requestKey)
+        return summary
+    }
+
+    /// Takes all stored values away.
+    mutating func reset(requestKey: RequestKey, at time: Timestamp) throws(Problem) -> WriteSummary {
+        if let answer = answers[requestKey] { return try replay(answer, of: nil) }
+        guard exists else { throw unknownSuite }
+        let keys = records.filter { $0.value.stored != nil }.keys
+        for key in keys where schema?.key(key.text)?.isLocked ?? false { throw locked(key) }
+        let summary = store(Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }), at: time)
+        keep(Answer(transaction: nil, summary: summary), for: requestKey)
+        return summary
+    }
+
+    private func replay(_ answer: Answer, of transaction: Transaction?) throws(Problem) -> WriteSummary {
+        guard answer.transaction == transaction else {
+            throw Problem(.idempotencyMismatch, "the request key was used for another request")
+        }
+        var summary = answer.summary
+        summary.isReplayed = true
+        return summary
+    }
+
+    private mutating func keep(_ answer: Answer, for requestKey: RequestKey) {
+        answers[requestKey] = answer
+        answered.append(requestKey)
+        // Half at a time, so that keeping the newest costs nothing on average.
+        guard answered.count > 2 * Self.mostKept else { return }
+        for old in answered.prefix(Self.mostKept) { answers[old] = nil }
+        answered.removeFirst(Self.mostKept)
+    }
+
+    private func checkNames(in transaction: Transaction) throws(Problem) {
+        let stores = transaction.operations.contains { if case .set = $0.action { true } else { false } }
+        for operation in transaction.operations {
+            guard operation.suite == name, exists || stores else { throw unknownSuite }
+            guard let schema else { continue }
+            guard let key = schema.key(operation.key.text) else {
+                throw Problem(.unknownKey, status: 422, "suite \(name) has no key \(operation.key)")
+            }
+            if key.isLocked { throw locked(operation.key) }
+        }
+    }
+
+    private func check(_ conditions: [Transaction.Condition]) throws(Problem) {
+        var failed: [Problem.FailedCondition] = []
+        for (index, condition) in conditions.enumerated() {
+            switch condition {
+            case .suite(let suite, let revision):
+                let current = suite == name && exists ? cursor.revision : .zero
+                if current == revision { continue }
+                let state = SuiteRevision(suite: suite, revision: current)
+                failed.append(Problem.FailedCondition(index: Int64(index), current: .suite(state)))
+            case .setting(let suite, let key, let test):
+                guard suite == name else { throw unknownSuite }
+                let current = setting(key)
+                if Self.holds(test, of: current) { continue }
+                failed.append(Problem.FailedCondition(index: Int64(index), current: .setting(current)))
+            }
+        }
+        guard let first = failed.first else { return }
+        var problem = Problem(.preconditionFailed, "condition \(first.index) does not hold")
+        problem.failed = failed
+        throw problem
+    }
+
+    private static func holds(_ test: Transaction.Condition.Test, of setting: Setting) -> Bool {
+        switch test {
+        case .revision(let revision): setting.revision == revision
+        case .stored(let isStored): setting.source.isStored == isStored
+        case .value(let value): setting.value.map { value.isMathematicallyEqual(to: $0) } ?? false
+        }
+    }
+
+    private func apply(_ operation: Transaction.Operation, to stored: inout [KeyName: JSONValue?]) throws(Problem) {
+        let key = operation.key
+        let rules = schema?.key(key.text)
+        switch operation.action {
+        case .set(let value):
+            stored[key] = .some(rules?.normalized(value) ?? value)
+        case .delete:
+            stored[key] = .some(nil)
+        case .change(let change):
+            guard let value = effective(key, stored[key] ?? records[key]?.stored).value else {
+                throw Problem(.notSet, "\(key) of suite \(name) is not set and has no default")
+            }
+            let result: JSONValue
+            do {
+                result = try change.applied(to: value)
+            } catch {
+                throw Problem(error, ofSecret: rules?.isSecret ?? false)
+            }
+            stored[key] = .some(rules?.normalized(result) ?? result)
+        }
+    }
+
+    private func checkValues(_ stored: [KeyName: JSONValue?]) throws(Problem) {
+        guard let schema else { return }
+        var violations: [Violation] = []
+        for (key, value) in stored.sorted(by: { $0.key < $1.key }) {
+            guard let value, let rules = schema.key(key.text) else { continue }
+            violations += rules.violations(of: value)
+        }
+        if schema.hasSuiteRules {
+            let before = records.compactMapValues(\.stored)
+            let after = records.mapValues(\.stored).merging(stored) { $1 }.compactMapValues(\.self)
+            violations += schema.newSuiteViolations(
+                before: schema.effectiveValues(stored: Self.object(before)),
+                after: schema.effectiveValues(stored: Self.object(after)))
+        }
+        guard violations.isEmpty else { throw Problem(violations: violations) }
+    }
+
+    private static func object(_ values: [KeyName: JSONValue]) -> JSONObject {
+        var object = JSONObject()
+        for (key, value) in values { object[key.text] = value }
+        return object
+    }
+
+    /// Makes the commit, if anything changes.
+    private mutating func store(_ stored: [KeyName: JSONValue?], at time: Timestamp) -> WriteSummary {
+        let revision = cursor.revision.advanced(by: 1) ?? cursor.revision
+        var changes: [Change] = []
+        for (key, value) in stored.sorted(by: { $0.key < $1.key }) {
+            var record = records[key] ?? Record()
+            guard record.stored != value else { continue }
+            let (old, oldSource) = effective(key, record.stored)
+            let (new, source) = effective(key, value)
+            changes.append(
+                Change(
+                    suite: name, key: key, old: old, new: new, oldSource: oldSource, source: source,
+                    revision: revision, modified: time, isSecret: schema?.key(key.text)?.isSecret ?? false))
+            record = Record(stored: value, revision: revision, modified: time)
+            records[key] = record
+        }
+        guard !changes.isEmpty else {
+            return WriteSummary(revision: cursor.revision, changed: false, changes: [])
+        }
+        exists = true
+        cursor = Cursor(epoch: cursor.epoch, revision: revision)
+        history.append(changes)
+        if history.count > 2 * Self.mostKept {
+            oldest = history[Self.mostKept - 1].first?.revision ?? oldest
+            history.removeFirst(Self.mostKept)
+        }
+        return WriteSummary(revision: revision, changed: true, changes: changes)
+    }
+
+    private var unknownSuite: Problem {
+        Problem(.unknownSuite, "there is no suite \(name)")
+    }
+
+    private func locked(_ key: KeyName) -> Problem {
+        Problem(.locked, "\(key) of suite \(name) is read-only")
+    }
+}

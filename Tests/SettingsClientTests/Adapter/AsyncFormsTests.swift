@@ -1,0 +1,122 @@
+import SettingsClient
+import Testing
+
+@Suite("The forms for async code")
+struct AsyncFormsTests {
+    @Test("They read, store and change", arguments: Place.allCases)
+    func basics(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        try await one.set(\.launchCount, 3)
+        #expect(try await one.value(\.launchCount) == 3)
+        #expect(try await one.value(\.theme) == .light)
+        try await one.update(\.launchCount) { $0 += 1 }
+        try await one.update(\.libraries) { $0.append("a") }
+        #expect(one.launchCount == 4 && one.libraries == ["a"])
+        try await two.synchronize()
+        #expect(two.launchCount == 4)
+        try await one.set(\.username, nil)
+        #expect(!one.isSet(\.username))
+    }
+
+    @Test("They throw what a setter reports", arguments: Place.allCases)
+    func errors(_ place: Place) async throws {
+        let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
+        let world = try place.world(schema: schema)
+        let defaults = world.adapter()
+        let refused = await #expect(throws: DefaultsError.self) { try await defaults.set(\.launchCount, 4) }
+        #expect(refused?.code == .invalidValue)
+        let unknown = await #expect(throws: DefaultsError.self) { try await defaults.set(\.username, "me") }
+        #expect(unknown?.code == .unknownKey)
+        let local = await #expect(throws: DefaultsError.self) { try await defaults.set(\.volume, 2) }
+        #expect(local?.description == "player.volume must be at most 1.0, but is 2.0")
+        await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 = -1 } }
+        await #expect(throws: DefaultsError.self) { try await defaults.value(\.unusable) }
+        #expect(defaults.launchCount == 0)
+        #expect(world.takeIssues().map(\.key) == ["unusable"])
+    }
+
+    @Test("A stored value of another kind is thrown, not read as the default", arguments: Place.allCases)
+    func unreadable(_ place: Place) async throws {
+        let defaults = try place.world().adapter()
+        defaults["launchCount"] = "many"
+        let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
+        #expect(error?.description == "launchCount must be an integer, but is \"many\"")
+        await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
+        #expect(defaults["launchCount"].string == "many")
+    }
+
+    struct Failure: Error {}
+
+    @Test("A transaction does all or nothing, and sees what it wrote", arguments: Place.allCases)
+    func transactions(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let sum = try await defaults.transaction { t in
+            t[\.launchCount] += 1
+            t.launchCount += 1
+            t.libraries.append("a")
+            t[\.libraries][0] += "!"
+            t[\.username] = "me"
+            t[\.player.volume] = 0.25
+            return t[\.launchCount] + t.loginTries
+        }
+        #expect(sum == 3)
+        #expect(defaults.launchCount == 2 && defaults.libraries == ["a!"] && defaults.username == "me")
+        await #expect(throws: Failure.self) {
+            try await defaults.transaction { t in
+                t[\.launchCount] = 9
+                throw Failure()
+            }
+        }
+        await #expect(throws: DefaultsError.self) {
+            try await defaults.transaction { t in
+                t[\.launchCount] = 9
+                t[\.volume] = 9
+            }
+        }
+        #expect(defaults.launchCount == 2)
+        try await defaults.transaction { t in
+            t[\.username] = nil
+            t.libraries = t.libraries
+            t[\.loginTries] += 0
+        }
+        #expect(!defaults.isSet(\.username) && !defaults.isSet(\.loginTries))
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("A transaction runs again if what it read was changed", arguments: Place.allCases)
+    func repeated(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        var runs = 0
+        try await one.transaction { t in
+            let count = t[\.launchCount]
+            runs += 1
+            if runs <= 2 { two.launchCount += 10 }
+            t[\.loginTries] = count
+        }
+        #expect(runs == 3)
+        #expect(one.loginTries == 20)
+        try await one.update(\.launchCount) { count in
+            runs += 1
+            if runs == 4 { two.launchCount += 1 }
+            count += 1
+        }
+        #expect(runs == 5 && one.launchCount == 22)
+    }
+
+    @Test("Many tasks update one key without losing anything", arguments: Place.allCases)
+    func concurrent(_ place: Place) async throws {
+        let world = try place.world()
+        let programs = [world.adapter(), world.adapter()]
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<100 {
+                group.addTask { try await programs[task % 2].update(\.launchCount) { $0 += 1 } }
+            }
+            try await group.waitForAll()
+        }
+        try await programs[0].synchronize()
+        #expect(programs[0].launchCount == 100)
+    }
+}

@@ -1,0 +1,54 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Launch arguments")
+struct LaunchArgumentsTests {
+    struct Row: Sendable, CustomTestStringConvertible {
+        let arguments: [String]
+        let key: String
+        let forms: [JSONValue]
+
+        init(_ arguments: String, _ key: String, _ forms: JSONValue...) {
+            self.arguments = arguments.split(separator: " ").map(String.init)
+            self.key = key
+            self.forms = forms
+        }
+
+        var testDescription: String { arguments.joined(separator: " ") }
+    }
+
+    static let rows = [
+        Row("-name joe", "name", "joe"),
+        Row("-n 3", "n", "3", 3, 3.0),
+        Row("-n 1", "n", "1", true, 1, 1.0),
+        Row("-n -3", "n", "-3", -3, -3.0),
+        Row("-n=-0.5", "n", "-0.5", -0.5),
+        Row("-n=a=b", "n", "a=b"),
+        Row("-n=", "n", ""),
+        Row("-on YES", "on", "YES", true),
+        Row("-on f", "on", "f", false),
+        Row("-n nan", "n", "nan"),
+        Row("-list [1]", "list", "[1]", [1]),
+        Row("--set n=[1,2]", "n", [1, 2]),
+        Row("--set n=\"3\"", "n", "3"),
+        Row("--set n={", "n"),
+        Row("--set n", "n"),
+        Row("--set", "set"),
+        Row("-n 1 -n x", "n", "x"),
+        Row("-n=x --set n=4", "n", 4),
+        Row("-a -n x", "a"),
+        Row("-a -n x", "n", "x"),
+        Row("-n", "n"),
+        Row("-n x -last", "last"),
+        Row("x n y", "n"),
+        Row("--n x", "n"),
+        Row("-- -n x", "n"),
+    ]
+
+    @Test("Each spelling is read in all forms that it may mean", arguments: rows)
+    func forms(_ row: Row) {
+        #expect(LaunchArguments(row.arguments).forms(of: row.key) == row.forms)
+    }
+}

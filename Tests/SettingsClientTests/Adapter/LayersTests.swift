@@ -1,0 +1,137 @@
+import SettingsClient
+import Testing
+
+@Suite("The layers of values")
+struct LayersTests {
+    @Test(
+        "A key is set if somebody stored it, and has a value if any layer but the defaults has",
+        arguments: Place.allCases)
+    func presence(_ place: Place) throws {
+        let defaults = try place.world().adapter(arguments: ["-loginTries", "3"])
+        #expect(!defaults.hasKey(\.theme) && !defaults.isSet(\.theme))
+        defaults[\.theme] = .light
+        #expect(defaults.hasKey(\.theme) && defaults.isSet(\.theme))
+        #expect(defaults.hasKey("theme") && defaults.isSet("theme"))
+        defaults.remove(\.theme)
+        #expect(!defaults.hasKey(\.theme) && !defaults.isSet(\.theme))
+        #expect(defaults.hasKey(\.loginTries) && !defaults.isSet(\.loginTries))
+        defaults.register(defaults: ["launchCount": 5])
+        #expect(defaults.hasKey(\.launchCount) && !defaults.isSet(\.launchCount))
+        let loose = DefaultsKey<Int?>("loose")
+        #expect(!defaults.hasKey(key: loose) && !defaults.isSet(key: loose))
+        defaults[key: loose] = 1
+        #expect(defaults.hasKey(key: loose) && defaults.isSet(key: loose))
+        defaults.remove(key: loose)
+        #expect(!defaults.hasKey(key: loose))
+    }
+
+    @Test("A value that the schema has by default is not set, though it is read", arguments: Place.allCases)
+    func schemaDefaults(_ place: Place) throws {
+        let schema = try Schema(of: ClientKeys.self) {
+            \.loginTries; \.launchCount; \.theme
+        }
+        let world = try place.world(schema: schema)
+        let defaults = world.adapter()
+        #expect(defaults[\.loginTries] == 1)
+        #expect(!defaults.isSet(\.loginTries) && !defaults.hasKey(\.loginTries))
+        defaults[\.loginTries] = 1
+        #expect(defaults.isSet(\.loginTries))
+        let other = world.adapter()
+        #expect(other.isSet(\.loginTries) && !other.isSet(\.launchCount))
+        other.launchCount += 1
+        #expect(other.isSet(\.launchCount) && other.launchCount == 1)
+        other.register(defaults: ["theme": "dark"])
+        #expect(other.theme == .dark, "what is registered lies over the schema's default")
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("Removing what is not stored is fine, also in a suite that does not exist", arguments: Place.allCases)
+    func removal(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults.remove(\.launchCount)
+        defaults.removeAll()
+        defaults[\.launchCount] = 3
+        defaults.remove(\.launchCount)
+        defaults.remove(\.launchCount)
+        #expect(defaults.launchCount == 0)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("Removing all takes away what anybody stored in the suite", arguments: Place.allCases)
+    func removingAll(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        one[\.launchCount] = 3
+        #expect(one.username == nil)
+        two[\.username] = "me"
+        one.removeAll()
+        #expect(one.launchCount == 0 && one.username == nil)
+        try await two.synchronize()
+        #expect(two.launchCount == 0 && two.username == nil)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("What is registered lies under what is stored, and is never stored", arguments: Place.allCases)
+    func registered(_ place: Place) async throws {
+        let world = try place.world()
+        let (defaults, other) = (world.adapter(), world.adapter())
+        #expect(defaults.launchCount == 0)
+        defaults.register(defaults: ["launchCount": 5, "username": "guest", "theme": "dark"])
+        #expect(defaults.launchCount == 5 && defaults.username == "guest" && defaults.theme == .dark)
+        defaults.register(defaults: ["launchCount": 6])
+        #expect(defaults.launchCount == 6 && defaults.username == "guest")
+        #expect(other.launchCount == 0)
+        defaults.launchCount += 1
+        #expect(defaults.launchCount == 7)
+        try await other.synchronize()
+        #expect(other.launchCount == 7 && other.username == nil)
+        defaults.remove(\.launchCount)
+        #expect(defaults.launchCount == 6)
+        defaults[\.username] = nil
+        #expect(defaults.username == "guest")
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("What is registered and no value of the key is reported, and the next layer holds", arguments: Place.allCases)
+    func unfitRegistered(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults.register(defaults: ["launchCount": "many", "": 1])
+        #expect(defaults.launchCount == 0)
+        #expect(defaults.launchCount == 0)
+        #expect(world.takeIssues().map(\.key) == ["", "launchCount"], "once, not at each read")
+        defaults.launchCount += 1
+        #expect(defaults.launchCount == 1, "what is registered stands in nobody's way")
+        defaults["launchCount"] = "many"
+        let withArgument = world.adapter(arguments: ["-launchCount", "3"])
+        #expect(withArgument.launchCount == 3)
+    }
+
+    @Test("Launch arguments lie over what is stored", arguments: Place.allCases)
+    func arguments(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter(arguments: [
+            "-skipLogin", "true", "-loginTries", "3", "-lastGameTime", "61.3", "-nickname", "joe",
+            "-player.volume=0.25", "--set", #"libraries=["a","b"]"#, "-theme", "dark", "-username",
+        ])
+        #expect(defaults.skipLogin && defaults.loginTries == 3 && defaults.lastGameTime == 61.3)
+        #expect(defaults.nickname == "joe" && defaults.volume == 0.25 && defaults.libraries == ["a", "b"])
+        #expect(defaults.theme == .dark && defaults.username == nil)
+        #expect(defaults["skipLogin"].bool == true && defaults["loginTries"].int == 3)
+        defaults.loginTries = 9
+        #expect(defaults.loginTries == 3, "as long as the program runs")
+        #expect(world.adapter().loginTries == 9, "it was stored all the same")
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("An argument that is no value of the key is ignored", arguments: Place.allCases)
+    func unfitArguments(_ place: Place) throws {
+        let defaults = try place.world().adapter(arguments: [
+            "-skipLogin", "perhaps", "-loginTries", "many", "-player.volume", "2", "-theme", "blue",
+        ])
+        defaults.loginTries = 2
+        #expect(!defaults.skipLogin && defaults.loginTries == 2 && defaults.volume == 0.5 && defaults.theme == .light)
+        #expect(!defaults.hasKey(\.theme))
+    }
+}

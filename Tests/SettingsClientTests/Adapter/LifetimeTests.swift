@@ -1,0 +1,76 @@
+import Dispatch
+import SettingsModel
+import Synchronization
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Adapters under load and at their end")
+struct LifetimeTests {
+    struct IndexedKeys: DefaultsKeyStore {
+        subscript(index: Int) -> DefaultsKey<Int> { .init("key\(index % 4)", defaultValue: index % 4) }
+        subscript(limit limit: Int) -> DefaultsKey<Int> { .init("limited", defaultValue: limit, in: 0...limit) }
+    }
+
+    @Test("Key paths that capture do not grow memory")
+    func capturedPaths() {
+        let defaults = DefaultsAdapter.inMemory(keyStore: IndexedKeys())
+        for index in 0..<10_000 {
+            #expect(defaults[\.[index]] == index % 4)
+        }
+        for index in 0..<100 {
+            #expect(defaults[\.[limit: index]] == index, "each is the default of its own key")
+            defaults[\.[index]] += 0
+        }
+        #expect(defaults.core.slots.pathCount <= 5 * 8)
+        defaults[\.[5]] = 50
+        #expect(defaults[\.[1]] == 50)
+    }
+
+    @Test("A thousand adapters leave nothing behind")
+    func manyAdapters() throws {
+        let backend = InMemoryBackend(suite: try SuiteName("app"))
+        weak var last: AdapterCore?
+        for round in 0..<1000 {
+            let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend)
+            defaults.launchCount += 1
+            #expect(defaults.launchCount == round + 1)
+            #expect(backend.followerCount == 1)
+            last = defaults.core
+        }
+        #expect(backend.followerCount == 0)
+        #expect(last == nil)
+    }
+
+    @Test(
+        "Readers and writers in many threads see values in the order in which they were written",
+        arguments: Place.allCases)
+    func manyThreads(_ place: Place) throws {
+        let world = try place.world()
+        let (writer, reader) = (world.adapter(), world.adapter())
+        let isDone = Atomic(false)
+        DispatchQueue.concurrentPerform(iterations: 6) { thread in
+            switch thread {
+            case 0:
+                for number in 1...300 {
+                    writer[\.launchCount] = number
+                    #expect(writer[\.launchCount] == number, "a program sees its own write at once")
+                    writer.username = number % 2 == 0 ? nil : "odd"
+                    writer.libraries = Array(repeating: "x", count: number % 7)
+                }
+                isDone.store(true, ordering: .releasing)
+            default:
+                var last = 0
+                let adapter = thread % 2 == 0 ? reader : writer
+                while !isDone.load(ordering: .acquiring) {
+                    let number = adapter[\.launchCount]
+                    #expect(number >= last, "values never go back")
+                    last = number
+                    _ = adapter.username
+                    #expect(adapter.libraries.count < 7)
+                }
+            }
+        }
+        #expect(world.takeIssues() == [])
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import SettingsClient
+import Testing
+
+private let sharedSettings = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+
+enum Settings {
+    enum Account: AdapterNamespace {
+        enum Key: String { case isUserLoggedIn, email, seen, tries, icon, home, list, map, ratio }
+        static var defaults: DefaultsAdapter<ClientKeys> { sharedSettings }
+    }
+}
+
+private enum Other {
+    enum Account: DefaultsNamespace {
+        enum Key: String { case email }
+    }
+}
+
+@Suite("Settings of namespaces")
+struct NamespaceSettingsTests {
+    @Test("A type that knows its adapter is all that is needed")
+    func statics() throws {
+        typealias Account = Settings.Account
+        Settings.Account.set(true, forKey: .isUserLoggedIn)
+        #expect(Settings.Account.bool(forKey: .isUserLoggedIn))
+        #expect(sharedSettings["Account.isUserLoggedIn"].bool == true)
+        #expect(Account.string(forKey: .email) == nil && !Account.isSet(forKey: .email))
+        let url = try #require(URL(string: "https://example.com"))
+        Account.set("a@b.example", forKey: .email)
+        Account.set(Date.distantPast, forKey: .seen)
+        Account.set(3, forKey: .tries)
+        Account.set(0.5, forKey: .ratio)
+        Account.set(Data([1]), forKey: .icon)
+        Account.set(url, forKey: .home)
+        Account.set(["a"], forKey: .list)
+        Account.set(["a": 1], forKey: .map)
+        #expect(Account.string(forKey: .email) == "a@b.example" && Account.date(forKey: .seen) == .distantPast)
+        #expect(Account.integer(forKey: .tries) == 3 && Account.data(forKey: .icon) == Data([1]))
+        #expect(Account.double(forKey: .ratio) == 0.5 && Account.url(forKey: .home) == url)
+        #expect(Account.array(forKey: .list) == ["a"] && Account.dictionary(forKey: .map) == ["a": 1])
+        #expect(Account.value(forKey: .tries) == 3)
+        Account.remove(forKey: .email)
+        #expect(!Account.isSet(forKey: .email) && Account.isSet(forKey: .tries))
+    }
+
+    @Test("Two types that claim one namespace are refused, not merged", arguments: Place.allCases)
+    func conflicts(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        try defaults.register(namespace: Settings.Account.self)
+        try defaults.register(namespace: Settings.Account.self)
+        #expect(throws: NamespaceRegistry.Conflict.self) { try defaults.register(namespace: Other.Account.self) }
+        defaults.namespace(Settings.Account.self).set("a", forKey: .email)
+        defaults.namespace(Other.Account.self).set("b", forKey: .email)
+        #expect(defaults.namespace(Other.Account.self)[.email]?.value == nil)
+        #expect(defaults.namespace(Settings.Account.self)[.email]?.string == "a")
+        #expect(world.takeIssues().map(\.attempt) == [.write, .read])
+    }
+}

@@ -1,0 +1,80 @@
+import SettingsClient
+import Synchronization
+import Testing
+
+@Suite("The operators ?= and ++")
+struct OperatorTests {
+    @Test("?= stores only if nothing is stored", arguments: Place.allCases)
+    func ifAbsent(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults[\.username] ?= "first"
+        defaults[\.username] ?= "second"
+        defaults.username ?= "third"
+        #expect(defaults.username == "first")
+        defaults.launchCount ?= 5
+        defaults[key: DefaultsKey<Int>("launchCount", defaultValue: 0)] ?= 6
+        #expect(defaults.launchCount == 5)
+        defaults.nickname ?= nil
+        #expect(!defaults.isSet(\.nickname))
+        defaults.theme ?= .light
+        #expect(defaults.isSet(\.theme), "a default is not stored")
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("The right side is not evaluated if something is stored, and may throw", arguments: Place.allCases)
+    func evaluation(_ place: Place) throws {
+        struct Failure: Error {}
+        let defaults = try place.world().adapter()
+        func fail() throws -> Int { throw Failure() }
+        #expect(throws: Failure.self) { try defaults[\.launchCount] ?= try fail() }
+        #expect(!defaults.isSet(\.launchCount))
+        defaults.launchCount = 1
+        try defaults[\.launchCount] ?= try fail()
+        try defaults["launchCount"] ?= try fail()
+        #expect(defaults.launchCount == 1)
+    }
+
+    @Test("Whether something is stored is decided where it is stored", arguments: Place.allCases)
+    func decidedThere(_ place: Place) throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        #expect(one.username == nil)
+        func name() -> String {
+            two.username = "two"
+            return "one"
+        }
+        one[\.username] ?= name()
+        #expect(one.username == "two" && two.username == "two")
+        one["color"]
+            ?= { () -> String in
+                two["color"] = "red"
+                return "blue"
+            }()
+        #expect(one["color"].string == "red")
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("++ adds one, beginning with the default", arguments: Place.allCases)
+    func increment(_ place: Place) throws {
+        let defaults = try place.world().adapter()
+        defaults[\.loginTries]++
+        defaults.loginTries++
+        defaults[key: DefaultsKey<Int>("loginTries", defaultValue: 1)]++
+        #expect(defaults.loginTries == 4)
+        defaults[\.ratio]++
+        #expect(defaults.ratio == 4.140000000000001 || defaults.ratio == 4.14)
+        defaults[key: DefaultsKey<Int>("fresh", defaultValue: 41)]++
+        #expect(defaults["fresh"].int == 42)
+    }
+
+    @Test("In async code the value may be awaited", arguments: Place.allCases)
+    func asynchronous(_ place: Place) async throws {
+        let defaults = try place.world().adapter()
+        func name() async -> String { "async" }
+        let first = try await defaults.setIfAbsent(\.username) { await name() }
+        let second = try await defaults.setIfAbsent(\.username) { "again" }
+        #expect(first && !second)
+        #expect(defaults.username == "async")
+    }
+}

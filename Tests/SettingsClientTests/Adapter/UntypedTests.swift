@@ -1,0 +1,151 @@
+import Foundation
+import SettingsClient
+import Testing
+
+@Suite("Access without declared keys")
+struct UntypedTests {
+    @Test("Values of every kind are assigned and removed", arguments: Place.allCases)
+    func assignment(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults["color"] = "red"
+        #expect(defaults["color"].string == "red")
+        defaults["color"] = nil
+        #expect(defaults["color"].string == nil && !defaults.hasKey("color"))
+        defaults["count"] = 3
+        defaults["ratio"] = 3.14
+        defaults["on"] = true
+        defaults["list"] = ["a", 1, true]
+        defaults["names"] = ["a", "b"]
+        defaults["map"] = ["a": 1, "b": ["c"]]
+        #expect(defaults["count"].int == 3 && defaults["ratio"].double == 3.14 && defaults["on"].bool == true)
+        #expect(defaults["list"].array == ["a", 1, true] && defaults["names"].array == ["a", "b"])
+        #expect(defaults["map"].dictionary == ["a": 1, "b": ["c"]])
+        let text = "variable"
+        let date = Date(timeIntervalSinceReferenceDate: 0.5)
+        let data = Data([1, 2])
+        let url = try #require(URL(string: "https://example.com"))
+        defaults["text"] = text
+        defaults["date"] = date
+        defaults["data"] = data
+        defaults["url"] = url
+        #expect(defaults["text"].string == text && defaults["date"].date == date)
+        #expect(defaults["data"].data == data && defaults["url"].url == url)
+        let nothing: String? = nil
+        defaults["text"] = nothing
+        #expect(defaults["text"].value == nil)
+        let count: Int? = defaults["count"]
+        let missing: Int? = defaults["color"]
+        let otherKind: [Int]? = defaults["count"]
+        let json: JSONValue? = defaults["map"]
+        #expect(count == 3 && missing == nil && otherKind == nil && json?["a"] == 1)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("Typed and untyped access are to one setting", arguments: Place.allCases)
+    func typed(_ place: Place) throws {
+        let defaults = try place.world().adapter()
+        defaults["launchCount"] = 7
+        #expect(defaults.launchCount == 7)
+        defaults.theme = .dark
+        #expect(defaults["theme"].string == "dark")
+        #expect(defaults["theme"].value == "dark")
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let value: JSONValue
+        let int: Int?
+        let double: Double?
+        let bool: Bool?
+        let string: String?
+        var testDescription: String { value.description }
+    }
+
+    static let rows = [
+        Row(value: 3, int: 3, double: 3, bool: true, string: "3"),
+        Row(value: 0, int: 0, double: 0, bool: false, string: "0"),
+        Row(value: 3.14, int: 3, double: 3.14, bool: true, string: "3.14"),
+        Row(value: -3.99, int: -3, double: -3.99, bool: true, string: "-3.99"),
+        Row(value: 2.0, int: 2, double: 2, bool: true, string: "2"),
+        Row(value: 1e300, int: nil, double: 1e300, bool: true, string: "1e+300"),
+        Row(value: true, int: 1, double: 1, bool: true, string: "1"),
+        Row(value: false, int: 0, double: 0, bool: false, string: "0"),
+        Row(value: "12", int: 12, double: 12, bool: nil, string: "12"),
+        Row(value: "3.9", int: 3, double: 3.9, bool: nil, string: "3.9"),
+        Row(value: "Yes", int: nil, double: nil, bool: true, string: "Yes"),
+        Row(value: "n", int: nil, double: nil, bool: false, string: "n"),
+        Row(value: "1", int: 1, double: 1, bool: true, string: "1"),
+        Row(value: "red", int: nil, double: nil, bool: nil, string: "red"),
+        Row(value: "12 pears", int: nil, double: nil, bool: nil, string: "12 pears"),
+        Row(value: .null, int: nil, double: nil, bool: nil, string: nil),
+        Row(value: [1], int: nil, double: nil, bool: nil, string: nil),
+        Row(value: ["a": 1], int: nil, double: nil, bool: nil, string: nil),
+    ]
+
+    @Test("Numbers, truth and text stand for each other as the table says", arguments: rows)
+    func conversions(_ row: Row) throws {
+        let defaults = try Place.memory.world().adapter()
+        defaults["x"] = row.value
+        #expect(defaults["x"].int == row.int && defaults["x"].intValue == row.int ?? 0)
+        #expect(defaults["x"].double == row.double && defaults["x"].doubleValue == row.double ?? 0)
+        #expect(defaults["x"].bool == row.bool && defaults["x"].boolValue == row.bool ?? false)
+        #expect(defaults["x"].string == row.string && defaults["x"].stringValue == row.string ?? "")
+        #expect(defaults["x"].array == row.value.array && defaults["x"].arrayValue == row.value.array ?? [])
+        #expect(defaults["x"].dictionaryValue.keys.sorted() == row.value.object.map { Array($0.names) } ?? [])
+    }
+
+    @Test("What is missing is nil, or the empty value", arguments: Place.allCases)
+    func missing(_ place: Place) throws {
+        let defaults = try place.world().adapter()
+        let none = defaults["none"]
+        #expect(none.string == nil && none.int == nil && none.double == nil && none.bool == nil)
+        #expect(none.array == nil && none.dictionary == nil && none.data == nil && none.date == nil && none.url == nil)
+        #expect(none.stringValue == "" && none.intValue == 0 && none.doubleValue == 0.0 && !none.boolValue)
+        #expect(none.arrayValue == [] && none.dictionaryValue == [:] && none.dataValue == Data())
+        defaults["none"] = "not Base64!"
+        #expect(none.data == nil && none.dataValue == Data() && none.date == nil)
+    }
+
+    @Test("Operators change what is there, and begin with what is added", arguments: Place.allCases)
+    func operators(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults["count"] += 5
+        defaults["count"]++
+        defaults["count"] += 4
+        #expect(defaults["count"].value == 10)
+        defaults["ratio"] = 3.14
+        defaults["ratio"] += 10
+        #expect(defaults["ratio"].double == 13.14)
+        defaults["fresh"]++
+        #expect(defaults["fresh"].int == 1)
+        defaults["color"] += "red"
+        defaults["color"] += "dish"
+        #expect(defaults["color"].string == "reddish")
+        defaults["list"] += ["a"]
+        defaults["list"] += ["b", 1]
+        #expect(defaults["list"].array == ["a", "b", 1])
+        defaults["color"] ?= "blue"
+        defaults["new"] ?= "blue"
+        defaults["json"] ?= ["a", 1]
+        #expect(defaults["color"].string == "reddish" && defaults["new"].string == "blue")
+        #expect(defaults["json"].array == ["a", 1])
+        defaults.register(defaults: ["base": 40])
+        defaults["base"] += 2
+        #expect(defaults["base"].int == 42)
+        #expect(world.takeIssues() == [])
+        defaults["color"] += 1
+        #expect(defaults["color"].string == "reddish")
+        #expect(world.takeIssues().map(\.error.code) == [.invalidOperation])
+    }
+
+    @Test("A name that no key can have is reported", arguments: Place.allCases)
+    func names(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults[""] = 1
+        defaults[".."] += 1
+        #expect(defaults["a\u{1}"].value == nil)
+        #expect(world.takeIssues().map(\.attempt) == [.write, .write, .read])
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import SettingsClient
+import Testing
+
+@Suite("Values of every type")
+struct ValueTypesTests {
+    /// Stores values as a value, an optional, an optional with a default and an array, and reads them in another program.
+    private func expectKept<Value: DefaultsSerializable & Equatable>(
+        _ values: Value..., in place: Place, sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let world = try place.world()
+        let writer = world.adapter()
+        let reader = world.adapter()
+        let first = try #require(values.first)
+        let last = try #require(values.last)
+        let plain = DefaultsKey<Value>("plain", defaultValue: first)
+        let optional = DefaultsKey<Value?>("optional")
+        let fallback = DefaultsKey<Value?>("fallback", defaultValue: first)
+        let array = DefaultsKey<[Value]>("array", defaultValue: [])
+        let named = DefaultsKey<[String: [Value?]]>("named", defaultValue: [:])
+        #expect(writer[key: plain] == first && writer[key: optional] == nil, sourceLocation: sourceLocation)
+        #expect(writer[key: fallback] == first, sourceLocation: sourceLocation)
+        for value in values {
+            writer[key: plain] = value
+            writer[key: optional] = value
+            writer[key: fallback] = value
+            writer[key: array].append(value)
+            writer[key: named]["x", default: []].append(value)
+            writer[key: named]["x"]?.append(nil)
+        }
+        try await reader.synchronize()
+        for adapter in [writer, reader] {
+            #expect(adapter[key: plain] == last, sourceLocation: sourceLocation)
+            #expect(adapter[key: optional] == last, sourceLocation: sourceLocation)
+            #expect(adapter[key: fallback] == last, sourceLocation: sourceLocation)
+            #expect(adapter[key: array] == values, sourceLocation: sourceLocation)
+            #expect(adapter[key: named] == ["x": values.flatMap { [$0, nil] }], sourceLocation: sourceLocation)
+        }
+        writer[key: optional] = nil
+        writer[key: fallback] = nil
+        #expect(writer[key: optional] == nil && writer[key: fallback] == first, sourceLocation: sourceLocation)
+        #expect(world.takeIssues() == [], sourceLocation: sourceLocation)
+    }
+
+    @Test("Numbers, text, truth", arguments: Place.allCases)
+    func scalars(_ place: Place) async throws {
+        try await expectKept("", "a", "e\u{301}", "\u{E9}", in: place)
+        try await expectKept(0, Int.min, Int.max, in: place)
+        try await expectKept(0.1, -0.0, 1, Double.leastNonzeroMagnitude, in: place)
+        try await expectKept(Float(0.1), 3, in: place)
+        try await expectKept(true, false, in: place)
+        try await expectKept(Int8.min, .max, in: place)
+        try await expectKept(Int16.min, .max, in: place)
+        try await expectKept(Int32.min, .max, in: place)
+        try await expectKept(Int64.min, .max, in: place)
+        try await expectKept(UInt8.min, .max, in: place)
+        try await expectKept(UInt16.min, .max, in: place)
+        try await expectKept(UInt32.min, .max, in: place)
+        try await expectKept(UInt64.min, .max, in: place)
+        try await expectKept(UInt.min, .max, in: place)
+    }
+
+    @Test("Data, dates, URLs, UUIDs, decimals", arguments: Place.allCases)
+    func foundation(_ place: Place) async throws {
+        try await expectKept(Data(), Data([0, 255]), in: place)
+        try await expectKept(Date(timeIntervalSinceReferenceDate: 0.1), .distantPast, .distantFuture, in: place)
+        try await expectKept(try #require(URL(string: "https://example.com/a?b#c")), in: place)
+        try await expectKept(UUID(), UUID(), in: place)
+        try await expectKept(Decimal(string: "3.14159265358979323846") ?? 0, Decimal(-1), in: place)
+    }
+
+    @Test("Containers and types of one's own", arguments: Place.allCases)
+    func containers(_ place: Place) async throws {
+        try await expectKept(["b": 1, "a": .null] as [String: JSONValue], [:], in: place)
+        try await expectKept(Set([3, 1, 2]), [], in: place)
+        try await expectKept(0..<10, 5..<5, in: place)
+        try await expectKept(0.5...1.5, in: place)
+        try await expectKept([[1], []], [], in: place)
+        try await expectKept(Theme.light, .dark, in: place)
+        try await expectKept(Permissions.read, [.read, .write], in: place)
+        try await expectKept(Account(name: "a", ports: [1]), in: place)
+    }
+
+    @Test("Numbers that are not finite, where the key opts in", arguments: Place.allCases)
+    func nonFinite(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let key = DefaultsKey<Double>("d", defaultValue: .infinity, nonFinite: true)
+        defaults[key: key] = -.infinity
+        #expect(defaults[key: key] == -.infinity)
+        defaults[key: key] = .nan
+        #expect(defaults[key: key].isNaN)
+        #expect(world.takeIssues() == [])
+        defaults[\.ratio] = .nan
+        #expect(defaults[\.ratio] == 3.14)
+        #expect(world.takeIssues().map(\.key) == ["ratio"])
+    }
+}

@@ -1,0 +1,145 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("The replica's state")
+struct ReplicaStateTests {
+    private let suite: SuiteName
+    private let key: KeyName
+    private var state = ReplicaState()
+
+    init() throws {
+        suite = try SuiteName("app")
+        key = try KeyName("k")
+    }
+
+    private func cursor(_ revision: Int64, _ epoch: String = "e") throws -> Cursor {
+        Cursor(epoch: try #require(Epoch(epoch)), revision: try #require(Revision(revision)))
+    }
+
+    private func told(
+        _ revision: Int64, _ value: JSONValue?, epoch: String = "e", schema: Revision = .zero
+    ) throws -> ObservedState {
+        let values = value.map { [SuiteContents.Entry(key: key, value: $0)] } ?? []
+        let contents = SuiteContents(suite: suite, schemaRevision: schema, values: values)
+        return ObservedState(.one(contents), cursor: try cursor(revision, epoch))
+    }
+
+    private func change(_ revision: Int64, _ value: JSONValue?) throws -> Change {
+        Change(
+            suite: suite, key: key, old: nil, new: value, oldSource: .unset, source: value == nil ? .unset : .stored,
+            revision: try #require(Revision(revision)), modified: Timestamp(milliseconds: 0))
+    }
+
+    private func changes(_ cursor: Int64, _ changes: Change...) throws -> ObservedChanges {
+        ObservedChanges(
+            .one(schema: SuiteRevision(suite: suite, revision: .zero), isDropped: false),
+            cursor: try self.cursor(cursor), changes: changes)
+    }
+
+    private func summary(_ revision: Int64, _ changes: Change...) throws -> WriteSummary {
+        WriteSummary(revision: try #require(Revision(revision)), changed: !changes.isEmpty, changes: changes)
+    }
+
+    private func set(_ value: JSONValue) -> [Transaction.Operation] {
+        [Transaction.Operation(suite: suite, key: key, .set(value))]
+    }
+
+    private var value: JSONValue? { state.visible(key).value }
+
+    @Test("Changes count once and in order; an older state or change is nothing new")
+    mutating func order() throws {
+        state.adopt(try told(5, "a"))
+        #expect(value == "a" && state.visible(key).source == .stored)
+        state.apply(try changes(7, change(6, "b"), change(7, "c")))
+        #expect(value == "c" && state.visible(key).revision == Revision(7))
+        state.apply(try changes(7, change(6, "b")))
+        state.adopt(try told(6, "b"))
+        #expect(try value == "c" && state.cursor == cursor(7))
+        state.apply(try changes(8, change(8, nil)))
+        #expect(value == nil && state.visible(key).source == .unset)
+    }
+
+    @Test("With a schema a state does not tell what is stored; a read of the setting does")
+    mutating func sources() throws {
+        state.adopt(try told(5, "a", schema: #require(Revision(2))))
+        #expect(state.visible(key).source == nil)
+        let setting = Setting(
+            suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
+        state.learn(setting, fromRefusal: false)
+        #expect(state.visible(key).source == .default)
+    }
+
+    @Test("An own write is seen at once, and what was told before it does not hide it")
+    mutating func ownWrites() throws {
+        state.adopt(try told(5, "a"))
+        let ticket = state.begin(set("mine"))
+        #expect(value == "mine")
+        state.apply(try changes(6, change(6, "other")))
+        #expect(value == "mine")
+        state.settle(ticket, set("mine"), try summary(8, change(8, "mine")))
+        #expect(value == "mine")
+        state.apply(try changes(7, change(7, "late")))
+        #expect(value == "mine", "revision 7 came before the write")
+        state.adopt(try told(7, "late"))
+        #expect(value == "mine")
+        state.apply(try changes(9, change(8, "mine"), change(9, "newer")))
+        #expect(value == "newer")
+    }
+
+    @Test("A refused write gives way to the one before it")
+    mutating func refused() throws {
+        state.adopt(try told(5, "a"))
+        let first = state.begin(set("first"))
+        let second = state.begin(set("second"))
+        #expect(value == "second")
+        state.abandon(second, set("second"))
+        #expect(value == "first")
+        state.abandon(first, set("first"))
+        #expect(value == "a")
+    }
+
+    @Test("A write that changed nothing is shown until the replica knows why")
+    mutating func unchanged() throws {
+        state.adopt(try told(5, "a"))
+        let ticket = state.begin(set("b"))
+        state.settle(ticket, set("b"), try summary(7))
+        #expect(value == "b", "somebody stored b at a revision up to 7")
+        state.apply(try changes(6, change(6, "x")))
+        #expect(value == "b")
+        state.apply(try changes(7, change(7, "b")))
+        #expect(value == "b")
+        state.apply(try changes(8, change(8, "c")))
+        #expect(value == "c")
+    }
+
+    @Test("A reset takes over what it tells; another history beats everything")
+    mutating func resets() throws {
+        state.adopt(try told(5, "a"))
+        let ticket = state.begin(set("b"))
+        state.settle(ticket, set("b"), try summary(9, change(9, "b")))
+        state.adopt(try told(8, "x"))
+        #expect(value == "b")
+        state.adopt(try told(12, nil))
+        #expect(value == nil)
+        state.adopt(try told(3, "restored", epoch: "f"))
+        #expect(value == "restored")
+        state.apply(try changes(20, change(20, "of the old history")))
+        #expect(value == "restored")
+        state.apply(
+            ObservedChanges(
+                .one(schema: SuiteRevision(suite: suite, revision: .zero), isDropped: false),
+                cursor: try cursor(4, "f"), changes: [try change(4, "new")]))
+        #expect(value == "new")
+    }
+
+    @Test("Keys that have nothing take no room")
+    mutating func room() throws {
+        state.adopt(try told(5, "a"))
+        state.apply(try changes(6, change(6, nil)))
+        #expect(state.entries.isEmpty)
+        state.apply(try changes(6, change(5, "old")))
+        #expect(value == nil)
+    }
+}
