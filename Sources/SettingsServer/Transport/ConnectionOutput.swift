@@ -42,7 +42,10 @@ extension Connection {
         var count = 0
         while count < owed.count, unsent.isEmpty, let response = owed[count].response {
             if let stream = owed[count].stream {
-                guard renderStream(stream, at: count, context) else { break }
+                let hasEnded = renderStream(stream, at: count, context)
+                // What was sent of it may have found the peer gone, and with that nothing is owed.
+                guard phase == .open else { return }
+                guard hasEnded else { break }
                 // Whatever followed would be taken for more of the body.
                 if !owed[count].isHTTP11 { callOff(from: count + 1, context) }
             } else {

@@ -1,3 +1,4 @@
+import Dispatch
 import HTTPWire
 import SettingsServer
 import TestSupport
@@ -141,5 +142,25 @@ struct StreamTests {
         push(exchange, "to nobody")
         server.settle()
         #expect(server.server.connectionCount == 0)
+    }
+
+    @Test(arguments: [false, true])
+    func `A peer that is gone when its stream ends takes nobody with it`(isBehind: Bool) throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server, (isBehind ? get("/later0") : "") + get("/later"))
+        let first = server.script.take("/later0")
+        if !isBehind { #expect(try client.readHead().status == 200) }
+        let isReset = DispatchSemaphore(value: 0)
+        exchange.loop.run {
+            // Before the loop could hear of it.
+            isReset.wait()
+            if let first { exchange.loop.respond(first.ticket, Script.response("first")) }
+            exchange.loop.push(exchange.ticket, Array("end".utf8).span, isLast: true)
+        }
+        client.reset()
+        isReset.signal()
+        server.settle()
+        #expect(server.server.connectionCount == 0)
+        #expect(try server.connect().exchange(get("/a")).text == "GET /a ")
     }
 }
