@@ -6,6 +6,8 @@ struct SharedQuestion: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case answer(limit: Int?, keepsLatest: Bool)
         case events
+        /// That nothing has happened.
+        case quiet
     }
 
     let subject: WatchSubject

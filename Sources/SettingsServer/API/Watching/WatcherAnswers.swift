@@ -36,6 +36,8 @@ extension Watchers {
     /// That nothing has happened up to now.
     func quiet(_ subject: WatchSubject, after: Revision, on state: State) throws(Problem) -> Response {
         if subject.isOne, !state.hasSuite(subject.suites[0]) { throw Self.absent(subject, on: state) }
+        let question = SharedQuestion(subject: subject, after: max(after, state.revision), form: .quiet)
+        if !isStopping, let response = shared.answer(to: question, at: state.revision) { return response }
         var told = state.observed(subject, [], from: after)
         var response = Response(json: [], cursor: told.cursor)
         if isStopping {
@@ -43,6 +45,8 @@ extension Watchers {
             response.closes = true
         }
         response.body = told.jsonBytes()
+        // Where everybody is to come back at another time, nobody shares an answer.
+        if !isStopping { shared.keep(response, for: question, at: state.revision) }
         return response
     }
 

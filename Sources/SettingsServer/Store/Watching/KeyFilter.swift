@@ -12,8 +12,9 @@ package struct KeyFilter: Hashable, Sendable {
     package let prefixes: [UTF8Text]
 
     package init(keys: [KeyName], prefixes: [String]) {
-        self.keys = Set(keys).sorted()
-        self.prefixes = Set(prefixes.map(UTF8Text.init)).sorted()
+        // Mostly there is one, which is in order as it is.
+        self.keys = keys.count < 2 ? keys : Set(keys).sorted()
+        self.prefixes = prefixes.count < 2 ? prefixes.map(UTF8Text.init) : Set(prefixes.map(UTF8Text.init)).sorted()
     }
 
     /// Whether it lets any key pass.
