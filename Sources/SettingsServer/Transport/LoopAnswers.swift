@@ -54,4 +54,21 @@ extension EventLoop {
         connection.setAlarm(ticket, at: deadline, context)
         scheduleBatchEnd()
     }
+
+    /// On the loop: what became of the peer of an answer that is owed, for whoever has not looked for a while.
+    package func peer(of ticket: Ticket) -> PeerStanding {
+        guard let (connection, context) = find(ticket), connection.position(ticket, context) != nil else {
+            return .gone
+        }
+        return connection.peerEnded ? .ended : .there
+    }
+}
+
+/// What became of a peer.
+package enum PeerStanding: Hashable, Sendable {
+    case there
+    /// It sends nothing more, but may still read.
+    case ended
+    /// It is gone, or was answered.
+    case gone
 }

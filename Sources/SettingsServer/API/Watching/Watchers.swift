@@ -109,6 +109,11 @@ final class Watchers {
 
     /// What was looked for beside the loop was found, or not, in a state that may have been followed by others.
     private func decided(_ question: WatchQuestion, _ finding: Finding, on state: State, _ exchange: Exchange) {
+        let peer = loop.peer(of: exchange.ticket)
+        // Of one that went meanwhile nothing more will be heard, so it must not begin to wait.
+        guard peer != .gone else { return }
+        // Nor of one that has said all.
+        defer { if peer == .ended || isStopping { end(exchange.ticket) } }
         do throws(Problem) {
             var (finding, state) = (finding, state)
             if case .nothing = finding {
