@@ -306,7 +306,7 @@ extension APIHandler {
     }
 
     /// Sends the answers to writes. On the loop.
-    fileprivate func finish(_ outcomes: [WriteOutcome]) {
+    func finish(_ outcomes: [WriteOutcome]) {
         for outcome in outcomes {
             guard let write = owed[outcome.id] else { continue }
             switch outcome.result {
@@ -328,30 +328,5 @@ extension APIHandler {
     private func answer(_ id: UInt64, _ response: Response) {
         guard let write = owed.removeValue(forKey: id) else { return }
         loop.respond(write.ticket, counted(response))
-    }
-}
-
-/// Brings what happens on other queues to the loop that it concerns: the ends of writes, publications, long work done.
-///
-/// The handler is set once, before anything is submitted, and read on its loop only: that is why the reference may go
-/// along to other queues.
-private final class LoopReplies: WriteReplies, PublicationListener, @unchecked Sendable {
-    private let loop: EventLoop
-    weak var handler: APIHandler?
-
-    init(_ loop: EventLoop) {
-        self.loop = loop
-    }
-
-    func deliver(_ outcomes: [WriteOutcome]) {
-        run { $0.finish(outcomes) }
-    }
-
-    func published() {
-        run { $0.watchers.published() }
-    }
-
-    func run(_ work: @escaping @Sendable (APIHandler) -> Void) {
-        loop.run { if let handler = self.handler { work(handler) } }
     }
 }
