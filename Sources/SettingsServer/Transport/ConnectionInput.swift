@@ -96,9 +96,8 @@ extension Connection {
         let number = nextNumber
         let isBehind = !owed.isEmpty
         let exchange = Exchange(loop: context.loop, ticket: ticket(number), peer: peer, isBehind: isBehind)
-        var answer = OwedAnswer(
-            isHead: head.method == .head, isHTTP11: head.isHTTP11, keepsAlive: head.keepsAlive)
-        context.offered = answer
+        let form = AnswerForm(of: head)
+        context.offered = form
         isOffering = true
         let handling =
             switch body {
@@ -117,15 +116,14 @@ extension Connection {
         case .answer(let response):
             nextNumber &+= 1
             if isBehind {
-                answer.response = response
-                owed.append(answer)
+                owed.append(OwedAnswer(form, response))
             } else {
-                render(response, answer, isLast: true, context)
+                render(response, form, isLast: true, context)
             }
         case .later:
             if isUntouched {
                 nextNumber &+= 1
-                owed.append(answer)
+                owed.append(OwedAnswer(form))
             }
             if peerEnded, owed.last?.isComplete == false { context.handler.peerHalfClosed(ticket(number)) }
         case .notYet:
@@ -146,7 +144,7 @@ extension Connection {
         takesRequests = false
         backlog = nil
         nextNumber &+= 1
-        owed.append(OwedAnswer(isHead: head?.method == .head, isHTTP11: true, keepsAlive: false, response: response))
+        owed.append(OwedAnswer(AnswerForm(ofRejected: head), response))
     }
 
     /// Tells a peer that waits for it to send its body. Not before it has all earlier answers: those would be mistaken.

@@ -8,13 +8,13 @@ extension Connection {
         guard let position = position(ticket, context), owed[position].response == nil else { return false }
         owed[position].response = response
         if isStream {
-            let stream = AnswerStream(hasEnded: owed[position].isHead)
+            let stream = AnswerStream(hasEnded: owed[position].form.isHead)
             owed[position].stream = stream
             if !stream.hasEnded {
                 // With what follows in this batch it is one piece.
                 owed[position].response?.body = []
                 stream.add(
-                    response.body.span, isLast: false, http11: owed[position].isHTTP11, unsent: 0,
+                    response.body.span, isLast: false, http11: owed[position].form.isHTTP11, unsent: 0,
                     batch: context.batch)
             }
         }
@@ -27,9 +27,9 @@ extension Connection {
     /// is owed from the moment that it does something about it.
     func position(_ ticket: Ticket, _ context: LoopContext) -> Int? {
         guard phase == .open else { return nil }
-        if isOffering, ticket.number == nextNumber, let answer = context.offered {
+        if isOffering, ticket.number == nextNumber, let form = context.offered {
             context.offered = nil
-            owed.append(answer)
+            owed.append(OwedAnswer(form))
             nextNumber &+= 1
         }
         let position = Int(ticket.number &- (nextNumber &- UInt32(owed.count)))
@@ -47,9 +47,9 @@ extension Connection {
                 guard phase == .open else { return }
                 guard hasEnded else { break }
                 // Whatever followed would be taken for more of the body.
-                if !owed[count].isHTTP11 { callOff(from: count + 1, context) }
+                if !owed[count].form.isHTTP11 { callOff(from: count + 1, context) }
             } else {
-                render(response, owed[count], isLast: count + 1 == owed.count, context)
+                render(response, owed[count].form, isLast: count + 1 == owed.count, context)
             }
             count += 1
             if context.output.count >= context.limits.unsentBytes { flush(context) }
@@ -64,12 +64,12 @@ extension Connection {
 
     /// Into the loop's output buffer. `isLast`: nothing further is owed. A connection that is to close says so in its last
     /// answer, so that requests which have taken effect are answered.
-    func render(_ response: Response, _ answer: OwedAnswer, isLast: Bool, _ context: LoopContext) {
-        if !answer.keepsAlive || response.closes || context.isStopping { takesRequests = false }
+    func render(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) {
+        if !form.keepsAlive || response.closes || context.isStopping { takesRequests = false }
         var response = response
         response.closes = !takesRequests && isLast
         ResponseWriter.append(
-            response, to: &context.output, head: answer.isHead, keepAlive: true, http11: answer.isHTTP11,
+            response, to: &context.output, head: form.isHead, keepAlive: true, http11: form.isHTTP11,
             date: context.date)
     }
 

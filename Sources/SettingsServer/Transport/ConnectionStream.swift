@@ -12,7 +12,7 @@ extension Connection {
         }
         let unsent = unsentBytes(of: stream, at: position)
         guard isLast || !piece.isEmpty else { return stream.pending.count + unsent }
-        stream.add(piece, isLast: isLast, http11: owed[position].isHTTP11, unsent: unsent, batch: context.batch)
+        stream.add(piece, isLast: isLast, http11: owed[position].form.isHTTP11, unsent: unsent, batch: context.batch)
         if isLast { owed[position].alarm = DeadlineWheel.never }
         if stream.isBehind(by: context.limits.streamBytes, unsent: unsent) { mayLag = true }
         if position == 0 || mayLag { context.settleLater(self) }
@@ -90,10 +90,10 @@ extension Connection {
         guard var response = answer.response else { return }
         stream.hasBegun = true
         // Before HTTP/1.1 the end of a body that comes bit by bit is the end of the connection.
-        if !answer.keepsAlive || response.closes || context.isStopping || !answer.isHTTP11 { takesRequests = false }
+        if !answer.form.keepsAlive || response.closes || context.isStopping || !answer.form.isHTTP11 { takesRequests = false }
         response.closes = !takesRequests && position + 1 == owed.count
         ResponseWriter.appendStreamHead(
-            response, to: &context.output, head: answer.isHead, keepAlive: true, http11: answer.isHTTP11,
+            response, to: &context.output, head: answer.form.isHead, keepAlive: true, http11: answer.form.isHTTP11,
             date: context.date)
         // Its fields are not needed any more; a stream may last for days.
         owed[position].response = Response(status: response.status)

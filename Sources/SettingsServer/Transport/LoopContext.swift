@@ -29,8 +29,8 @@ final class LoopContext {
     var alarms: DeadlineWheel
     /// Counts the batches.
     private(set) var batch = 0
-    /// The answer to the request that the handler looks at; nil once it is among those owed.
-    var offered: OwedAnswer?
+    /// Of the answer to the request that the handler looks at; nil once that is among those owed.
+    var offered: AnswerForm?
     /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
     var unsettled: [Connection] = []
     /// Closed at the end of the batch, so that the number of none of them is used again within it.

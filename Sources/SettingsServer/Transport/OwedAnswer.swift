@@ -1,17 +1,40 @@
 import HTTPWire
 
-/// An answer that a connection is owed, with what its request said about the form of it.
-struct OwedAnswer {
+/// What a request says about the form of its answer.
+struct AnswerForm: BitwiseCopyable {
     let isHead: Bool
     let isHTTP11: Bool
     /// False if the connection closes after it.
     let keepsAlive: Bool
+
+    init(of head: RequestHead) {
+        isHead = head.method == .head
+        isHTTP11 = head.isHTTP11
+        keepsAlive = head.keepsAlive
+    }
+
+    /// That of an answer to what is no request that could be taken: the connection closes after it.
+    init(ofRejected head: RequestHead?) {
+        isHead = head?.method == .head
+        isHTTP11 = true
+        keepsAlive = false
+    }
+}
+
+/// An answer that a connection is owed.
+struct OwedAnswer {
+    let form: AnswerForm
     /// Nil until the handler has answered, or begun to.
     var response: Response?
     /// If the body comes bit by bit.
     var stream: AnswerStream?
     /// When the handler wants to be reminded of it.
     var alarm = DeadlineWheel.never
+
+    init(_ form: AnswerForm, _ response: Response? = nil) {
+        self.form = form
+        self.response = response
+    }
 
     /// Whether nothing more is to come from the handler.
     var isComplete: Bool { response != nil && (stream?.hasEnded ?? true) }
