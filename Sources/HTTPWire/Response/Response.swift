@@ -21,4 +21,18 @@ package struct Response: Hashable, Sendable {
         self.body = body
         self.closes = closes
     }
+
+    /// Whether it was copied from another and not changed since; found without a look at the bytes.
+    package func isCopy(of other: Response) -> Bool {
+        status == other.status && contentType == other.contentType && closes == other.closes
+            && body.sharesMemory(with: other.body) && fields.bytes.sharesMemory(with: other.fields.bytes)
+    }
+}
+
+extension [UInt8] {
+    fileprivate func sharesMemory(with other: [UInt8]) -> Bool {
+        withUnsafeBufferPointer { mine in
+            other.withUnsafeBufferPointer { $0.baseAddress == mine.baseAddress && $0.count == mine.count }
+        }
+    }
 }

@@ -62,15 +62,20 @@ extension Connection {
 
     private static let keptOwed = 4
 
-    /// Into the loop's output buffer. `isLast`: nothing further is owed. A connection that is to close says so in its last
-    /// answer, so that requests which have taken effect are answered.
+    /// Into the loop's output buffer.
     func render(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) {
+        ResponseWriter.append(
+            inForm(response, form, isLast: isLast, context), to: &context.output, head: form.isHead, keepAlive: true,
+            http11: form.isHTTP11, date: context.date)
+    }
+
+    /// The answer as it is to be rendered. `isLast`: nothing further is owed. A connection that is to close says so in its
+    /// last answer, so that requests which have taken effect are answered.
+    func inForm(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) -> Response {
         if !form.keepsAlive || response.closes || context.isStopping { takesRequests = false }
         var response = response
         response.closes = !takesRequests && isLast
-        ResponseWriter.append(
-            response, to: &context.output, head: form.isHead, keepAlive: true, http11: form.isHTTP11,
-            date: context.date)
+        return response
     }
 
     /// Writes the loop's output buffer; keeps what finds no room.
@@ -89,6 +94,14 @@ extension Connection {
         case .bytes(let count):
             if count < context.output.count { keep(Array(context.output[count...]), from: 0, context) }
             context.emptyOutput()
+        }
+    }
+
+    /// Something was sent, before which there was nothing to be sent; keeps what of it found no room.
+    func haveSent(_ outcome: Socket.Sent, rest: ArraySlice<UInt8>, _ context: LoopContext) {
+        switch outcome {
+        case .failed: close(context)
+        case .bytes: if !rest.isEmpty { keep(Array(rest), from: 0, context) }
         }
     }
 

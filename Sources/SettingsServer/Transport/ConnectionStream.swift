@@ -90,7 +90,9 @@ extension Connection {
         guard var response = answer.response else { return }
         stream.hasBegun = true
         // Before HTTP/1.1 the end of a body that comes bit by bit is the end of the connection.
-        if !answer.form.keepsAlive || response.closes || context.isStopping || !answer.form.isHTTP11 { takesRequests = false }
+        if !answer.form.keepsAlive || response.closes || context.isStopping || !answer.form.isHTTP11 {
+            takesRequests = false
+        }
         response.closes = !takesRequests && position + 1 == owed.count
         ResponseWriter.appendStreamHead(
             response, to: &context.output, head: answer.form.isHead, keepAlive: true, http11: answer.form.isHTTP11,

@@ -208,6 +208,7 @@ package final class EventLoop: @unchecked Sendable {
         guard !context.unsettled.isEmpty else { return }
         let connections = context.unsettled
         context.unsettled = []
+        if connections.count >= JointSending.least { sendJointly(connections, context) }
         for connection in connections {
             connection.isUnsettled = false
             connection.proceed(context)

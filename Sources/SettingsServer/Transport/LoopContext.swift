@@ -33,6 +33,8 @@ final class LoopContext {
     var offered: AnswerForm?
     /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
     var unsettled: [Connection] = []
+    /// Empty between uses, but for its memory.
+    var jointSending = JointSending()
     /// Closed at the end of the batch, so that the number of none of them is used again within it.
     var doomed: [Socket] = []
     /// Streams whose handlers are to hear in the next batch that all is sent.

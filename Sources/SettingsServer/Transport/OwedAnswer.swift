@@ -1,7 +1,7 @@
 import HTTPWire
 
 /// What a request says about the form of its answer.
-struct AnswerForm: BitwiseCopyable {
+struct AnswerForm: Equatable, BitwiseCopyable {
     let isHead: Bool
     let isHTTP11: Bool
     /// False if the connection closes after it.

@@ -23,6 +23,8 @@ struct SharedAnswers {
 
     private var revision = Revision.zero
     private var made: [SharedQuestion: Response] = [:]
+    /// What was asked last: those who watch the same ask one after the other.
+    private var last: (question: SharedQuestion, response: Response)?
     /// Who waits for answers that are made beside the loop.
     private var making: [Making: [Ticket]] = [:]
 
@@ -32,12 +34,16 @@ struct SharedAnswers {
     }
 
     /// The answer at a state, if it is kept.
-    func answer(to question: SharedQuestion, at revision: Revision) -> Response? {
-        revision == self.revision ? made[question] : nil
+    mutating func answer(to question: SharedQuestion, at revision: Revision) -> Response? {
+        guard revision == self.revision else { return nil }
+        if let last, last.question == question { return last.response }
+        guard let response = made[question] else { return nil }
+        last = (question, response)
+        return response
     }
 
     mutating func keep(_ response: Response, for question: SharedQuestion, at revision: Revision) {
-        if revision != self.revision || made.count >= Self.mostKept { made = [:] }
+        if revision != self.revision || made.count >= Self.mostKept { forget() }
         self.revision = revision
         if response.body.count <= Self.longest { made[question] = response }
     }
@@ -57,6 +63,7 @@ struct SharedAnswers {
     /// Nobody is left who may ask the same.
     mutating func forget() {
         made = [:]
+        last = nil
     }
 }
 

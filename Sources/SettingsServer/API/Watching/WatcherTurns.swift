@@ -4,7 +4,7 @@ internal import SettingsModel
 /// When something happens.
 extension Watchers {
     /// How many are looked at before others have their turn.
-    private static let turn = 64
+    private static let turn = 512
 
     /// Another state is published. Makes those due whom it concerns.
     func published() {
@@ -50,14 +50,19 @@ extension Watchers {
         waiting[ticket]?.isDue = false
         switch watcher.purpose {
         case .changes(let limit, let keepsLatest):
+            let question = SharedQuestion(
+                subject: watcher.subject, after: watcher.after, form: .answer(limit: limit, keepsLatest: keepsLatest))
+            // Mostly somebody before has been told the same.
+            if let response = shared.answer(to: question, at: state.revision) {
+                remove(ticket)
+                return loop.respond(ticket, handler.counted(response))
+            }
             guard state.reaches(watcher.subject, after: watcher.after) else {
                 return reset(ticket, watcher.subject, on: state)
             }
             guard let commits = state.commits(for: watcher.subject, after: watcher.after), !commits.isEmpty else {
                 return
             }
-            let question = SharedQuestion(
-                subject: watcher.subject, after: watcher.after, form: .answer(limit: limit, keepsLatest: keepsLatest))
             remove(ticket)
             if case .answer(let response) = tell(question, commits, on: state, to: ticket) {
                 loop.respond(ticket, response)

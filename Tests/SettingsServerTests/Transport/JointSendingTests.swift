@@ -1,0 +1,147 @@
+import Dispatch
+import Glibc
+import HTTPWire
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// Hundreds that are answered at one moment.
+struct JointSendingTests {
+    private static let count = 2 * JointSending.least
+
+    /// What a peer asks, and what is particular about its answer.
+    private enum Kind: Int, CaseIterable {
+        case plain, head, closing, old, oldThatStays, followed
+
+        func request(_ number: Int) -> String {
+            let path = "/later\(number)"
+            return switch self {
+            case .plain: get(path)
+            case .head: "HEAD \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n"
+            case .closing: get(path, "Connection: close")
+            case .old: "GET \(path) HTTP/1.0\r\n\r\n"
+            case .oldThatStays: "GET \(path) HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+            case .followed: get(path) + get("/next")
+            }
+        }
+
+        var connection: String? {
+            switch self {
+            case .plain, .head, .followed: nil
+            case .closing, .old: "close"
+            case .oldThatStays: "keep-alive"
+            }
+        }
+    }
+
+    private func connect(
+        _ server: TestServer, receiveBuffer: Int32? = nil, _ request: (Int) -> String = { get("/later\($0)") }
+    ) throws -> (clients: [RawClient], exchanges: [Exchange]) {
+        _ = OpenFileLimit.raise()
+        let clients = try (0..<Self.count).map { number in
+            let client = try server.connect(receiveBuffer: receiveBuffer)
+            try client.send(request(number))
+            return client
+        }
+        let exchanges = try (0..<Self.count).map { number in
+            #expect(server.script.log.wait(for: "handled /later\(number)"))
+            return try #require(server.script.take("/later\(number)"))
+        }
+        return (clients, exchanges)
+    }
+
+    /// Gives all of them their answers in one batch.
+    private func answer(_ exchanges: [Exchange], _ response: @escaping @Sendable (Int) -> Response) {
+        exchanges[0].loop.run {
+            for (number, exchange) in exchanges.enumerated() {
+                exchange.loop.respond(exchange.ticket, response(number))
+            }
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func `Each has its answer, in the form that it asked for`(isShared: Bool) throws {
+        let server = try TestServer()
+        let kinds = (0..<Self.count).map { Kind.allCases[$0 % Kind.allCases.count] }
+        let (clients, exchanges) = try connect(server) { kinds[$0].request($0) }
+        let shared = Script.response("shared")
+        answer(exchanges) { isShared ? shared : Script.response("to \($0)") }
+        for (number, client) in clients.enumerated() {
+            let kind = kinds[number]
+            let response = try client.readResponse(toHead: kind == .head)
+            let text = isShared ? "shared" : "to \(number)"
+            #expect(response.status == 200)
+            #expect(response.text == (kind == .head ? "" : text))
+            #expect(response.field("Content-Length") == String(text.utf8.count))
+            #expect(response.field("Connection") == kind.connection)
+            switch kind {
+            case .closing, .old: #expect(try client.readUntilClose().isEmpty)
+            case .followed: #expect(try client.readResponse().text == "GET /next ")
+            case .plain, .head, .oldThatStays: #expect(try client.exchange(get("/b")).text == "GET /b ")
+            }
+        }
+    }
+
+    @Test func `Those who went meanwhile take nothing from the others`() throws {
+        let server = try TestServer()
+        let (clients, exchanges) = try connect(server)
+        let gone = Set(stride(from: 0, to: Self.count, by: 3))
+        // Gone at the very moment: the loop has not heard of it when it sends.
+        let (waiting, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        exchanges[0].loop.run {
+            waiting.signal()
+            goOn.wait()
+            for exchange in exchanges { exchange.loop.respond(exchange.ticket, Script.response("here")) }
+        }
+        waiting.wait()
+        for number in gone { clients[number].reset() }
+        goOn.signal()
+        for (number, client) in clients.enumerated() where !gone.contains(number) {
+            #expect(try client.readResponse().text == "here")
+        }
+        #expect(try server.connect().exchange(get("/b")).text == "GET /b ")
+    }
+
+    @Test func `What finds no room follows when there is some`() throws {
+        let server = try TestServer(accept: { listener in
+            let outcome = Acceptor.acceptSocket(listener)
+            if case .accepted(let socket, _) = outcome {
+                var size: Int32 = 1
+                setsockopt(socket.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
+            }
+            return outcome
+        })
+        let (clients, exchanges) = try connect(server, receiveBuffer: 1)
+        let long = String(repeating: "0123456789abcdef", count: JointSending.longestPiece / 16)
+        answer(exchanges) { _ in Script.response(long) }
+        server.settle()
+        for client in clients { #expect(try client.readResponse().text == long) }
+        for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
+    }
+
+    @Test func `Streams have every event, whole and in order`() throws {
+        let server = try TestServer()
+        let (clients, exchanges) = try connect(server)
+        exchanges[0].loop.run {
+            for exchange in exchanges {
+                exchange.loop.begin(exchange.ticket, Response(status: 200, contentType: .eventStream))
+            }
+        }
+        for round in 0..<10 {
+            exchanges[0].loop.run {
+                for (number, exchange) in exchanges.enumerated() {
+                    exchange.loop.push(
+                        exchange.ticket, Array("data: \(number) \(round)\n\n".utf8).span, isLast: round == 9)
+                }
+            }
+            server.settle()
+        }
+        for (number, client) in clients.enumerated() {
+            #expect(try client.readHead().status == 200)
+            for round in 0..<10 { #expect(try client.readPiece() == "data: \(number) \(round)\n\n") }
+            #expect(try client.readPiece() == nil)
+            #expect(try client.exchange(get("/b")).text == "GET /b ")
+        }
+    }
+}
