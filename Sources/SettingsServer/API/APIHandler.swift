@@ -54,13 +54,22 @@ final class APIHandler: RequestHandler {
         if exchange.isBehind, head.method == .get || head.method == .head || head.method == .options { return .notYet }
         do throws(Problem) {
             try hosts.check(head, bytes, from: exchange.peer)
-            if let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
-            return try serve(head, bytes, body, exchange)
         } catch {
-            // So must it be for a refusal: it may have lifted the lock, or moved the place in history that is told.
-            if exchange.isBehind { return .notYet }
-            return .answer(counted(Response(error, cursor: service.store.state.cursor)))
+            return refuse(error, at: service.store.state.cursor, exchange)
         }
+        if let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
+        // A refusal is told with the place in history at which it was due, not with a later one.
+        let state = service.store.state
+        do throws(Problem) {
+            return try serve(head, bytes, body, exchange, on: state)
+        } catch {
+            return refuse(error, at: state.cursor, exchange)
+        }
+    }
+
+    private func refuse(_ problem: Problem, at cursor: Cursor, _ exchange: Exchange) -> Handling {
+        // What this connection wrote before may have lifted the lock, or moved the place in history that is told.
+        exchange.isBehind ? .notYet : .answer(counted(Response(problem, cursor: cursor)))
     }
 
     func rejected(
@@ -78,7 +87,7 @@ final class APIHandler: RequestHandler {
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
             let incoming = try Incoming(head, Route(head, in: bytes), in: bytes)
-            if !head.method.isSafe { try incoming.checkLock(bytes, on: service.store) }
+            if !head.method.isSafe { try incoming.checkLock(bytes, on: service.store.state) }
             return nil
         } catch {
             return error
@@ -115,51 +124,51 @@ final class APIHandler: RequestHandler {
     }
 
     private func serve(
-        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         if head.isServerWide {
-            return .answer(counted(Response(allowing: Resource.allowedSomewhere, service.cursor)))
+            return .answer(counted(Response(allowing: Resource.allowedSomewhere, state.cursor)))
         }
         let route = try Route(head, in: bytes)
         if head.method == .options {
             _ = try Incoming(head, route, in: bytes)
-            return .answer(counted(Response(allowing: route.resource.allowed, service.cursor)))
+            return .answer(counted(Response(allowing: route.resource.allowed, state.cursor)))
         }
-        if let suite = shown(route, head, bytes) { return .answer(counted(suite)) }
+        if let suite = shown(route, head, bytes, on: state) { return .answer(counted(suite)) }
         let incoming = try Incoming(head, route, in: bytes)
         guard head.method.isSafe else {
             // A request that names itself may repeat one from before the lock, which the writer knows.
-            if !head.has(.idempotencyKey) { try incoming.checkLock(bytes, on: service.store) }
-            return try write(incoming, bytes, body, exchange)
+            if !head.has(.idempotencyKey) { try incoming.checkLock(bytes, on: state) }
+            return try write(incoming, bytes, body, exchange, on: state)
         }
-        return try read(incoming, bytes, exchange)
+        return try read(incoming, bytes, exchange, on: state)
     }
 
     private func read(
-        _ incoming: Incoming, _ bytes: Span<UInt8>, _ exchange: Exchange
+        _ incoming: Incoming, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
-        let store = service.store
         let ticket = exchange.ticket
         let response: Response
         switch incoming.route.resource {
-        case .setting: return try show(.setting(try SettingEndpoint(incoming, bytes)), incoming, bytes, exchange)
+        case .setting:
+            return try show(.setting(try SettingEndpoint(incoming, bytes)), incoming, bytes, exchange, on: state)
         case .suite:
             if let moment = incoming.query.revision(.at) {
                 guard !incoming.query.has(.wait) else {
                     throw Problem(.badRequest, "the past does not change: leave out wait, or at")
                 }
-                return give(try SuiteEndpoint(store: store).past(incoming, at: moment, bytes), to: ticket)
+                return give(try SuiteEndpoint(state: state).past(incoming, at: moment, bytes), to: ticket)
             }
-            return try show(.suite(try SuiteReading(incoming, bytes)), incoming, bytes, exchange)
+            return try show(.suite(try SuiteReading(incoming, bytes)), incoming, bytes, exchange, on: state)
         case .observation, .observationOfSeveral:
             let question = try WatchQuestion(incoming, bytes)
             if question.form == .stream, incoming.method == .head {
                 return .answer(counted(Response(status: 200, contentType: .eventStream)))
             }
             return watchers.observe(question, exchange)
-        case .schema: return give(try SchemaEndpoint(store: store).get(incoming, bytes), to: ticket)
-        case .keys: return give(try SuiteEndpoint(store: store).keys(incoming, bytes), to: ticket)
-        case .suites: return give(SuiteEndpoint(store: store).list(incoming), to: ticket)
+        case .schema: return give(try SchemaEndpoint(state: state).get(incoming, bytes), to: ticket)
+        case .keys: return give(try SuiteEndpoint(state: state).keys(incoming, bytes), to: ticket)
+        case .suites: return give(SuiteEndpoint(state: state).list(incoming), to: ticket)
         case .service: response = ServiceEndpoint(service: service).get()
         case .health: response = ServiceEndpoint(service: service).health()
         case .ready: response = ServiceEndpoint(service: service).ready()
@@ -172,12 +181,12 @@ final class APIHandler: RequestHandler {
 
     /// Answers a reading, at once or when there is something else to read than the caller has.
     private func show(
-        _ reading: Reading, _ incoming: Incoming, _ bytes: Span<UInt8>, _ exchange: Exchange
+        _ reading: Reading, _ incoming: Incoming, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         let known = try incoming.knownTags(in: bytes)
         let seconds = incoming.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !watchers.isStopping
-        let state = mayWait ? watchers.watchedState() : service.store.state
+        let state = mayWait ? watchers.watchedState() : state
         let shown: Shown
         do throws(Problem) {
             shown = try reading.shown(on: state)
@@ -224,11 +233,10 @@ final class APIHandler: RequestHandler {
 /// Whole suites, which are kept as they were shown last.
 extension APIHandler {
     /// A suite as a plain request for it is answered; nil for any other request.
-    private func shown(_ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>) -> Response? {
+    private func shown(_ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, on state: State) -> Response? {
         guard route.resource == .suite, head.method == .get, head.query == nil, head.field(.ifNoneMatch) == nil,
             let name = route.suite
         else { return nil }
-        let state = service.store.state
         guard let suite = state.suites.find(bytes.extracting(name)), suite.records.count <= Rendering.mostOnLoop else {
             return nil
         }
@@ -245,40 +253,42 @@ extension APIHandler {
 /// Writes, there and back.
 extension APIHandler {
     private func write(
-        _ incoming: Incoming, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
+        _ incoming: Incoming, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         guard body.count < LargeBodies.least else {
-            return exchange.isBehind ? .notYet : try readBeside(incoming, bytes, body, exchange.ticket)
+            return exchange.isBehind ? .notYet : try readBeside(incoming, bytes, body, exchange.ticket, on: state)
         }
         if !reading.isEmpty, reading.contains(exchange.ticket.connection) { return .notYet }
-        collect(try incoming.write(bytes, body: body, on: service.store), incoming.method, exchange.ticket)
+        collect(try incoming.write(bytes, body: body, on: state), incoming.method, exchange.ticket)
         return .later
     }
 
     /// Has a large body read beside the loop. Nothing of its connection is before it, and nothing gets past it.
     private func readBeside(
-        _ incoming: Incoming, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ ticket: Ticket
+        _ incoming: Incoming, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ ticket: Ticket, on state: State
     ) throws(Problem) -> Handling {
         let head = bytes.extracting(..<incoming.head.length).withUnsafeBufferPointer { Array($0) }
         let body = body.withUnsafeBufferPointer { Array($0) }
-        let (loop, replies, store) = (loop, replies, service.store)
+        let (loop, replies) = (loop, replies)
         let isTaken = service.largeBodies.read(body.count) {
             let request = Result { () throws(Problem) in
-                try incoming.write(head.span, body: body.span, on: store)
+                try incoming.write(head.span, body: body.span, on: state)
             }
-            loop.run { replies.handler?.haveRead(request, incoming.method, for: ticket) }
+            loop.run { replies.handler?.haveRead(request, incoming.method, for: ticket, at: state.cursor) }
         }
         guard isTaken else { throw Self.overloaded }
         reading.insert(ticket.connection)
         return .later
     }
 
-    fileprivate func haveRead(_ request: Result<WriteRequest, Problem>, _ method: Method, for ticket: Ticket) {
+    fileprivate func haveRead(
+        _ request: Result<WriteRequest, Problem>, _ method: Method, for ticket: Ticket, at cursor: Cursor
+    ) {
         reading.remove(ticket.connection)
         switch request {
         case .success(let request): collect(request, method, ticket)
         case .failure(let problem):
-            loop.respond(ticket, counted(Response(problem, cursor: service.store.state.cursor)))
+            loop.respond(ticket, counted(Response(problem, cursor: cursor)))
         }
     }
 

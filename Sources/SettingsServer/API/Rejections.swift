@@ -67,7 +67,3 @@ extension Response {
         self.init(status: 204, contentType: .none, fields: fields, body: [])
     }
 }
-
-extension Service {
-    var cursor: Cursor { store.state.cursor }
-}

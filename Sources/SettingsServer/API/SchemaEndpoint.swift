@@ -3,12 +3,11 @@ internal import SettingsModel
 
 /// Reading the schema of a suite.
 struct SchemaEndpoint {
-    let store: Store
+    let state: State
 
     /// The document as it was sent.
     func get(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
         let name = try incoming.suite(in: bytes)
-        let state = store.state
         guard let suite = state.suite(name) else { throw state.unknownSuite(name) }
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(name) has no schema: it holds any key with any value")

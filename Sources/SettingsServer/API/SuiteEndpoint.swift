@@ -24,11 +24,10 @@ struct Rendering: Sendable {
 
 /// Reading suites: all of them by name, one of them whole, its keys.
 struct SuiteEndpoint {
-    let store: Store
+    let state: State
 
     /// The names of the suites with what is known of each.
     func list(_ incoming: Incoming) -> Rendering {
-        let state = store.state
         let prefix = incoming.query.text(.prefix) ?? ""
         let after = incoming.query.text(.afterSuite)
         let limit = incoming.query.count(.limit)
@@ -71,7 +70,6 @@ struct SuiteEndpoint {
     ) throws(Problem) -> Rendering {
         let name = try incoming.suite(in: bytes)
         let known = try incoming.knownTags(in: bytes)
-        let state = store.state
         guard let moment = incoming.query.revision(.at) else {
             guard let suite = state.suite(name) else { throw state.unknownSuite(name) }
             let isKnown = known?.matches(suite.revision) ?? false

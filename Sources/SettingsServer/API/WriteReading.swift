@@ -5,28 +5,30 @@ internal import SettingsModel
 extension Incoming {
     /// Refuses a write to a locked key. To be asked before the body is looked at: whether a name may be written does not
     /// depend on what was to be stored.
-    func checkLock(_ bytes: Span<UInt8>, on store: Store) throws(Problem) {
+    func checkLock(_ bytes: Span<UInt8>, on state: State) throws(Problem) {
         guard route.key != nil, query.text(.override) == nil else { return }
         let suite = try suite(in: bytes)
         let key = try key(in: bytes)
-        if store.schema(of: suite)?.schema.key(key.text)?.isLocked ?? false { throw Evaluator.locked(key, in: suite) }
+        if state.suite(suite)?.schema?.schema.key(key.text)?.isLocked ?? false {
+            throw Evaluator.locked(key, in: suite)
+        }
     }
 
     /// The write that the request asks for.
-    func write(_ bytes: Span<UInt8>, body: Span<UInt8>, on store: Store) throws(Problem) -> WriteRequest {
+    func write(_ bytes: Span<UInt8>, body: Span<UInt8>, on state: State) throws(Problem) -> WriteRequest {
         do throws(Problem) {
-            return try read(bytes, body: body, on: store)
+            return try read(bytes, body: body, on: state)
         } catch {
             // What cannot be read repeats nothing, so a lock comes first after all.
-            try checkLock(bytes, on: store)
+            try checkLock(bytes, on: state)
             throw error
         }
     }
 
-    private func read(_ bytes: Span<UInt8>, body: Span<UInt8>, on store: Store) throws(Problem) -> WriteRequest {
+    private func read(_ bytes: Span<UInt8>, body: Span<UInt8>, on state: State) throws(Problem) -> WriteRequest {
         let suite = route.suite == nil ? nil : try self.suite(in: bytes)
         let key = route.key == nil ? nil : try self.key(in: bytes)
-        let schema = suite.flatMap { store.schema(of: $0) }
+        let schema = suite.flatMap { state.suite($0)?.schema }
         if head.field(.contentEncoding) != nil {
             throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
         }

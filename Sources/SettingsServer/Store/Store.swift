@@ -31,11 +31,6 @@ package final class Store: Sendable {
         published.read(body)
     }
 
-    /// The schema in force of a suite, if there is one.
-    package func schema(of suite: SuiteName) -> SchemaVersion? {
-        read { state in state.suites.with(suite.text.utf8Span.span) { $0.schema } ?? nil }
-    }
-
     /// Hands writes over. They are decided in this order; `replies` hears of each exactly once.
     ///
     /// - Returns: how many of them were taken, from the first; the others found the queue full and are not done.

@@ -7,11 +7,11 @@ import HTTPWire
 /// nothing that belongs to the loop. The loop waits for it, so connections are still touched by nobody else.
 struct JointSending {
     /// Fewer are sent sooner than another thread wakes up.
-    static let least = 128
+    static let least = 64
     /// Larger pieces are not copied together.
     static let longestPiece = 16 * 1024
     /// How many pieces a thread takes at a time.
-    private static let share = 32
+    private static let share = 16
     private static let keptBytes = 1024 * 1024
 
     private struct Piece: BitwiseCopyable {

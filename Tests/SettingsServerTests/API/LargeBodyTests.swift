@@ -89,7 +89,7 @@ struct LargeBodyTests {
         #expect(try parser.parse(bytes.span))
         let head = try #require(parser.head)
         let incoming = try Incoming(head, Route(head, in: bytes.span), in: bytes.span)
-        #expect(try SchemaEndpoint(store: server.store).get(incoming, bytes.span).weight == weight)
+        #expect(try SchemaEndpoint(state: server.store.state).get(incoming, bytes.span).weight == weight)
     }
 
     @Test("one that is no JSON, or no schema, is refused with its mistake")
