@@ -4,6 +4,8 @@ internal import SettingsModel
 struct ReplicaState: Sendable {
     private(set) var cursor: Cursor?
     private(set) var entries: [KeyName: ReplicaEntry] = [:]
+    /// The schema in force, as far as it was told.
+    private(set) var schema: SchemaPlace?
     /// What changed for readers since this was last emptied, in order.
     var news: [ReplicaChange] = []
     private var lastTicket: UInt64 = 0
@@ -38,6 +40,7 @@ struct ReplicaState: Sendable {
             told[key] = VisibleSetting(value: nil, source: nil, revision: nil)
         }
         replace(by: told, at: state.cursor, isSameHistory: isSameHistory)
+        note(schema: contents.schemaRevision)
     }
 
     /// What is told of a suite that does not exist.
@@ -45,6 +48,14 @@ struct ReplicaState: Sendable {
         let isSameHistory = cursor.map { $0.epoch == place.epoch } ?? true
         if isSameHistory, let cursor, place.revision <= cursor.revision { return }
         replace(by: [:], at: place, isSameHistory: isSameHistory)
+        note(schema: .zero)
+    }
+
+    /// Has all keys looked at anew if the schema is another.
+    private mutating func note(schema revision: Revision) {
+        guard let place = cursor.map({ SchemaPlace(epoch: $0.epoch, revision: revision) }), place != schema else { return }
+        schema = place
+        for entry in entries.values { entry.cell?.advance() }
     }
 
     private mutating func replace(by told: [KeyName: VisibleSetting], at place: Cursor, isSameHistory: Bool) {
@@ -64,7 +75,9 @@ struct ReplicaState: Sendable {
     mutating func apply(_ observed: ObservedChanges) {
         guard let cursor, cursor.epoch == observed.cursor.epoch else { return }
         for change in observed.changes { apply(change) }
-        if observed.cursor.revision > cursor.revision { moveOn(to: observed.cursor, isSameHistory: true) }
+        guard observed.cursor.revision > cursor.revision else { return }
+        moveOn(to: observed.cursor, isSameHistory: true)
+        note(schema: observed.schemaRevision)
     }
 
     private mutating func moveOn(to place: Cursor, isSameHistory: Bool) {
@@ -175,6 +188,22 @@ struct ReplicaState: Sendable {
         } else if old.revision != new.revision {
             // What guards a change in place is kept with the decoded value.
             entry.cell?.advance()
+        }
+    }
+}
+
+/// A schema by the commit that set it, or that took the last one away; zero if there never was one.
+struct SchemaPlace: Hashable, Sendable {
+    let epoch: Epoch
+    let revision: Revision
+}
+
+extension ObservedChanges {
+    /// The schema of the one suite that is observed.
+    fileprivate var schemaRevision: Revision {
+        switch scope {
+        case .one(let schema, _): schema.revision
+        case .several(let schemas, _, _): schemas.first?.revision ?? .zero
         }
     }
 }
