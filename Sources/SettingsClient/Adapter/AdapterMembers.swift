@@ -5,7 +5,8 @@ public import SettingsModel
 public enum AdapterMembers {
     /// Their names, in the order of the alphabet.
     public static let names = [
-        "checkSchema", "hasKey", "isSet", "issues", "namespace", "publishSchema", "register", "remove", "removeAll", "set",
+        "checkSchema", "hasKey", "isSet", "issues", "namespace", "publishSchema", "register", "remove", "removeAll",
+        "set",
         "setIfAbsent", "synchronize", "transaction", "update", "value",
     ]
 }

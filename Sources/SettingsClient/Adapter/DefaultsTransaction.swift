@@ -37,7 +37,7 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
             let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return core.resolve(slot, own).value
         }
-        let reading = core.resolve(slot, core.replica.visible(cell.name))
+        let (reading, _) = core.reading(of: slot, cell)
         if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
         if read[cell.name] == nil { read[cell.name] = core.replica.guardTest(for: cell.name, base: reading.base) }
         return reading.value

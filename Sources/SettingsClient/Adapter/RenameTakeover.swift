@@ -21,6 +21,7 @@ final class RenameProgress: Sendable {
 
     var isOpen: Bool { standing.load(ordering: .acquiring) == Standing.open.rawValue }
     var isWaiting: Bool { standing.load(ordering: .acquiring) == Standing.waiting.rawValue }
+    var isSettled: Bool { standing.load(ordering: .acquiring) == Standing.settled.rawValue }
 
     func become(_ standing: Standing) {
         self.standing.store(standing.rawValue, ordering: .releasing)
@@ -81,7 +82,8 @@ extension AdapterCore {
             return .settled
         }
         let conditions =
-            [.setting(suite, cell.name, .stored(false))] + tests.map { Transaction.Condition.setting(suite, former, $0) }
+            [.setting(suite, cell.name, .stored(false))]
+            + tests.map { Transaction.Condition.setting(suite, former, $0) }
         do {
             try commit([operation(cell.name, .set(value)), operation(former, .delete)], if: conditions)
             return .settled
@@ -125,11 +127,12 @@ extension AdapterCore {
         return (setting.stored ?? setting.value).map { ($0, [.revision(setting.revision)]) }
     }
 
-    /// Reads a key, and says whether that holds until the key changes. While its value cannot be taken over, a renamed key
-    /// has it nevertheless.
+    /// Reads a key, and says whether that holds until the key changes. Until its value is taken over, a renamed key has it
+    /// nevertheless.
     func reading<Value>(of slot: Slot<Value>, _ cell: KeyCell) -> (Reading<Value>, isLasting: Bool) {
         let seen = replica.visible(cell.name)
-        guard let rename = slot.rename, rename.isWaiting, !seemsStored(seen, slot), let former = former(of: rename) else {
+        guard let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot), let former = former(of: rename)
+        else {
             return (resolve(slot, seen), true)
         }
         let old = VisibleSetting(value: replica.visible(former).value, source: .stored, revision: nil)

@@ -8,8 +8,9 @@ public import SettingsModel
 ///
 /// What is no archive, or none of this class, is refused with an error. But `NSKeyedUnarchiver` ends the process at some
 /// archives that were made to look like one of this class and hold other objects inside: let nobody write such a setting
-/// whom the program could not be ended by. Other programs can do little with it; `Codable` is the better choice for a new
-/// type.
+/// whom the program could not be ended by. An object that holds an `NSDictionary` or an `NSSet` has another archive in each
+/// run, so that its defaults never are those of a schema. Other programs can do little with an archive; `Codable` is the
+/// better choice for a new type.
 public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBridge {
     /// A bridge of its class.
     public init() {}
@@ -17,12 +18,13 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
     /// Throws if the class is none that an archive can name, or if archiving fails.
     public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         guard let name = Self.className else { throw Self.unnamed }
-        do {
-            let data = try NSKeyedArchiver.archivedData(withRootObject: value, requiringSecureCoding: Self.isSecure)
-            return try Data.defaultsBridge.encode(data)
-        } catch {
-            throw BridgeError("cannot be archived as \(name): \(error)")
-        }
+        let archiver = NSKeyedArchiver(requiringSecureCoding: Self.isSecure)
+        // The binary form has its members in another order each time: then no value would be the same as itself.
+        archiver.outputFormat = .xml
+        archiver.encode(value, forKey: NSKeyedArchiveRootObjectKey)
+        archiver.finishEncoding()
+        if let error = archiver.error { throw BridgeError("cannot be archived as \(name): \(error)") }
+        return try Data.defaultsBridge.encode(archiver.encodedData)
     }
 
     /// Takes a keyed archive of the class.
@@ -67,7 +69,8 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
     /// Looks at the outside of an archive, as the unarchiver ends the process at objects that it does not expect.
     private static func check(_ data: Data, isOf name: String) throws(BridgeError) {
         let list = try? PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any]
-        guard let list, list["$archiver"] as? String == "NSKeyedArchiver", let objects = list["$objects"] as? [Any] else {
+        guard let list, list["$archiver"] as? String == "NSKeyedArchiver", let objects = list["$objects"] as? [Any]
+        else {
             throw BridgeError("must be an archive of \(name)")
         }
         let names = objects.compactMap { ($0 as? [String: Any])?["$classname"] as? String }

@@ -53,7 +53,9 @@ struct ReplicaState: Sendable {
 
     /// Has all keys looked at anew if the schema is another.
     private mutating func note(schema revision: Revision) {
-        guard let place = cursor.map({ SchemaPlace(epoch: $0.epoch, revision: revision) }), place != schema else { return }
+        guard let place = cursor.map({ SchemaPlace(epoch: $0.epoch, revision: revision) }), place != schema else {
+            return
+        }
         schema = place
         for entry in entries.values { entry.cell?.advance() }
     }

@@ -75,7 +75,8 @@ extension Schema {
 package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
     let keys = reflectedKeys(of: store)
     guard keys.isEmpty else { return keys }
-    let detail = "\(type(of: store)) has no stored keys, and computed ones cannot be found: list them, as { \\.username }"
+    let detail =
+        "\(type(of: store)) has no stored keys, and computed ones cannot be found: list them, as { \\.username }"
     throw SchemaError(problems: [SchemaError.Problem(["properties"], "properties", detail)])
 }
 

@@ -41,7 +41,7 @@ struct IssueTests {
         defaults.username = "me"
         #expect(defaults.username == nil)
         #expect(
-            world.takeIssues().map(\.error.code)
+            world.takeIssues().filter { $0.attempt == .write }.map(\.error.code)
                 == [.invalidValue, .invalidValue, .invalidValue, .invalidValue, .unknownKey])
     }
 

@@ -27,9 +27,16 @@ final class World: Sendable {
         self.makeBackend = makeBackend
     }
 
+    /// Another way to the suite.
+    func backend() -> any SuiteBackend {
+        makeBackend()
+    }
+
     /// Another program that uses the suite.
-    func adapter<Keys: DefaultsKeyStore>(_ keys: Keys, arguments: [String] = []) -> DefaultsAdapter<Keys> {
-        DefaultsAdapter(keyStore: keys, backend: makeBackend(), arguments: arguments) { [weak self] issue in
+    func adapter<Keys: DefaultsKeyStore>(
+        _ keys: Keys, arguments: [String] = [], backend: (any SuiteBackend)? = nil
+    ) -> DefaultsAdapter<Keys> {
+        DefaultsAdapter(keyStore: keys, backend: backend ?? makeBackend(), arguments: arguments) { [weak self] issue in
             self?.issues.withLock { $0.append(issue) }
         }
     }

@@ -20,7 +20,8 @@ struct SchemaComparisonTests {
             store.username, store.nickname, store.launchCount, store.volume, store.gain, store.retries, store.ceiling,
             store.ratio, store.code, store.slug, store.motto, store.fruit, store.size, store.token, store.libraries,
             store.extra, store.window, store.visits, store.balance, store.recent, store.tags, store.equalizer.bass,
-            DefaultsKey<UInt64>("u", defaultValue: 1, in: 1...), DefaultsKey<Int8?>("i"), DefaultsKey<[Fruit: [Int?]]>(
+            DefaultsKey<UInt64>("u", defaultValue: 1, in: 1...), DefaultsKey<Int8?>("i"),
+            DefaultsKey<[Fruit: [Int?]]>(
                 "d", defaultValue: [:]), DefaultsKey<Range<Double>>("r", defaultValue: 0..<1),
         ]
         let schema = try Schema(keys: keys)
@@ -33,7 +34,10 @@ struct SchemaComparisonTests {
 
     /// The same meaning in other words.
     static let sameMeaning: [(any AnyDefaultsKey, JSONValue)] = [
-        (DefaultsKey<Int>("k", defaultValue: 3, in: 1..<10), ["type": "integer", "minimum": 1, "maximum": 9, "default": 3]),
+        (
+            DefaultsKey<Int>("k", defaultValue: 3, in: 1..<10),
+            ["type": "integer", "minimum": 1, "maximum": 9, "default": 3]
+        ),
         (
             DefaultsKey<Int>("k", defaultValue: 3, in: 1..<10),
             ["type": "integer", "exclusiveMinimum": 0.5, "maximum": 9.5, "default": 3.0]
@@ -52,13 +56,19 @@ struct SchemaComparisonTests {
         (DefaultsKey<Int?>("k", allowed: [1, 2]), ["enum": [2.0, 1]]),
         (DefaultsKey<[Int?]?>("k"), ["type": "array", "items": ["type": ["integer", "null"]], "minItems": 0]),
         (DefaultsKey<Set<Int>?>("k"), ["type": "array", "items": ["type": "integer"], "uniqueItems": true]),
-        (DefaultsKey<UInt64?>("k"), [
-            "oneOf": [["type": "string", "pattern": "^[0-9]{19,20}$"], ["type": "integer", "minimum": 0]]
-        ]),
-        (DefaultsKey<[String: Int]?>("k"), [
-            "type": "object", "additionalProperties": ["type": "integer"], "properties": ["a": ["type": "integer"]],
-            "required": [],
-        ]),
+        (
+            DefaultsKey<UInt64?>("k"),
+            [
+                "oneOf": [["type": "string", "pattern": "^[0-9]{19,20}$"], ["type": "integer", "minimum": 0]]
+            ]
+        ),
+        (
+            DefaultsKey<[String: Int]?>("k"),
+            [
+                "type": "object", "additionalProperties": ["type": "integer"], "properties": ["a": ["type": "integer"]],
+                "required": [],
+            ]
+        ),
     ]
 
     @Test("One meaning has many spellings", arguments: Self.sameMeaning.indices)
@@ -96,48 +106,81 @@ struct SchemaComparisonTests {
                 "k: the program allows any integer, the server ...9",
             ]
         ),
-        (DefaultsKey<Int>("k", defaultValue: 1), ["type": "integer"], [
-            "k: the default of the program is 1, that of the server none"
-        ]),
-        (DefaultsKey<Int?>("k"), ["type": "integer", "default": 1], [
-            "k: the default of the program is none, that of the server 1"
-        ]),
+        (
+            DefaultsKey<Int>("k", defaultValue: 1), ["type": "integer"],
+            [
+                "k: the default of the program is 1, that of the server none"
+            ]
+        ),
+        (
+            DefaultsKey<Int?>("k"), ["type": "integer", "default": 1],
+            [
+                "k: the default of the program is none, that of the server 1"
+            ]
+        ),
         (DefaultsKey<Int?>("k"), true, ["k: the program takes an integer, the server any value"]),
-        (DefaultsKey<Double?>("k", in: ..<1), ["type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5], [
-            "k: the program allows ..<1, the server more than 0 and multiples of 0.5"
-        ]),
-        (DefaultsKey<String?>("k", maxLength: 4), ["type": "string", "minLength": 1, "maxLength": 8], [
-            "k: the program allows at most 4 characters, the server 1 to 8 characters"
-        ]),
-        (DefaultsKey<String?>("k", matching: "^a"), ["type": "string", "format": "uuid"], [
-            "k: the program takes text that matches ^a, the server text of the format uuid"
-        ]),
-        (DefaultsKey<Fruit?>("k"), ["enum": ["apple", "plum"]], [
-            #"k: the program allows "apple", "pear", the server "apple", "plum""#
-        ]),
-        (DefaultsKey<[Int]?>("k"), ["type": "array", "items": ["type": "string"], "maxItems": 3], [
-            "k: the program allows any number of elements, the server at most 3 elements",
-            "k, each element: the program reads an integer, the server holds a string",
-        ]),
-        (DefaultsKey<Set<Int>?>("k"), ["type": "array", "items": ["type": "integer"]], [
-            "k: the program takes an element once, the server any number of times"
-        ]),
-        (DefaultsKey<Range<Int>?>("k"), [
-            "type": "object", "additionalProperties": false, "required": ["lowerBound"],
-            "properties": ["lowerBound": ["type": "integer"], "upperBound": ["type": "integer", "minimum": 0]],
-        ], [
-            "k, member upperBound: the program allows any integer, the server 0...",
-            "k: the program requires lowerBound, upperBound, the server lowerBound",
-        ]),
-        (DefaultsKey<Int?>("k"), ["type": "integer", "not": ["const": 3]], [
-            "k: the program and the server combine other rules for its values"
-        ]),
+        (
+            DefaultsKey<Double?>("k", in: ..<1), ["type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5],
+            [
+                "k: the program allows ..<1, the server more than 0 and multiples of 0.5"
+            ]
+        ),
+        (
+            DefaultsKey<String?>("k", maxLength: 4), ["type": "string", "minLength": 1, "maxLength": 8],
+            [
+                "k: the program allows at most 4 characters, the server 1 to 8 characters"
+            ]
+        ),
+        (
+            DefaultsKey<String?>("k", matching: "^a"), ["type": "string", "format": "uuid"],
+            [
+                "k: the program takes text that matches ^a, the server text of the format uuid"
+            ]
+        ),
+        (
+            DefaultsKey<Fruit?>("k"), ["enum": ["apple", "plum"]],
+            [
+                #"k: the program allows "apple", "pear", the server "apple", "plum""#
+            ]
+        ),
+        (
+            DefaultsKey<[Int]?>("k"), ["type": "array", "items": ["type": "string"], "maxItems": 3],
+            [
+                "k: the program allows any number of elements, the server at most 3 elements",
+                "k, each element: the program reads an integer, the server holds a string",
+            ]
+        ),
+        (
+            DefaultsKey<Set<Int>?>("k"), ["type": "array", "items": ["type": "integer"]],
+            [
+                "k: the program takes an element once, the server any number of times"
+            ]
+        ),
+        (
+            DefaultsKey<Range<Int>?>("k"),
+            [
+                "type": "object", "additionalProperties": false, "required": ["lowerBound"],
+                "properties": ["lowerBound": ["type": "integer"], "upperBound": ["type": "integer", "minimum": 0]],
+            ],
+            [
+                "k, member upperBound: the program allows any integer, the server 0...",
+                "k: the program requires lowerBound, upperBound, the server lowerBound",
+            ]
+        ),
+        (
+            DefaultsKey<Int?>("k"), ["type": "integer", "not": ["const": 3]],
+            [
+                "k: the program and the server combine other rules for its values"
+            ]
+        ),
     ]
 
     @Test("Each disagreement is a sentence that names the key", arguments: Self.others.indices)
     func sentences(_ index: Int) throws {
         let (key, document, sentences) = Self.others[index]
-        func differences(_ key: some AnyDefaultsKey) throws -> [SchemaDifference] { try self.differences(key, document) }
+        func differences(_ key: some AnyDefaultsKey) throws -> [SchemaDifference] {
+            try self.differences(key, document)
+        }
         #expect(try differences(key).map(\.sentence) == sentences)
     }
 
@@ -155,7 +198,10 @@ struct SchemaComparisonTests {
         let window = DefaultsKey<Window?>("k")
         #expect(try differences(window, ["type": "object", "required": ["title"]]) == [])
         #expect(try differences(DefaultsKey<[Window]?>("k"), ["type": "array", "items": ["type": "object"]]) == [])
-        #expect(try differences(DefaultsKey<JSONValue?>("k"), ["type": "integer", "default": 1]).map(\.aspect) == [.defaultValue])
+        #expect(
+            try differences(DefaultsKey<JSONValue?>("k"), ["type": "integer", "default": 1]).map(\.aspect) == [
+                .defaultValue
+            ])
     }
 
     @Test("Nothing of a secret's default is repeated, and whether it is one matters")
@@ -172,7 +218,9 @@ struct SchemaComparisonTests {
 
     @Test("A key that the schema does not admit is told with the name that may be meant")
     func missingKeys() throws {
-        let schema = try Schema(of: SampleKeys.self) { \.username; \.volume }
+        let schema = try Schema(of: SampleKeys.self) {
+            \.username; \.volume
+        }
         let missing = try schema.differences(from: DefaultsKey<String?>("usrname"))
         #expect(missing.map(\.sentence) == ["usrname: the server's schema has no such key; did you mean username?"])
         #expect(missing.map(\.aspect) == [.key])
@@ -191,7 +239,9 @@ struct SchemaComparisonTests {
     func patterns() throws {
         let schema = try Schema([
             "type": "object", "additionalProperties": false, "patternProperties": ["^player\\.": ["maximum": 1]],
-            "properties": ["player.volume": ["type": "number", "minimum": 0, "default": 0.5], "other": ["type": "number"]],
+            "properties": [
+                "player.volume": ["type": "number", "minimum": 0, "default": 0.5], "other": ["type": "number"],
+            ],
         ])
         #expect(try schema.differences(from: SampleKeys().volume) == [])
         #expect(try schema.differences(from: DefaultsKey<Double?>("other")) == [])

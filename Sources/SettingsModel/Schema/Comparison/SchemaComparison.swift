@@ -34,7 +34,8 @@ extension Schema {
         }
         if isSecret != theirs.isSecret {
             let detail =
-                isSecret ? "a secret for the program, none for the server" : "no secret for the program, one for the server"
+                isSecret
+                ? "a secret for the program, none for the server" : "no secret for the program, one for the server"
             differences.append(SchemaDifference(name, .secrecy, detail))
         }
         return differences
@@ -46,7 +47,9 @@ extension Schema {
         var budget = SchemaValidator.mostSteps
         var documents = [key.document]
         for member in patterns {
-            guard let pattern = try? Pattern(member.name), pattern.matches(name, budget: &budget) ?? false else { continue }
+            guard let pattern = try? Pattern(member.name), pattern.matches(name, budget: &budget) ?? false else {
+                continue
+            }
             documents.append(member.value)
         }
         return ["allOf": .array(documents)]
@@ -90,7 +93,8 @@ struct ValueFormComparison {
         if common.contains(.object) { compareObjects(own, theirs, at: place) }
         if own.choices != theirs.choices || own.rest != theirs.rest {
             differences.append(
-                SchemaDifference(key, at: place, .limits, "the program and the server combine other rules for its values"))
+                SchemaDifference(
+                    key, at: place, .limits, "the program and the server combine other rules for its values"))
         }
     }
 
@@ -146,7 +150,8 @@ struct ValueFormComparison {
         let theirs = theirs.objects.first ?? ObjectForm()
         for name in Set(own.named.keys).union(theirs.named.keys).sorted() {
             compare(
-                own.named[name] ?? own.others, theirs.named[name] ?? theirs.others, at: inside(place, "member \(name.string)"))
+                own.named[name] ?? own.others, theirs.named[name] ?? theirs.others,
+                at: inside(place, "member \(name.string)"))
         }
         compare(own.others, theirs.others, at: inside(place, "other members"))
         if own.required != theirs.required {

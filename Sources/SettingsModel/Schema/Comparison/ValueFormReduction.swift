@@ -19,7 +19,9 @@ extension ValueForm {
     /// Lists only what the other rules allow, as far as they are simple; a list says the rest by itself.
     private mutating func reduceList() {
         guard var values = listed else { return }
-        values = values.filter { types.admits($0.value) && numbers.admits($0.value) && strings.lengths.admits($0.value) }
+        values = values.filter {
+            types.admits($0.value) && numbers.admits($0.value) && strings.lengths.admits($0.value)
+        }
         types = values.reduce(JSONTypeSet([])) { $0.union(JSONTypeSet(of: $1.value)) }
         numbers = NumberForm()
         strings.lengths = CountForm()
@@ -55,7 +57,9 @@ extension NumberForm {
             integer = limit.isIncluded ? value : next
         case .double(let value):
             // A limit beyond every integer limits none; the other kind, which allows none, is left as it is.
-            guard let value = Int64(exactly: value.rounded(rule)) else { return (value < 0) == (step > 0) ? nil : limit }
+            guard let value = Int64(exactly: value.rounded(rule)) else {
+                return (value < 0) == (step > 0) ? nil : limit
+            }
             integer = value
         }
         if integer == (step > 0 ? Int64.min : .max), limit.isIncluded { return nil }
