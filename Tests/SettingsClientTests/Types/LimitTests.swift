@@ -46,7 +46,8 @@ struct LimitTests {
                 #expect(defaults[path] == good)
                 let remote = world.takeIssues()
                 #expect(remote.map(\.error.code) == [.invalidValue])
-                #expect(remote.first?.error.description.contains("\(name) \(refusal)") == true)
+                guard case .refused(let problem)? = remote.first?.error else { return }
+                #expect(problem.errors.map { "\($0.key ?? "") \($0.detail)" } == ["\(name) \(refusal)"])
             }
         }
     }
