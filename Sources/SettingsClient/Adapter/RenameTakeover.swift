@@ -39,12 +39,23 @@ extension AdapterCore {
     /// Takes the value over unless that was done. The suite is loaded.
     func takeOver<Value>(for slot: Slot<Value>) {
         guard let rename = slot.rename, rename.isOpen, let cell = slot.cell else { return }
-        cell.gate.withLock { _ in
-            for _ in 0..<Self.mostAttempts where rename.isOpen { rename.become(attempt(slot, cell, rename)) }
+        let reason: DefaultsError? = cell.gate.withLock { _ in
+            for _ in 0..<Self.mostAttempts where rename.isOpen {
+                switch attempt(slot, cell, rename) {
+                case .again: continue
+                case .become(let standing): rename.become(standing)
+                case .leave(let reason):
+                    rename.become(.settled)
+                    return reason
+                }
+            }
             // Somebody changes it all the time: what is there is read, and taken over another time.
             if rename.isOpen { rename.become(.waiting) }
+            return nil
         }
         if rename.isWaiting { waitingRenames.withLock { $0.append(rename) } }
+        // Whoever hears of it may read the key, so nothing is locked.
+        if let reason { report(reason, slot.key.name, .read) }
     }
 
     private static var mostAttempts: Int { 100 }
@@ -60,49 +71,53 @@ extension AdapterCore {
         replica.change { $0.touch(renames.map(\.migration.key)) }
     }
 
-    /// Tries once.
-    private func attempt<Value>(
-        _ slot: Slot<Value>, _ cell: KeyCell, _ rename: RenameProgress
-    ) -> RenameProgress.Standing {
-        if replica.visible(cell.name).source?.isStored ?? false { return .settled }
-        guard let former = former(of: rename) else { return .settled }
+    /// What an attempt came to.
+    private enum Outcome {
+        case become(RenameProgress.Standing)
+        /// Something is not as it was known here.
+        case again
+        /// The old value stays where it is.
+        case leave(DefaultsError)
+    }
+
+    private func attempt<Value>(_ slot: Slot<Value>, _ cell: KeyCell, _ rename: RenameProgress) -> Outcome {
+        if replica.visible(cell.name).source?.isStored ?? false { return .become(.settled) }
+        guard let former = former(of: rename) else { return .become(.settled) }
         let value: JSONValue
         let tests: [Transaction.Condition.Test]
         do {
-            guard let found = try stored(former) else { return .settled }
+            guard let found = try stored(former) else { return .become(.settled) }
             (value, tests) = found
         } catch {
-            return .waiting
+            return .become(.waiting)
         }
         do {
-            guard case .success(let codec) = slot.codec else { return .settled }
+            guard case .success(let codec) = slot.codec else { return .become(.settled) }
             _ = try codec.decode(value)
         } catch {
-            report(.notTakenOver(from: former.text, .invalid(error)), cell.name.text, .read)
-            return .settled
+            return .leave(.notTakenOver(from: former.text, .invalid(error)))
         }
         let conditions =
             [.setting(suite, cell.name, .stored(false))]
             + tests.map { Transaction.Condition.setting(suite, former, $0) }
         do {
             try commit([operation(cell.name, .set(value)), operation(former, .delete)], if: conditions)
-            return .settled
+            return .become(.settled)
         } catch {
-            return standing(after: error, of: former, cell)
+            return outcome(of: error, from: former)
         }
     }
 
-    private func standing(after error: BackendError, of former: KeyName, _ cell: KeyCell) -> RenameProgress.Standing {
-        guard case .refused(let problem) = error else { return .waiting }
+    private func outcome(of error: BackendError, from former: KeyName) -> Outcome {
+        guard case .refused(let problem) = error else { return .become(.waiting) }
         if problem.code == .preconditionFailed, !problem.failed.isEmpty {
             for failed in problem.failed {
                 guard case .setting(let current) = failed.current else { continue }
                 replica.change { $0.learn(current, fromRefusal: true) }
             }
-            return .open
+            return .again
         }
-        report(.notTakenOver(from: former.text, .refused(problem)), cell.name.text, .read)
-        return .settled
+        return .leave(.notTakenOver(from: former.text, .refused(problem)))
     }
 
     /// The latest former name under which something seems to be stored.

@@ -86,8 +86,8 @@ extension AdapterCore {
         } catch {
             throw DefaultsError(error)
         }
-        // What it changed is seen here when this returns.
-        try synchronize()
+        // What it changed is seen here when this returns, unless the server went away meanwhile.
+        try? synchronize()
         return true
     }
 

@@ -34,22 +34,22 @@ extension AdapterCore {
     func differences<Value>(of slot: Slot<Value>) -> [SchemaDifference] {
         guard let place = replica.schema else { return [] }
         if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
-        let differences: [SchemaDifference]
-        let isNews: Bool
+        let schema: Schema?
         do {
-            (differences, isNews) = try serverSchema.withLock { server throws(DefaultsError) in
-                guard try fetch(&server, at: place) else { return ([], false) }
-                // A key whose default has no JSON is reported as one that cannot be used.
-                let differences = (try? server.schema?.differences(from: slot.key)) ?? []
-                let name = UTF8Text(slot.key.name)
-                let isNews = !differences.isEmpty && server.told[name] != differences
-                server.told[name] = differences
-                slot.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
-                return (differences, isNews)
-            }
+            guard let known = try fetched(at: place) else { return [] }
+            schema = known.schema
         } catch {
             report(error, nil, .check)
             return []
+        }
+        // Writing the key's default as JSON may run code of the program's, so nothing is locked. A key whose default has no
+        // JSON is reported as one that cannot be used.
+        let differences = (try? schema?.differences(from: slot.key)) ?? []
+        slot.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
+        let name = UTF8Text(slot.key.name)
+        let isNews = serverSchema.withLock { server in
+            defer { server.told[name] = differences }
+            return !differences.isEmpty && server.told[name] != differences
         }
         if isNews { report(.disagreement(differences), slot.key.name, .check) }
         return differences
@@ -64,26 +64,30 @@ extension AdapterCore {
     /// Has the schema ready, so that comparing keys does not wait for it.
     func prepareSchema() {
         guard let place = replica.schema else { return }
-        serverSchema.withLock { server in _ = try? fetch(&server, at: place) }
+        _ = try? fetched(at: place)
     }
 
-    /// Gets the schema, unless it is known; false if it cannot be had now. Throws, once, if it is none that is known here.
+    /// The schema in force; nil if it cannot be had now. Throws, once, if it is none that is known here.
+    private func fetched(at place: SchemaPlace) throws(DefaultsError) -> ServerSchema? {
+        try serverSchema.withLock { server throws(DefaultsError) in
+            try fetch(&server, at: place) ? server : nil
+        }
+    }
+
     private func fetch(_ server: inout ServerSchema, at place: SchemaPlace) throws(DefaultsError) -> Bool {
         if server.holds(at: place) { return true }
         if let pause = server.pause, pause > ContinuousClock.now { return false }
-        guard place.revision != .zero else {
-            server = ServerSchema(asked: place)
-            return true
+        var document: SchemaDocument?
+        if place.revision != .zero {
+            do {
+                document = try backend.schema()
+            } catch {
+                server.pause = ContinuousClock.now + Self.pauseAfterSilence
+                return false
+            }
         }
-        let document: SchemaDocument?
-        do {
-            document = try backend.schema()
-        } catch {
-            server.pause = ContinuousClock.now + Self.pauseAfterSilence
-            return false
-        }
-        server.asked = place
         server.pause = nil
+        server.asked = place
         server.revision = document?.revision
         server.schema = nil
         guard let document else { return true }

@@ -1,5 +1,6 @@
 import SettingsModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
@@ -110,6 +111,22 @@ struct HandshakeTests {
         try await defaults.synchronize()
         #expect(defaults.volume == 0.5)
         #expect(world.takeIssues().map(\.key) == ["player.volume"], "it was right in between")
+    }
+
+    @Test("A schema that somebody else sets is looked at when following tells of it", arguments: Place.allCases)
+    func following(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter(Keys())
+        #expect(defaults.volume == 0.5 && defaults.count == 0)
+        let log = EventLog()
+        let listener = defaults.core.replica.listen { changes in
+            for change in changes { log.add(change.key.text) }
+        }
+        try world.put(schema: Self.document)
+        #expect(await log.waits(for: "count"), "its default is another")
+        #expect(defaults.volume == 0.5 && defaults.count == 0)
+        defaults.core.replica.stopListening(listener)
+        #expect(Set(world.takeIssues().filter { $0.attempt == .check }.map(\.key)) == ["player.volume", "count"])
     }
 
     @Test("The schema is asked for once, however many keys are read, and not at all where there is none")

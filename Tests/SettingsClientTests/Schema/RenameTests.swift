@@ -1,5 +1,6 @@
 import Dispatch
 import SettingsModel
+import Synchronization
 import Testing
 
 @testable import SettingsClient
@@ -185,6 +186,22 @@ struct RenameTests {
         #expect(try world.storedKeys() == ["libraries"])
         defaults.libraries.append("b")
         #expect(defaults.libraries == ["a", "b"])
+    }
+
+    @Test("Whoever hears of an old value that stays may read the key", .timeLimit(.minutes(1)))
+    func readingInLog() throws {
+        let backend = InMemoryBackend(suite: try SuiteName("app"))
+        let heard = Mutex<[Int]>([])
+        let adapter = Mutex<DefaultsAdapter<NewKeys>?>(nil)
+        let defaults = DefaultsAdapter(keyStore: NewKeys(), backend: backend) { _ in
+            let defaults = adapter.withLock { $0 }
+            heard.withLock { $0.append(defaults?.count ?? 0) }
+        }
+        adapter.withLock { $0 = defaults }
+        defaults["n"] = "many"
+        #expect(defaults.count == 5)
+        #expect(heard.withLock { $0 } == [5])
+        adapter.withLock { $0 = nil }
     }
 
     @Test("Under the schema of the new keys the old name stays until it is taken over", arguments: Place.allCases)
