@@ -14,6 +14,9 @@ final class AdapterCore: Sendable {
     /// What was registered: the layer under what is stored.
     let registered = Mutex<[KeyName: JSONValue]>([:])
     let namespaces = Mutex(NamespaceRegistry())
+    let serverSchema = Mutex(ServerSchema())
+    /// Whose values could not be taken over from a former name, as nobody answered.
+    let waitingRenames = Mutex<[RenameProgress]>([])
 
     private let loading = Mutex(Loading())
     private let isLoaded = Atomic(false)
@@ -65,8 +68,9 @@ extension AdapterCore {
                 do throws(BackendError) {
                     let state = try backend.load()
                     replica.apply(.state(state))
-                    loading.following = backend.follow(from: state.cursor) { [weak replica] observation in
-                        replica?.apply(observation)
+                    loading.following = backend.follow(from: state.cursor) { [weak self] observation in
+                        self?.replica.apply(observation)
+                        self?.resumeRenames()
                     }
                     isLoaded.store(true, ordering: .releasing)
                 } catch {
@@ -98,6 +102,7 @@ extension AdapterCore {
         try load(insists: true)
         do {
             replica.apply(.state(try backend.load()))
+            resumeRenames()
         } catch {
             throw DefaultsError(error)
         }

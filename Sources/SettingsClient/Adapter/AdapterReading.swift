@@ -51,9 +51,11 @@ extension AdapterCore {
             return Reading(value: slot.key.defaultValue, isDefault: true)
         }
         try load()
+        _ = differences(of: slot)
+        takeOver(for: slot)
         let version = cell.version
-        let reading = resolve(slot, replica.visible(cell.name))
-        slot.keep(reading, version: version)
+        let (reading, isLasting) = reading(of: slot, cell)
+        if isLasting { slot.keep(reading, version: version) }
         if let problem = reading.problem { report(problem, slot.key.name, .read) }
         return reading
     }
@@ -116,6 +118,7 @@ extension AdapterCore {
     /// Whether any layer but the defaults has a value for a key.
     func hasKey<Value>(_ slot: Slot<Value>) -> Bool {
         guard let cell = slot.cell else { return false }
+        settleRename(of: slot)
         return slot.argument != nil || registered.withLock { $0[cell.name] } != nil || isSet(cell.name)
     }
 

@@ -46,6 +46,7 @@ extension AdapterCore {
     func set<Value>(_ slot: Slot<Value>, to value: Value) throws(DefaultsError) {
         let json = try slot.encode(value)
         guard let cell = slot.cell else { return }
+        settleRename(of: slot)
         try write(json, to: cell)
     }
 

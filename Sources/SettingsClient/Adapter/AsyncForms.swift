@@ -13,7 +13,9 @@ extension DefaultsAdapter {
             _ = try slot.codec.get()
             try core.load(insists: true)
             guard let cell = slot.cell else { return slot.key.defaultValue }
-            let reading = core.resolve(slot, core.replica.visible(cell.name))
+            try core.refuseAnotherType(slot)
+            core.takeOver(for: slot)
+            let (reading, _) = core.reading(of: slot, cell)
             if reading.isStoredUnreadable, slot.argument == nil, let problem = reading.problem { throw problem }
             return reading.value
         }
@@ -43,6 +45,7 @@ extension DefaultsAdapter {
         let slot = core.slot(path)
         let isStored = try await core.offload { [core] () throws(DefaultsError) in
             _ = try slot.codec.get()
+            core.settleRename(of: slot)
             return try slot.cell.map { cell throws(DefaultsError) in try core.isStored(cell.name) } ?? true
         }
         guard !isStored else { return false }
@@ -57,11 +60,20 @@ extension DefaultsAdapter {
     public nonisolated(nonsending) func transaction<Result>(
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
-        try await core.offload { [core] () throws(DefaultsError) in try core.load(insists: true) }
+        try await core.offload { [core] () throws(DefaultsError) in
+            try core.load(insists: true)
+            core.prepareSchema()
+        }
         var attempts = 0
         while true {
             var transaction = DefaultsTransaction<KeyStore>(core: core)
-            let result = try body(&transaction)
+            let outcome = Swift.Result { try body(&transaction) }
+            if let takeOver = transaction.takingOver {
+                // What it read was not there yet.
+                try await core.offload { () throws(DefaultsError) in takeOver() }
+                continue
+            }
+            let result = try outcome.get()
             let finished = try transaction.finished()
             if finished.operations.isEmpty { return result }
             attempts += 1

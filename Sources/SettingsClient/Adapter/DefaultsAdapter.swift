@@ -10,9 +10,8 @@ public import SettingsModel
 /// place is done only to the value that it was computed from, unless the key says how to merge; while it is under way,
 /// nothing is locked, and one that throws or changes nothing sends nothing.
 ///
-/// Members of the adapter win over keys of the same name: `hasKey`, `isSet`, `issues`, `namespace`, `register`, `remove`,
-/// `removeAll`, `set`, `setIfAbsent`, `synchronize`, `transaction`, `update`, `value`. `Defaults[\.name]` always means
-/// the key.
+/// Members of the adapter win over keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means the
+/// key. Keys that are hidden so are told when a schema is made of them.
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
     @usableFromInline let core: AdapterCore
@@ -59,12 +58,12 @@ extension DefaultsAdapter {
 
     /// Whether somebody stored a value for a key.
     public func isSet<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
-        core.slot(path).cell.map { core.isSet($0.name) } ?? false
+        core.isSet(core.slot(path))
     }
 
     /// Whether somebody stored a value for a key.
     public func isSet<Value>(key: DefaultsKey<Value>) -> Bool {
-        core.slots.slot(for: key).cell.map { core.isSet($0.name) } ?? false
+        core.isSet(core.slots.slot(for: key))
     }
 
     /// Takes what is stored for a key away, so that the default holds; that nothing is stored is fine.
@@ -92,6 +91,7 @@ extension DefaultsAdapter {
 extension AdapterCore {
     func remove<Value>(_ slot: Slot<Value>) {
         guard let cell = slot.cell else { return }
+        settleRename(of: slot)
         attempt(slot.key.name) { () throws(DefaultsError) in try write(nil, to: cell) }
     }
 

@@ -10,6 +10,14 @@ public enum DefaultsError: Error, Hashable, Sendable {
     case unusableKey(String, SchemaError)
     /// The name cannot be a key's.
     case unusableName(NameError)
+    /// The program's keys and the server's schema disagree.
+    case disagreement([SchemaDifference])
+    /// The keys make no schema, or the server's is none that is known here.
+    case unusableSchema(SchemaError)
+    /// Keys that are hidden by members of the adapter: only `Defaults[\.name]` reaches them.
+    case shadowedKeys([String])
+    /// What is stored under the former name of a key was left there, for this reason.
+    indirect case notTakenOver(from: String, DefaultsError)
     /// Two types claim one namespace.
     case namespaceTaken(NamespaceRegistry.Conflict)
     /// There was no answer, for this reason.
@@ -37,13 +45,29 @@ extension DefaultsError: CustomStringConvertible {
     /// The reason in a sentence.
     public var description: String {
         switch self {
+        case .refused(let problem) where !problem.conflicts.isEmpty: Self.listing(problem.conflicts)
         case .refused(let problem): problem.description
         case .invalid(let error): error.description
         case .unusableKey(let name, let error):
             "\(name) cannot be a key: \(error.problems.map(\.detail).joined(separator: "; "))"
         case .unusableName(let error): error.description
+        case .disagreement(let differences): differences.map(\.sentence).joined(separator: "; ")
+        case .unusableSchema(let error): "the schema cannot be used: \(error)"
+        case .shadowedKeys(let names):
+            "members of the adapter hide \(names.joined(separator: ", ")): read by path, as Defaults[\\.\(names.first ?? "")]"
+        case .notTakenOver(let name, let error): "what is stored under the former name \(name) was left there: \(error)"
         case .namespaceTaken(let conflict): conflict.description
         case .unreachable(let reason): reason
         }
+    }
+
+    /// Each key that a new schema does not fit, as far as there is room.
+    private static func listing(_ conflicts: [SchemaConflict]) -> String {
+        let most = 16
+        let listed = conflicts.prefix(most).map { conflict in
+            conflict.errors.first?.sentence ?? conflict.key.text
+        }
+        let more = conflicts.count > most ? " (and \(conflicts.count - most) more)" : ""
+        return "what is stored does not fit the schema: \(listed.joined(separator: "; "))\(more)"
     }
 }

@@ -8,6 +8,8 @@ public struct DefaultsIssue: Hashable, Sendable {
         case read
         /// A write; the value is what it was before.
         case write
+        /// A comparison of keys with the server's schema; what is read is what is there.
+        case check
     }
 
     /// The suite.
@@ -23,6 +25,7 @@ public struct DefaultsIssue: Hashable, Sendable {
 extension DefaultsIssue: CustomStringConvertible {
     /// One line for a log.
     public var description: String {
+        if attempt == .check { return "settings: suite \(suite): \(error)" }
         let what = key.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
         return "settings: \(what) was not \(attempt == .read ? "read" : "written"): \(error)"
     }

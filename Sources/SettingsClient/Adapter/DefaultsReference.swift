@@ -15,6 +15,7 @@ public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     /// Whether the right side of `?=` is wanted. What cannot be found out is reported.
     func isWanted() -> Bool {
         guard let cell = slot.cell else { return false }
+        core.settleRename(of: slot)
         do {
             return try !core.isStored(cell.name)
         } catch {

@@ -11,6 +11,8 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
     private var written: [KeyName: JSONValue?] = [:]
     private var order: [KeyName] = []
     private var failure: DefaultsError?
+    /// Has the values of renamed keys taken over that were used; nil if there is nothing to take over.
+    private(set) var takingOver: (@Sendable () -> Void)?
 
     init(core: AdapterCore) {
         self.core = core
@@ -29,11 +31,13 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
     mutating func value<Value>(_ slot: Slot<Value>) -> Value {
         note { () throws(DefaultsError) in _ = try slot.codec.get() }
         guard let cell = slot.cell else { return slot.key.defaultValue }
+        noteRename(of: slot)
+        note { [core] () throws(DefaultsError) in try core.refuseAnotherType(slot) }
         if let written = written[cell.name] {
             let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return core.resolve(slot, own).value
         }
-        let reading = core.resolve(slot, core.replica.visible(cell.name))
+        let (reading, _) = core.reading(of: slot, cell)
         if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
         if read[cell.name] == nil { read[cell.name] = core.replica.guardTest(for: cell.name, base: reading.base) }
         return reading.value
@@ -48,6 +52,7 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
             return
         }
         guard let cell = slot.cell else { return }
+        noteRename(of: slot)
         if written.updateValue(json, forKey: cell.name) == nil { order.append(cell.name) }
     }
 
@@ -55,6 +60,14 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
     mutating func set<Value>(_ slot: Slot<Value>, to value: Value, unless before: Result<JSONValue?, DefaultsError>) {
         if case .success(let before) = before, let after = try? slot.encode(value), before == after { return }
         set(slot, to: value)
+    }
+
+    private mutating func noteRename<Value>(of slot: Slot<Value>) {
+        guard let rename = slot.rename, rename.isOpen else { return }
+        takingOver = { [core, others = takingOver] in
+            others?()
+            core.takeOver(for: slot)
+        }
     }
 
     private mutating func note(_ body: () throws(DefaultsError) -> Void) {

@@ -13,16 +13,28 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     @usableFromInline let cell: KeyCell?
     /// What the command line says, which holds whatever is stored.
     let argument: Value?
+    /// Whether the server's schema says the same of the key.
+    let agreement = Mutex(KeyAgreement())
+    /// Where the taking over from a former name stands; nil for a key that has none.
+    let rename: RenameProgress?
 
     @usableFromInline let cache: Mutex<SlotCache<Value>>
 
     init(_ key: DefaultsKey<Value>, replica: Replica, arguments: LaunchArguments) {
         self.key = key
+        var codec: Result<KeyCodec<Value>, DefaultsError>
         do {
             codec = .success(try KeyCodec(key))
         } catch {
             codec = .failure(.unusableKey(key.name, error))
         }
+        do {
+            rename = try RenameMigration(of: key).map(RenameProgress.init)
+        } catch {
+            rename = nil
+            if case .success = codec { codec = .failure(.unusableName(error)) }
+        }
+        self.codec = codec
         cell = (try? KeyName(key.name)).map { replica.cell(for: $0) }
         var argument: Value?
         if case .success(let codec) = codec {

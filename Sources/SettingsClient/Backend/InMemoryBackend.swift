@@ -64,6 +64,22 @@ final class InMemoryBackend: SuiteBackend {
         }
     }
 
+    func schema() throws(BackendError) -> SchemaDocument? {
+        shared.withLock { shared in
+            shared.contents.schema.map {
+                SchemaDocument(document: $0.document, revision: shared.contents.schemaRevision)
+            }
+        }
+    }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary {
+        try write { suite throws(Problem) in
+            try suite.setSchema(document, onConflict: policy, requestKey: requestKey, at: Self.now)
+        }
+    }
+
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
         let id = shared.withLock { shared in
             shared.nextFollower += 1

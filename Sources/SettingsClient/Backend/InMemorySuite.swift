@@ -3,12 +3,16 @@ internal import SettingsModel
 /// A suite as a value, with the rules of the daemon: revisions, changes with their sources, conditions, a schema.
 struct InMemorySuite: Sendable {
     let name: SuiteName
-    let schema: Schema?
+    var schema: Schema?
+    /// The commit that set the schema or removed it.
+    var schemaRevision: Revision
+    /// Whether something may be stored that the schema does not allow: it was there before.
+    var hasLeftovers = false
     private(set) var cursor: Cursor
 
-    private var records: [KeyName: Record] = [:]
+    private(set) var records: [KeyName: Record] = [:]
     private var exists: Bool
-    private var history: [[Change]] = []
+    private var history: [Commit] = []
     /// The place that the history kept begins after.
     private var oldest = Revision.zero
     private var answers: [RequestKey: Answer] = [:]
@@ -17,15 +21,26 @@ struct InMemorySuite: Sendable {
     private static let mostKept = 1024
 
     /// What is known of a key that was ever stored.
-    private struct Record: Sendable {
+    struct Record: Sendable {
         var stored: JSONValue?
         var revision = Revision.zero
         var modified: Timestamp?
     }
 
+    private struct Commit: Sendable {
+        let revision: Revision
+        let changes: [Change]
+    }
+
+    /// What was asked for under a request key.
+    enum Request: Hashable, Sendable {
+        case transaction(Transaction)
+        case reset
+        case schema(JSONValue)
+    }
+
     private struct Answer: Sendable {
-        /// Nil for a reset.
-        let transaction: Transaction?
+        let request: Request
         let summary: WriteSummary
     }
 
@@ -33,7 +48,9 @@ struct InMemorySuite: Sendable {
         self.name = name
         self.schema = schema
         exists = schema != nil
-        cursor = Cursor(epoch: epoch, revision: .zero)
+        // A suite with a schema says so by a revision, as it tells that values may be defaults.
+        schemaRevision = schema == nil ? .zero : Revision(1) ?? .zero
+        cursor = Cursor(epoch: epoch, revision: schemaRevision)
     }
 
     /// What a new observer is told.
@@ -45,9 +62,8 @@ struct InMemorySuite: Sendable {
         let values = keys.sorted().compactMap { key in
             effective(key, records[key]?.stored).value.map { SuiteContents.Entry(key: key, value: $0) }
         }
-        // A suite with a schema says so by a revision, as it tells that values may be defaults.
-        let schemaRevision = schema == nil ? Revision.zero : Revision(1) ?? .zero
-        let contents = SuiteContents(suite: name, schemaRevision: schemaRevision, values: values)
+        let contents = SuiteContents(
+            suite: name, schemaRevision: schemaRevision, values: values, invalid: leftovers(among: keys))
         return ObservedState(.one(contents), cursor: cursor, isReset: isReset)
     }
 
@@ -55,9 +71,8 @@ struct InMemorySuite: Sendable {
     func observation(since place: Cursor) -> Observation? {
         guard place.epoch == cursor.epoch, place.revision >= oldest else { return .state(state(isReset: true)) }
         guard place.revision < cursor.revision else { return nil }
-        let known = history.lastIndex { $0.first.map { $0.revision <= place.revision } ?? true }
-        let changes = Array(history[(known.map { $0 + 1 } ?? 0)...].joined())
-        let schemaRevision = schema == nil ? Revision.zero : Revision(1) ?? .zero
+        let known = history.lastIndex { $0.revision <= place.revision }
+        let changes = history[(known.map { $0 + 1 } ?? 0)...].flatMap(\.changes)
         return .changes(
             ObservedChanges(
                 .one(schema: SuiteRevision(suite: name, revision: schemaRevision), isDropped: false), cursor: cursor,
@@ -68,12 +83,14 @@ struct InMemorySuite: Sendable {
     func setting(_ key: KeyName) -> Setting {
         let record = records[key] ?? Record()
         let (value, source) = effective(key, record.stored)
-        return Setting(
+        var setting = Setting(
             suite: name, key: key, value: value, source: source, revision: record.revision, modified: record.modified)
+        if source == .invalid { setting.stored = record.stored }
+        return setting
     }
 
-    private func effective(_ key: KeyName, _ stored: JSONValue?) -> (value: JSONValue?, source: Source) {
-        if let stored { return (stored, .stored) }
+    func effective(_ key: KeyName, _ stored: JSONValue?) -> (value: JSONValue?, source: Source) {
+        if let stored { return isLeftover(key, stored) ? (nil, .invalid) : (stored, .stored) }
         let value = schema?.key(key.text)?.defaultValue
         return (value, value == nil ? .unset : .default)
     }
@@ -85,7 +102,7 @@ extension InMemorySuite {
     mutating func commit(
         _ transaction: Transaction, requestKey: RequestKey, at time: Timestamp
     ) throws(Problem) -> WriteSummary {
-        if let answer = answers[requestKey] { return try replay(answer, of: transaction) }
+        if let summary = try replay(.transaction(transaction), requestKey) { return summary }
         try checkNames(in: transaction)
         try check(transaction.conditions)
         var stored: [KeyName: JSONValue?] = [:]
@@ -94,23 +111,25 @@ extension InMemorySuite {
         }
         try checkValues(stored)
         let summary = store(stored, at: time)
-        keep(Answer(transaction: transaction, summary: summary), for: requestKey)
+        keep(summary, of: .transaction(transaction), for: requestKey)
         return summary
     }
 
     /// Takes all stored values away.
     mutating func reset(requestKey: RequestKey, at time: Timestamp) throws(Problem) -> WriteSummary {
-        if let answer = answers[requestKey] { return try replay(answer, of: nil) }
+        if let summary = try replay(.reset, requestKey) { return summary }
         guard exists else { throw unknownSuite }
         let keys = records.filter { $0.value.stored != nil }.keys
         for key in keys where schema?.key(key.text)?.isLocked ?? false { throw locked(key) }
         let summary = store(Dictionary(uniqueKeysWithValues: keys.map { ($0, nil) }), at: time)
-        keep(Answer(transaction: nil, summary: summary), for: requestKey)
+        keep(summary, of: .reset, for: requestKey)
         return summary
     }
 
-    private func replay(_ answer: Answer, of transaction: Transaction?) throws(Problem) -> WriteSummary {
-        guard answer.transaction == transaction else {
+    /// The first answer to a request that was done already.
+    func replay(_ request: Request, _ requestKey: RequestKey) throws(Problem) -> WriteSummary? {
+        guard let answer = answers[requestKey] else { return nil }
+        guard answer.request == request else {
             throw Problem(.idempotencyMismatch, "the request key was used for another request")
         }
         var summary = answer.summary
@@ -118,8 +137,8 @@ extension InMemorySuite {
         return summary
     }
 
-    private mutating func keep(_ answer: Answer, for requestKey: RequestKey) {
-        answers[requestKey] = answer
+    mutating func keep(_ summary: WriteSummary, of request: Request, for requestKey: RequestKey) {
+        answers[requestKey] = Answer(request: request, summary: summary)
         answered.append(requestKey)
         // Half at a time, so that keeping the newest costs nothing on average.
         guard answered.count > 2 * Self.mostKept else { return }
@@ -133,6 +152,8 @@ extension InMemorySuite {
             guard operation.suite == name, exists || stores else { throw unknownSuite }
             guard let schema else { continue }
             guard let key = schema.key(operation.key.text) else {
+                // What another schema left can be taken away.
+                if operation.action == .delete, records[operation.key]?.stored != nil { continue }
                 throw Problem(.unknownKey, status: 422, "suite \(name) has no key \(operation.key)")
             }
             if key.isLocked { throw locked(operation.key) }
@@ -233,14 +254,27 @@ extension InMemorySuite {
         guard !changes.isEmpty else {
             return WriteSummary(revision: cursor.revision, changed: false, changes: [])
         }
+        finish(changes, at: revision)
+        return WriteSummary(revision: revision, changed: true, changes: changes)
+    }
+
+    private mutating func finish(_ changes: [Change], at revision: Revision) {
         exists = true
         cursor = Cursor(epoch: cursor.epoch, revision: revision)
-        history.append(changes)
+        history.append(Commit(revision: revision, changes: changes))
         if history.count > 2 * Self.mostKept {
-            oldest = history[Self.mostKept - 1].first?.revision ?? oldest
+            oldest = history[Self.mostKept - 1].revision
             history.removeFirst(Self.mostKept)
         }
-        return WriteSummary(revision: revision, changed: true, changes: changes)
+    }
+
+    /// Commits what became of keys otherwise than by storing something.
+    mutating func commit(_ changes: [Change], stored: [KeyName: JSONValue?], at revision: Revision, _ time: Timestamp) {
+        for change in changes {
+            let value = stored[change.key] ?? records[change.key]?.stored
+            records[change.key] = Record(stored: value, revision: revision, modified: time)
+        }
+        finish(changes, at: revision)
     }
 
     private var unknownSuite: Problem {

@@ -20,6 +20,14 @@ final class NoBackend: SuiteBackend {
 
     func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary { throw .unreachable(reason) }
 
+    func schema() throws(BackendError) -> SchemaDocument? { throw .unreachable(reason) }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary {
+        throw .unreachable(reason)
+    }
+
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
         Nothing()
     }

@@ -51,6 +51,26 @@ final class RemoteBackend: SuiteBackend {
         return try ask { server.write(call, by: $0) }.body
     }
 
+    func schema() throws(BackendError) -> SchemaDocument? {
+        try BackendError.catching { () throws(SettingsError) in
+            do throws(SettingsError) {
+                return try server.read(.schema(of: suite), within: timeout)
+            } catch {
+                guard error.code == .noSchema || error.code == .unknownSuite else { throw error }
+                return nil
+            }
+        }
+    }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary {
+        try BackendError.catching { () throws(SettingsError) in
+            let options = WriteOptions(requestKey: requestKey)
+            return try server.write(.setSchema(document, of: suite, onConflict: policy, options), within: timeout).body
+        }
+    }
+
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
         let follower = RemoteFollower(watched, server, from: cursor, handler)
         following.withLock { $0.follower = follower }
@@ -109,5 +129,7 @@ extension Setting {
         default: return nil
         }
         self.init(suite: suite, key: key, value: nil, source: source, revision: revision ?? .zero, modified: nil)
+        stored = problem.stored
+        errors = problem.errors
     }
 }

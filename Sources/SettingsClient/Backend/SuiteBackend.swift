@@ -20,6 +20,14 @@ protocol SuiteBackend: AnyObject, Sendable {
     /// Takes all stored values away.
     func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary
 
+    /// The schema in force, with the commit that set it; nil if there is none.
+    func schema() throws(BackendError) -> SchemaDocument?
+
+    /// Says what the suite may hold from here on. The same request key again is the same write.
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary
+
     /// Tells everything that happens after a place in history, in order, until it is stopped. The handler is called on a
     /// thread of the backend's, never from within another call.
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following

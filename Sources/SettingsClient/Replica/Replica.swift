@@ -22,6 +22,11 @@ final class Replica: Sendable {
         shared.withLock { $0.state.cell(for: key) }
     }
 
+    /// The schema in force, as far as it was told.
+    var schema: SchemaPlace? {
+        shared.withLock { $0.state.schema }
+    }
+
     /// The keys that have or had something.
     var keys: [KeyName] {
         shared.withLock { Array($0.state.entries.keys) }

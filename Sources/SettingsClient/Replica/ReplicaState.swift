@@ -4,6 +4,8 @@ internal import SettingsModel
 struct ReplicaState: Sendable {
     private(set) var cursor: Cursor?
     private(set) var entries: [KeyName: ReplicaEntry] = [:]
+    /// The schema in force, as far as it was told.
+    private(set) var schema: SchemaPlace?
     /// What changed for readers since this was last emptied, in order.
     var news: [ReplicaChange] = []
     private var lastTicket: UInt64 = 0
@@ -27,7 +29,8 @@ struct ReplicaState: Sendable {
         if isSameHistory, let cursor, state.cursor.revision <= cursor.revision { return }
         guard isSameHistory || state.isReset else { return }
         guard let contents = state.suites.first else {
-            return replace(by: [:], at: state.cursor, isSameHistory: isSameHistory)
+            replace(by: [:], at: state.cursor, isSameHistory: isSameHistory)
+            return note(schema: .zero)
         }
         // Without a schema there are no defaults, so everything is stored.
         let source: Source? = contents.schemaRevision == .zero ? .stored : nil
@@ -42,6 +45,16 @@ struct ReplicaState: Sendable {
             told[key] = VisibleSetting(value: nil, source: nil, revision: nil)
         }
         replace(by: told, at: state.cursor, isSameHistory: isSameHistory)
+        note(schema: contents.schemaRevision)
+    }
+
+    /// Has all keys looked at anew if the schema is another.
+    private mutating func note(schema revision: Revision) {
+        guard let place = cursor.map({ SchemaPlace(epoch: $0.epoch, revision: revision) }), place != schema else {
+            return
+        }
+        schema = place
+        for entry in entries.values { entry.cell?.advance() }
     }
 
     private mutating func replace(by told: [KeyName: VisibleSetting], at place: Cursor, isSameHistory: Bool) {
@@ -61,7 +74,9 @@ struct ReplicaState: Sendable {
     mutating func apply(_ observed: ObservedChanges) {
         guard let cursor, cursor.epoch == observed.cursor.epoch else { return }
         for change in observed.changes { apply(change) }
-        if observed.cursor.revision > cursor.revision { moveOn(to: observed.cursor, isSameHistory: true) }
+        guard observed.cursor.revision > cursor.revision else { return }
+        moveOn(to: observed.cursor, isSameHistory: true)
+        note(schema: observed.schemaRevision)
     }
 
     private mutating func moveOn(to place: Cursor, isSameHistory: Bool) {
@@ -172,6 +187,22 @@ struct ReplicaState: Sendable {
         } else if old.revision != new.revision {
             // What guards a change in place is kept with the decoded value.
             entry.cell?.advance()
+        }
+    }
+}
+
+/// A schema by the commit that set it, or that took the last one away; zero if there never was one.
+struct SchemaPlace: Hashable, Sendable {
+    let epoch: Epoch
+    let revision: Revision
+}
+
+extension ObservedChanges {
+    /// The schema of the one suite that is observed.
+    fileprivate var schemaRevision: Revision {
+        switch scope {
+        case .one(let schema, _): schema.revision
+        case .several(let schemas, _, _): schemas.first?.revision ?? .zero
         }
     }
 }

@@ -3,7 +3,8 @@ public struct RawRepresentableBridge<Value: RawRepresentable & Sendable>: Defaul
 where Value.RawValue: DefaultsSerializable {
     private let raw: Value.RawValue.Bridge
 
-    init() {
+    /// The bridge by the raw value's own.
+    public init() {
         raw = Value.RawValue.defaultsBridge
     }
 

@@ -2,10 +2,12 @@ extension Schema {
     /// The schema of a program's keys.
     ///
     ///     let schema = try Schema(of: DefaultsKeys.self) { \.username; \.launchCount; \.player.volume }
-    ///     print(schema.document.text(style: .pretty))
+    ///     print(schema)
     ///
     /// Throws if a key cannot be one, or if two of them have one name but not one meaning. `additionalProperties` says
-    /// what keys that are not listed may hold; by default there may be none.
+    /// what keys that are not listed may hold; by default there may be none. Names that keys had before
+    /// (``KeyTraits/renamedFrom``) are keys of any value too, so that what is stored under them can stay until it is taken
+    /// over.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
         @KeyListBuilder<Store> keys: () -> [any AnyDefaultsKey]
@@ -15,9 +17,10 @@ extension Schema {
 
     /// The schema of all keys that a store holds in stored properties, those of stores within it included.
     ///
-    /// Computed properties cannot be found this way; list them with ``init(of:additionalProperties:keys:)``.
+    /// Computed properties cannot be found this way; list them with ``init(of:additionalProperties:keys:)``. Throws for a
+    /// store without stored keys, which would make a schema that admits nothing.
     public init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
-        try self.init(keys: Self.storedKeys(of: store), additionalProperties: additionalProperties)
+        try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
 
     /// The schema of some keys.
@@ -45,6 +48,13 @@ extension Schema {
             }
         }
         guard problems.isEmpty else { throw SchemaError(problems: problems) }
+        for key in keys {
+            for former in key.traits.renamedFrom {
+                let detail: JSONValue = .string("Renamed to \(key.name)")
+                properties.append(
+                    JSONObject.Member(name: former, value: ["description": detail, "deprecated": true]))
+            }
+        }
         try self.init([
             "$schema": .string(Self.dialect), "type": "object", "additionalProperties": additionalProperties,
             "properties": .object(properties),
@@ -58,11 +68,28 @@ extension Schema {
         guard short.0 == short.1 else { return "\(short.0) and as \(short.1)" }
         return "\(String(reflecting: first)) and as \(String(reflecting: second))"
     }
+}
 
-    private static func storedKeys(of store: Any) -> [any AnyDefaultsKey] {
-        Mirror(reflecting: store).children.flatMap { child -> [any AnyDefaultsKey] in
-            if let key = child.value as? any AnyDefaultsKey { return [key] }
-            return child.value is any DefaultsKeyStore ? storedKeys(of: child.value) : []
-        }
+/// The keys that a store holds in stored properties, those of stores within it included. Throws if there are none, as then
+/// its keys are computed and were not found.
+package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
+    let keys = reflectedKeys(of: store)
+    guard keys.isEmpty else { return keys }
+    let detail =
+        "\(type(of: store)) has no stored keys, and computed ones cannot be found: list them, as { \\.username }"
+    throw SchemaError(problems: [SchemaError.Problem(["properties"], "properties", detail)])
+}
+
+private func reflectedKeys(of store: Any) -> [any AnyDefaultsKey] {
+    Mirror(reflecting: store).children.flatMap { child -> [any AnyDefaultsKey] in
+        if let key = child.value as? any AnyDefaultsKey { return [key] }
+        return child.value is any DefaultsKeyStore ? reflectedKeys(of: child.value) : []
+    }
+}
+
+extension Schema: CustomStringConvertible {
+    /// The document, indented.
+    public var description: String {
+        document.text(style: .pretty)
     }
 }

@@ -33,7 +33,7 @@ struct AsyncFormsTests {
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 = -1 } }
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.unusable) }
         #expect(defaults.launchCount == 0)
-        #expect(world.takeIssues().map(\.key) == ["unusable"])
+        #expect(world.takeIssues().filter { $0.attempt != .check }.map(\.key) == ["unusable"])
     }
 
     @Test("A stored value of another kind is thrown, not read as the default", arguments: Place.allCases)

@@ -41,7 +41,7 @@ struct IssueTests {
         defaults.username = "me"
         #expect(defaults.username == nil)
         #expect(
-            world.takeIssues().map(\.error.code)
+            world.takeIssues().filter { $0.attempt == .write }.map(\.error.code)
                 == [.invalidValue, .invalidValue, .invalidValue, .invalidValue, .unknownKey])
     }
 
@@ -109,6 +109,10 @@ struct IssueTests {
             throw .unreachable("nobody answers")
         }
         func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary { throw .unreachable("nobody answers") }
+        func schema() throws(BackendError) -> SchemaDocument? { throw .unreachable("nobody answers") }
+        func setSchema(
+            _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+        ) throws(BackendError) -> WriteSummary { throw .unreachable("nobody answers") }
         func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
             Issue.record("what could not be loaded cannot be followed")
             return Token()

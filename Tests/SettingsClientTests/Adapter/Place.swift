@@ -53,9 +53,17 @@ final class World: Sendable {
         self.init(of: daemon) { RemoteBackend(suite: suite, server: SharedServer(address), timeout: timeout) }
     }
 
+    /// Another way to the suite.
+    func backend() -> any SuiteBackend {
+        makeBackend()
+    }
+
     /// Another program that uses the suite.
-    func adapter<Keys: DefaultsKeyStore>(_ keys: Keys, arguments: [String] = []) -> DefaultsAdapter<Keys> {
-        DefaultsAdapter(keyStore: keys, backend: makeBackend(), arguments: arguments) { [weak self, daemon] issue in
+    func adapter<Keys: DefaultsKeyStore>(
+        _ keys: Keys, arguments: [String] = [], backend: (any SuiteBackend)? = nil
+    ) -> DefaultsAdapter<Keys> {
+        DefaultsAdapter(keyStore: keys, backend: backend ?? makeBackend(), arguments: arguments) {
+            [weak self, daemon] issue in
             withExtendedLifetime(daemon) {}
             self?.issues.withLock { $0.append(issue) }
         }

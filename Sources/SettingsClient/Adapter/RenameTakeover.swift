@@ -1,0 +1,173 @@
+internal import SettingsModel
+internal import Synchronization
+
+/// Where the taking over of a renamed key's value stands.
+final class RenameProgress: Sendable {
+    enum Standing: UInt8 {
+        /// Not looked at yet, or to be looked at again.
+        case open
+        /// Nobody answered; it is open again when somebody does.
+        case waiting
+        /// There is nothing more to do.
+        case settled
+    }
+
+    let migration: RenameMigration
+    private let standing = Atomic(Standing.open.rawValue)
+
+    init(_ migration: RenameMigration) {
+        self.migration = migration
+    }
+
+    var isOpen: Bool { standing.load(ordering: .acquiring) == Standing.open.rawValue }
+    var isWaiting: Bool { standing.load(ordering: .acquiring) == Standing.waiting.rawValue }
+    var isSettled: Bool { standing.load(ordering: .acquiring) == Standing.settled.rawValue }
+
+    func become(_ standing: Standing) {
+        self.standing.store(standing.rawValue, ordering: .releasing)
+    }
+}
+
+/// Taking values over from the names that keys had before: once, in one transaction that of several programs one does.
+extension AdapterCore {
+    /// Does it before something is written or asked, which is then about the value that was taken over.
+    func settleRename<Value>(of slot: Slot<Value>) {
+        guard let rename = slot.rename, rename.isOpen, (try? load()) != nil else { return }
+        takeOver(for: slot)
+    }
+
+    /// Takes the value over unless that was done. The suite is loaded.
+    func takeOver<Value>(for slot: Slot<Value>) {
+        guard let rename = slot.rename, rename.isOpen, let cell = slot.cell else { return }
+        let reason: DefaultsError? = cell.gate.withLock { _ in
+            for _ in 0..<Self.mostAttempts where rename.isOpen {
+                switch attempt(slot, cell, rename) {
+                case .again: continue
+                case .become(let standing): rename.become(standing)
+                case .leave(let reason):
+                    rename.become(.settled)
+                    return reason
+                }
+            }
+            // Somebody changes it all the time: what is there is read, and taken over another time.
+            if rename.isOpen { rename.become(.waiting) }
+            return nil
+        }
+        if rename.isWaiting { waitingRenames.withLock { $0.append(rename) } }
+        // Whoever hears of it may read the key, so nothing is locked.
+        if let reason { report(reason, slot.key.name, .read) }
+    }
+
+    private static var mostAttempts: Int { 100 }
+
+    /// Somebody answered: what waited for that is to be tried again.
+    func resumeRenames() {
+        let renames = waitingRenames.withLock { renames in
+            defer { renames = [] }
+            return renames
+        }
+        guard !renames.isEmpty else { return }
+        for rename in renames { rename.become(.open) }
+        replica.change { $0.touch(renames.map(\.migration.key)) }
+    }
+
+    /// What an attempt came to.
+    private enum Outcome {
+        case become(RenameProgress.Standing)
+        /// Something is not as it was known here.
+        case again
+        /// The old value stays where it is.
+        case leave(DefaultsError)
+    }
+
+    private func attempt<Value>(_ slot: Slot<Value>, _ cell: KeyCell, _ rename: RenameProgress) -> Outcome {
+        if replica.visible(cell.name).source?.isStored ?? false { return .become(.settled) }
+        guard let former = former(of: rename) else { return .become(.settled) }
+        let value: JSONValue
+        let tests: [Transaction.Condition.Test]
+        do {
+            guard let found = try stored(former) else { return .become(.settled) }
+            (value, tests) = found
+        } catch {
+            return .become(.waiting)
+        }
+        do {
+            guard case .success(let codec) = slot.codec else { return .become(.settled) }
+            _ = try codec.decode(value)
+        } catch {
+            return .leave(.notTakenOver(from: former.text, .invalid(error)))
+        }
+        let conditions =
+            [.setting(suite, cell.name, .stored(false))]
+            + tests.map { Transaction.Condition.setting(suite, former, $0) }
+        do {
+            try commit([operation(cell.name, .set(value)), operation(former, .delete)], if: conditions)
+            return .become(.settled)
+        } catch {
+            return outcome(of: error, from: former)
+        }
+    }
+
+    private func outcome(of error: BackendError, from former: KeyName) -> Outcome {
+        guard case .refused(let problem) = error else { return .become(.waiting) }
+        if problem.code == .preconditionFailed, !problem.failed.isEmpty {
+            for failed in problem.failed {
+                guard case .setting(let current) = failed.current else { continue }
+                replica.change { $0.learn(current, fromRefusal: true) }
+            }
+            return .again
+        }
+        return .leave(.notTakenOver(from: former.text, .refused(problem)))
+    }
+
+    /// The latest former name under which something seems to be stored.
+    private func former(of rename: RenameProgress) -> KeyName? {
+        rename.migration.formerNames.first { name in
+            let seen = replica.visible(name)
+            return seen.value != nil && seen.source != .default || seen.source == .invalid
+        }
+    }
+
+    /// What is stored under a former name, with what must still hold when it is taken over; nil if it cannot be had.
+    private func stored(
+        _ former: KeyName
+    ) throws(BackendError) -> (value: JSONValue, tests: [Transaction.Condition.Test])? {
+        let seen = replica.visible(former)
+        if let value = seen.value {
+            return (value, [.stored(true), replica.guardTest(for: former, base: value)])
+        }
+        // The schema does not allow what is there, so it was not told.
+        let setting = try backend.setting(former)
+        replica.change { $0.learn(setting, fromRefusal: true) }
+        return (setting.stored ?? setting.value).map { ($0, [.revision(setting.revision)]) }
+    }
+
+    /// Reads a key, and says whether that holds until the key changes. Until its value is taken over, a renamed key has it
+    /// nevertheless.
+    func reading<Value>(of slot: Slot<Value>, _ cell: KeyCell) -> (Reading<Value>, isLasting: Bool) {
+        let seen = replica.visible(cell.name)
+        guard let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot), let former = former(of: rename)
+        else {
+            return (resolve(slot, seen), true)
+        }
+        let old = VisibleSetting(value: replica.visible(former).value, source: .stored, revision: nil)
+        var reading = resolve(slot, old)
+        reading.base = seen.value
+        return (reading, false)
+    }
+
+    /// Whether a value is stored rather than a default of the schema, which is not asked for while nobody answers.
+    private func seemsStored<Value>(_ seen: VisibleSetting, _ slot: Slot<Value>) -> Bool {
+        if let source = seen.source { return source.isStored }
+        guard let value = seen.value else { return false }
+        let ownDefault = (try? slot.encode(slot.key.defaultValue)) ?? nil
+        return ownDefault.map { !$0.isMathematicallyEqual(to: value) } ?? true
+    }
+
+    /// Whether somebody stored something for a key; no, if that cannot be found out.
+    func isSet<Value>(_ slot: Slot<Value>) -> Bool {
+        guard let cell = slot.cell else { return false }
+        settleRename(of: slot)
+        return isSet(cell.name)
+    }
+}

@@ -1,0 +1,103 @@
+internal import SettingsModel
+internal import Synchronization
+
+/// The server's schema, as far as it is known here.
+struct ServerSchema: Sendable {
+    /// When it was asked for, by what had been told of it then.
+    var asked: SchemaPlace?
+    /// The commit that set what was answered; nil if there was none.
+    var revision: Revision?
+    var schema: Schema?
+    /// Until when it is not asked for again, after nobody answered.
+    var pause: ContinuousClock.Instant?
+    /// What was reported of each key.
+    var told: [UTF8Text: [SchemaDifference]] = [:]
+
+    /// Whether it is the one that is in force at a place.
+    func holds(at place: SchemaPlace) -> Bool {
+        asked == place || asked?.epoch == place.epoch && revision == place.revision
+    }
+}
+
+/// What was found when a key was compared with the schema in force.
+struct KeyAgreement: Sendable {
+    var schema: SchemaPlace?
+    var differences: [SchemaDifference] = []
+}
+
+/// Whether the program's keys and the server's schema say the same. Each key is compared before its first read, and again
+/// when the schema is another.
+extension AdapterCore {
+    /// What a key and the schema disagree on. What is found is reported, once.
+    ///
+    /// While the schema cannot be had, nothing is known: the values that are known here are read all the same.
+    func differences<Value>(of slot: Slot<Value>) -> [SchemaDifference] {
+        guard let place = replica.schema else { return [] }
+        if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
+        let schema: Schema?
+        do {
+            guard let known = try fetched(at: place) else { return [] }
+            schema = known.schema
+        } catch {
+            report(error, nil, .check)
+            return []
+        }
+        // Writing the key's default as JSON may run code of the program's, so nothing is locked. A key whose default has no
+        // JSON is reported as one that cannot be used.
+        let differences = (try? schema?.differences(from: slot.key)) ?? []
+        slot.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
+        let name = UTF8Text(slot.key.name)
+        let isNews = serverSchema.withLock { server in
+            defer { server.told[name] = differences }
+            return !differences.isEmpty && server.told[name] != differences
+        }
+        if isNews { report(.disagreement(differences), slot.key.name, .check) }
+        return differences
+    }
+
+    /// Throws if no value that the server may hold is one of the key's type.
+    func refuseAnotherType<Value>(_ slot: Slot<Value>) throws(DefaultsError) {
+        let differences = differences(of: slot).filter { $0.aspect == .type }
+        if !differences.isEmpty { throw .disagreement(differences) }
+    }
+
+    /// Has the schema ready, so that comparing keys does not wait for it.
+    func prepareSchema() {
+        guard let place = replica.schema else { return }
+        _ = try? fetched(at: place)
+    }
+
+    /// The schema in force; nil if it cannot be had now. Throws, once, if it is none that is known here.
+    private func fetched(at place: SchemaPlace) throws(DefaultsError) -> ServerSchema? {
+        try serverSchema.withLock { server throws(DefaultsError) in
+            try fetch(&server, at: place) ? server : nil
+        }
+    }
+
+    private func fetch(_ server: inout ServerSchema, at place: SchemaPlace) throws(DefaultsError) -> Bool {
+        if server.holds(at: place) { return true }
+        if let pause = server.pause, pause > ContinuousClock.now { return false }
+        var document: SchemaDocument?
+        if place.revision != .zero {
+            do {
+                document = try backend.schema()
+            } catch {
+                server.pause = ContinuousClock.now + Self.pauseAfterSilence
+                return false
+            }
+        }
+        server.pause = nil
+        server.asked = place
+        server.revision = document?.revision
+        server.schema = nil
+        guard let document else { return true }
+        do {
+            server.schema = try Schema(document.document)
+        } catch {
+            throw .unusableSchema(error)
+        }
+        return true
+    }
+
+    private static var pauseAfterSilence: Duration { .seconds(1) }
+}

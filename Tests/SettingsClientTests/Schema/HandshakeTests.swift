@@ -1,0 +1,162 @@
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("The program's keys are held against the server's schema")
+struct HandshakeTests {
+    struct Keys: DefaultsKeyStore {
+        var volume: DefaultsKey<Double> { .init("player.volume", defaultValue: 0.5, in: 0...1) }
+        var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
+        var nickname: DefaultsKey<String?> { .init("nickname") }
+        var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light) }
+    }
+
+    /// Agrees on the theme only.
+    private static let document = World.schema(of: [
+        "player.volume": ["type": "number", "minimum": 0, "maximum": 2, "default": 0.5],
+        "count": ["type": "string", "default": "none"],
+        "theme": ["enum": ["light", "dark"], "default": "light"],
+    ])
+
+    @Test("Each key that differs is told once, and how, by its first read", arguments: Place.allCases)
+    func getters(_ place: Place) throws {
+        let world = try place.world(schema: try Schema(Self.document))
+        let defaults = world.adapter(Keys())
+        #expect(defaults.theme == .light)
+        #expect(world.takeIssues() == [])
+        for _ in 0..<3 {
+            #expect(defaults.volume == 0.5 && defaults[key: Keys().volume] == 0.5 && defaults.nickname == nil)
+        }
+        defaults.volume = 0.75
+        #expect(defaults.volume == 0.75)
+        let issues = world.takeIssues()
+        #expect(issues.map(\.key) == ["player.volume", "nickname"] && issues.allSatisfy { $0.attempt == .check })
+        #expect(
+            issues.map(\.description) == [
+                "settings: suite com.example.app: player.volume: the program allows 0...1, the server 0...2",
+                "settings: suite com.example.app: nickname: the server's schema has no such key",
+            ])
+    }
+
+    @Test(
+        "A type that has nothing in common with the server's is thrown where that is possible",
+        arguments: Place.allCases)
+    func throwing(_ place: Place) async throws {
+        let world = try place.world(schema: try Schema(Self.document))
+        let defaults = world.adapter(Keys())
+        let error = await #expect(throws: DefaultsError.self) { try await defaults.value(\.count) }
+        #expect(error?.description == "count: the program reads an integer, the server holds a string")
+        await #expect(throws: DefaultsError.self) { try await defaults.update(\.count) { $0 += 1 } }
+        #expect(try await defaults.value(\.volume) == 0.5, "an other limit is told, and the value is one for both")
+        #expect(world.takeIssues().map(\.key) == ["count", "player.volume"])
+    }
+
+    @Test("All disagreements of the keys asked for come at once", arguments: Place.allCases)
+    func checking(_ place: Place) async throws {
+        let world = try place.world(schema: try Schema(Self.document))
+        let defaults = world.adapter(Keys())
+        try await defaults.checkSchema { \.theme }
+        let error = await #expect(throws: DefaultsError.self) {
+            try await defaults.checkSchema {
+                \.theme; \.volume; \.count; \.nickname
+            }
+        }
+        guard case .disagreement(let differences)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(differences.map(\.key) == ["player.volume", "count", "count", "nickname"])
+        #expect(differences.map(\.aspect) == [.limits, .type, .defaultValue, .key])
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test(
+        "Without a schema there is nothing to disagree with, also in a suite that is not there",
+        arguments: Place.allCases)
+    func withoutSchema(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter(Keys())
+        try await defaults.checkSchema {
+            \.volume; \.count
+        }
+        #expect(defaults.volume == 0.5)
+        defaults.count = 3
+        try await defaults.checkSchema {
+            \.volume; \.count
+        }
+        #expect(try await defaults.value(\.count) == 3)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("Another schema is looked at before the next read of each key", arguments: Place.allCases)
+    func changing(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter(Keys())
+        #expect(defaults.volume == 0.5 && defaults.theme == .light)
+        try world.put(schema: Self.document)
+        try await defaults.synchronize()
+        #expect(defaults.volume == 0.5 && defaults.theme == .light)
+        #expect(world.takeIssues().map(\.key) == ["player.volume"])
+
+        let agreeing = try Schema(of: Keys.self) {
+            \.volume; \.theme
+        }
+        try world.put(schema: agreeing.document)
+        try await defaults.synchronize()
+        #expect(defaults.volume == 0.5 && world.takeIssues() == [])
+        try world.put(schema: Self.document)
+        try await defaults.synchronize()
+        #expect(defaults.volume == 0.5)
+        #expect(world.takeIssues().map(\.key) == ["player.volume"], "it was right in between")
+    }
+
+    @Test("A schema that somebody else sets is looked at when following tells of it", arguments: Place.allCases)
+    func following(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter(Keys())
+        #expect(defaults.volume == 0.5 && defaults.count == 0)
+        let log = EventLog()
+        let listener = defaults.core.replica.listen { changes in
+            for change in changes { log.add(change.key.text) }
+        }
+        try world.put(schema: Self.document)
+        #expect(await log.waits(for: "count"), "its default is another")
+        #expect(defaults.volume == 0.5 && defaults.count == 0)
+        defaults.core.replica.stopListening(listener)
+        #expect(Set(world.takeIssues().filter { $0.attempt == .check }.map(\.key)) == ["player.volume", "count"])
+    }
+
+    @Test("The schema is asked for once, however many keys are read, and not at all where there is none")
+    func asking() throws {
+        let world = try Place.memory.world(schema: try Schema(Self.document))
+        let (defaults, backend) = world.interruptedAdapter(Keys())
+        for _ in 0..<10 {
+            _ = (defaults.volume, defaults.count, defaults.theme, defaults[key: DefaultsKey<Int?>("other")])
+            defaults.volume = .random(in: 0...1)
+        }
+        #expect(backend.counts.schemas == 1)
+        let (open, openBackend) = try Place.memory.world().interruptedAdapter(Keys())
+        _ = (open.volume, open.count)
+        #expect(openBackend.counts.schemas == 0)
+    }
+
+    @Test("While the schema cannot be had values are read, and compared later")
+    func away() async throws {
+        let world = try Place.memory.world(schema: try Schema(Self.document))
+        let (defaults, backend) = world.interruptedAdapter(Keys())
+        backend.isSchemaAway = true
+        #expect(defaults.volume == 0.5)
+        #expect(world.takeIssues() == [])
+        await #expect(throws: DefaultsError.unreachable("nobody answers")) {
+            try await defaults.checkSchema { \.volume }
+        }
+        backend.isSchemaAway = false
+        defaults.core.serverSchema.withLock { $0.pause = nil }
+        defaults.volume = 0.25
+        #expect(defaults.volume == 0.25)
+        #expect(world.takeIssues().map(\.key) == ["player.volume"])
+    }
+}

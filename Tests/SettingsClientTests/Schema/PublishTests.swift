@@ -1,0 +1,174 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("A program publishes the schema of its keys")
+struct PublishTests {
+    struct StoredKeys: DefaultsKeyStore {
+        let name = DefaultsKey<String?>("name")
+        let count = DefaultsKey<Int>("count", defaultValue: 1, in: 0...9)
+        let player = PlayerStore()
+    }
+
+    struct PlayerStore: DefaultsKeyStore {
+        static let prefix = "player"
+        let volume = DefaultsKey<Double>(Self["volume"], defaultValue: 0.5)
+    }
+
+    @Test("It is put once; the same again is no write", arguments: Place.allCases)
+    func publishing(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        #expect(
+            try await one.publishSchema {
+                \.username; \.loginTries; \.player.equalizer.bass
+            })
+        let put = try #require(try world.backend().schema())
+        #expect(
+            put.document["properties"]?.object.map { Array($0.names) }?.sorted() == [
+                "loginTries", "player.equalizer.bass", "username",
+            ])
+        #expect(
+            try await !one.publishSchema {
+                \.username; \.loginTries; \.player.equalizer.bass
+            })
+        #expect(
+            try await !two.publishSchema {
+                \.player.equalizer.bass; \.loginTries; \.username
+            })
+        #expect(try world.backend().schema()?.revision == put.revision)
+        #expect(one.loginTries == 1 && !one.isSet(\.loginTries), "its default is the schema's")
+        let unknown = await #expect(throws: DefaultsError.self) { try await two.set(\.launchCount, 1) }
+        #expect(unknown?.code == .unknownKey)
+        #expect(try await two.publishSchema(additionalProperties: true) { \.username })
+        try await two.set(\.launchCount, 1)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("Stored keys are found by themselves, those of stores within included", arguments: Place.allCases)
+    func reflection(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter(StoredKeys())
+        #expect(try await defaults.publishSchema())
+        try await defaults.checkSchema()
+        let schema = try Schema(try #require(try world.backend().schema()).document)
+        #expect(schema.keys.map(\.name) == ["count", "name", "player.volume"])
+        #expect(try schema == Schema(reflecting: StoredKeys()))
+    }
+
+    @Test("A store without stored keys publishes nothing by itself", arguments: Place.allCases)
+    func computed(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let error = await #expect(throws: DefaultsError.self) { try await defaults.publishSchema() }
+        #expect(
+            error?.description == "the schema cannot be used: /properties: ClientKeys has no stored keys, "
+                + #"and computed ones cannot be found: list them, as { \.username }"#)
+        await #expect(throws: DefaultsError.self) { try await defaults.checkSchema() }
+        #expect(try world.backend().schema() == nil)
+    }
+
+    @Test(
+        "What is stored and does not fit is told by its keys, and stays or goes if that is wanted",
+        arguments: Place.allCases)
+    func conflicts(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults["loginTries"] = "many"
+        defaults["theme"] = "blue"
+        defaults["unknown"] = 1
+        defaults.username = "me"
+        let error = await #expect(throws: DefaultsError.self) {
+            try await defaults.publishSchema {
+                \.loginTries; \.theme; \.username
+            }
+        }
+        #expect(error?.code == .schemaConflict)
+        #expect(
+            error?.description
+                == "what is stored does not fit the schema: loginTries must be an integer, but is \"many\"; "
+                + "theme must be one of \"light\", \"dark\", but is \"blue\"; unknown is not a key of the schema")
+        #expect(try world.backend().schema() == nil)
+
+        #expect(
+            try await defaults.publishSchema(onConflict: .keep) {
+                \.loginTries; \.theme; \.username
+            })
+        #expect(
+            try await !defaults.publishSchema {
+                \.loginTries; \.theme; \.username
+            })
+        let unreadable = await #expect(throws: DefaultsError.self) { try await defaults.value(\.loginTries) }
+        #expect(unreadable?.code == .invalidStored)
+        #expect(defaults.isSet(\.loginTries) && defaults.username == "me")
+        defaults.loginTries = 3
+        #expect(defaults.loginTries == 3)
+
+        #expect(
+            try await defaults.publishSchema(onConflict: .reset) {
+                \.loginTries; \.theme
+            })
+        #expect(defaults.theme == .light && !defaults.isSet(\.theme) && defaults.loginTries == 3)
+        #expect(try world.storedKeys() == ["loginTries"])
+    }
+
+    @Test("One name with two types makes no schema", arguments: Place.allCases)
+    func duplicates(_ place: Place) async throws {
+        struct Keys: DefaultsKeyStore {
+            var count: DefaultsKey<Int> { .init("n", defaultValue: 0) }
+            var name: DefaultsKey<String?> { .init("n") }
+        }
+        let world = try place.world()
+        let defaults = world.adapter(Keys())
+        let error = await #expect(throws: DefaultsError.self) {
+            try await defaults.publishSchema {
+                \.count; \.name
+            }
+        }
+        #expect(error?.description.contains("n is defined twice: as Int and as Optional<String>") == true)
+        #expect(try world.backend().schema() == nil)
+    }
+
+    @Test("Keys that members of the adapter hide are told when a schema is made", arguments: Place.allCases)
+    func shadowed(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        #expect(
+            try await defaults.publishSchema {
+                \.username; \.value
+            })
+        let issues = world.takeIssues()
+        #expect(issues.map(\.error) == [.shadowedKeys(["value"])])
+        #expect(
+            issues.first?.description
+                == #"settings: suite com.example.app: members of the adapter hide value: read by path, as Defaults[\.value]"#
+        )
+        #expect(
+            try Schema(of: ClientKeys.self) {
+                \.value; \.theme
+            }.keysShadowedByAdapter == ["value"])
+    }
+
+    @Test("Without a server it is an error")
+    func away() async throws {
+        let (defaults, backend) = try Place.memory.world().interruptedAdapter(StoredKeys())
+        backend.isAway = true
+        await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.publishSchema() }
+        backend.isAway = false
+        #expect(try await defaults.publishSchema())
+        #expect(defaults.count == 1)
+    }
+
+    @Test("Programs that follow the suite see the defaults of a new schema", arguments: Place.allCases)
+    func defaults(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(StoredKeys()), world.adapter(StoredKeys()))
+        #expect(two["count"].int == nil)
+        try await one.publishSchema()
+        #expect(one["count"].int == 1)
+        try await two.synchronize()
+        #expect(two["count"].int == 1 && two.count == 1)
+        #expect(world.takeIssues() == [])
+    }
+}

@@ -1,0 +1,93 @@
+import SettingsModel
+import Synchronization
+
+@testable import SettingsClient
+
+/// A suite that can be out of reach for a while, and that counts what it is asked for.
+final class InterruptedBackend: SuiteBackend {
+    /// What is known of the requests that got through.
+    struct Counts {
+        var settings = 0
+        var schemas = 0
+        var commits = 0
+    }
+
+    let suite: SuiteName
+    private let backend: any SuiteBackend
+    private let state = Mutex((isAway: false, refusesSchema: false, counts: Counts()))
+    private let beforeCommit = Mutex<(@Sendable () -> Void)?>(nil)
+
+    init(_ backend: any SuiteBackend) {
+        suite = backend.suite
+        self.backend = backend
+    }
+
+    /// Whether nobody answers.
+    var isAway: Bool {
+        get { state.withLock { $0.isAway } }
+        set { state.withLock { $0.isAway = newValue } }
+    }
+
+    /// Whether nobody answers to questions for the schema.
+    var isSchemaAway: Bool {
+        get { state.withLock { $0.refusesSchema } }
+        set { state.withLock { $0.refusesSchema = newValue } }
+    }
+
+    var counts: Counts { state.withLock { $0.counts } }
+
+    /// Does something before the next commit gets through.
+    func beforeNextCommit(_ body: @escaping @Sendable () -> Void) {
+        beforeCommit.withLock { $0 = body }
+    }
+
+    private func pass(_ counter: any WritableKeyPath<Counts, Int> & Sendable) throws(BackendError) {
+        let isAway = state.withLock { state in
+            if state.isAway || counter == \.schemas && state.refusesSchema { return true }
+            state.counts[keyPath: counter] += 1
+            return false
+        }
+        if isAway { throw .unreachable("nobody answers") }
+    }
+
+    func load() throws(BackendError) -> ObservedState {
+        if isAway { throw .unreachable("nobody answers") }
+        return try backend.load()
+    }
+
+    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+        try pass(\.settings)
+        return try backend.setting(key)
+    }
+
+    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        try pass(\.commits)
+        let body = beforeCommit.withLock { body in
+            defer { body = nil }
+            return body
+        }
+        body?()
+        return try backend.commit(transaction, requestKey: requestKey)
+    }
+
+    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        try pass(\.commits)
+        return try backend.reset(requestKey: requestKey)
+    }
+
+    func schema() throws(BackendError) -> SchemaDocument? {
+        try pass(\.schemas)
+        return try backend.schema()
+    }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary {
+        try pass(\.commits)
+        return try backend.setSchema(document, onConflict: policy, requestKey: requestKey)
+    }
+
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+        backend.follow(from: cursor, handler)
+    }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import SettingsClient
+import Testing
+
+/// A class with the older of the two protocols.
+final class OldBookmark: NSObject, NSCoding, DefaultsSerializable {
+    let page: Int
+
+    init(page: Int) {
+        self.page = page
+    }
+
+    init?(coder: NSCoder) {
+        guard coder.containsValue(forKey: "page") else { return nil }
+        page = coder.decodeInteger(forKey: "page")
+    }
+
+    func encode(with coder: NSCoder) {
+        coder.encode(page, forKey: "page")
+    }
+}
+
+/// Two that can do more than archive themselves.
+final class CodableBookmark: NSObject, NSCoding, Codable, DefaultsSerializable {
+    let page: Int
+
+    init(page: Int) {
+        self.page = page
+    }
+
+    init?(coder: NSCoder) {
+        nil
+    }
+
+    func encode(with coder: NSCoder) {}
+}
+
+final class RawBookmark: NSObject, NSCoding, RawRepresentable, Codable, DefaultsSerializable {
+    let rawValue: Int
+
+    init(rawValue: Int) {
+        self.rawValue = rawValue
+    }
+
+    init?(coder: NSCoder) {
+        nil
+    }
+
+    func encode(with coder: NSCoder) {}
+}
+
+final class OwnBookmark: NSObject, NSCoding, DefaultsSerializable {
+    override init() {}
+
+    init?(coder: NSCoder) {
+        nil
+    }
+
+    func encode(with coder: NSCoder) {}
+
+    struct Bridge: DefaultsBridge {
+        func encode(_ value: OwnBookmark) throws(BridgeError) -> JSONValue { "own" }
+        func decode(_ json: JSONValue) throws(BridgeError) -> OwnBookmark { OwnBookmark() }
+        var schema: WireSchema { .string }
+    }
+
+    static var defaultsBridge: Bridge { Bridge() }
+}
+
+enum Shelf {
+    final class Inner: NSObject, NSCoding, DefaultsSerializable {
+        override init() {}
+
+        init?(coder: NSCoder) {}
+
+        func encode(with coder: NSCoder) {}
+    }
+}
+
+@Suite("Classes that archive themselves")
+struct ArchiveTests {
+    private let bridge = Bookmark.defaultsBridge
+
+    @Test("Both protocols travel as an archive in Base64, which a program of Foundation can read")
+    func roundTrip() throws {
+        let json = try bridge.encode(Bookmark("a", page: 3))
+        #expect(try bridge.decode(json) == Bookmark("a", page: 3))
+        let data = try Data.defaultsBridge.decode(json)
+        #expect(try NSKeyedUnarchiver.unarchivedObject(ofClass: Bookmark.self, from: data) == Bookmark("a", page: 3))
+        let old = OldBookmark.defaultsBridge
+        #expect(try old.decode(old.encode(OldBookmark(page: 4))).page == 4)
+        #expect(try bridge.encode(Bookmark("a", page: 3)) == json, "the same every time")
+    }
+
+    @Test("A bridge of the type's own wins over a raw value, that over Codable, that over an archive")
+    func precedence() throws {
+        #expect(try OwnBookmark.defaultsBridge.encode(OwnBookmark()) == "own")
+        #expect(try RawBookmark.defaultsBridge.encode(RawBookmark(rawValue: 5)) == 5)
+        #expect(try CodableBookmark.defaultsBridge.encode(CodableBookmark(page: 5)) == ["page": 5])
+        #expect(try CodableBookmark.defaultsBridge.decode(["page": 6]).page == 6)
+    }
+
+    @Test("What is no archive, or none of the class, is refused")
+    func foreign() throws {
+        let whole = try Data.defaultsBridge.decode(bridge.encode(Bookmark("a", page: 3)))
+        let text = String(decoding: whole, as: UTF8.self)
+        let unknown = Data(text.replacing("Bookmark<", with: "Nobody<").utf8)
+        let list = try PropertyListSerialization.data(fromPropertyList: ["a": 1], format: .binary, options: 0)
+        let null = try NSKeyedArchiver.archivedData(withRootObject: NSNull(), requiringSecureCoding: true)
+        let other = try Data.defaultsBridge.decode(OldBookmark.defaultsBridge.encode(OldBookmark(page: 1)))
+        for data in [Data(), Data([1, 2, 3]), Data("text".utf8), whole.dropLast(100), unknown, list, null, other] {
+            let error = #expect(throws: BridgeError.self) { try bridge.decode(Data.defaultsBridge.encode(Data(data))) }
+            #expect(error?.description.contains("archive of") == true)
+        }
+        #expect(throws: BridgeError.self) { try bridge.decode(3) }
+        #expect(throws: BridgeError.self) { try bridge.decode("no Base64") }
+    }
+
+    @Test("An archive whose inside is damaged gives a value or an error")
+    func damaged() throws {
+        let whole = try Data.defaultsBridge.decode(bridge.encode(Bookmark("a", page: 3)))
+        let incomplete = NSKeyedArchiver(requiringSecureCoding: false)
+        incomplete.encode(OldBookmark(page: 1), forKey: "another root")
+        incomplete.finishEncoding()
+        #expect(throws: BridgeError.self) {
+            try OldBookmark.defaultsBridge.decode(Data.defaultsBridge.encode(incomplete.encodedData))
+        }
+        #expect(throws: BridgeError.self) { try bridge.decode(Data.defaultsBridge.encode(whole.dropFirst())) }
+    }
+
+    @Test("A class inside another type has no name for archives, so its keys are reported")
+    func nested() throws {
+        #expect(throws: BridgeError.self) { try Shelf.Inner.defaultsBridge.encode(Shelf.Inner()) }
+        #expect(throws: BridgeError.self) {
+            try Shelf.Inner.defaultsBridge.decode(Bookmark.defaultsBridge.encode(Bookmark("a", page: 1)))
+        }
+        let world = try Place.memory.world()
+        let defaults = world.adapter()
+        defaults[key: DefaultsKey<Shelf.Inner?>("inner")] = Shelf.Inner()
+        #expect(
+            world.takeIssues().first?.description.hasSuffix(
+                "cannot be archived: Inner does not stand at the top level of a module, or is private") == true)
+    }
+}

@@ -1,0 +1,112 @@
+import SettingsClient
+import Testing
+
+@Suite("A Codable type that grew")
+struct CodableEvolutionTests {
+    struct First: Codable, DefaultsSerializable, Equatable {
+        var name: String
+        var port: Int
+    }
+
+    /// With a field more, which old values have not.
+    struct Optionally: Codable, DefaultsSerializable, Equatable {
+        var name: String
+        var port: Int
+        var host: String?
+    }
+
+    struct Strictly: Codable, DefaultsSerializable, Equatable {
+        var name: String
+        var port: Int
+        var host: String
+    }
+
+    /// With a field less.
+    struct Shorter: Codable, DefaultsSerializable, Equatable {
+        var name: String
+    }
+
+    /// With a field of another name, read under both.
+    struct Renamed: Codable, DefaultsSerializable, Equatable {
+        var title: String
+        var port: Int
+
+        init(title: String, port: Int) {
+            self.title = title
+            self.port = port
+        }
+
+        enum CodingKeys: String, CodingKey {
+            case title, port, name
+        }
+
+        init(from decoder: any Decoder) throws {
+            let values = try decoder.container(keyedBy: CodingKeys.self)
+            title = try values.decodeIfPresent(String.self, forKey: .title) ?? values.decode(String.self, forKey: .name)
+            port = try values.decode(Int.self, forKey: .port)
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            var values = encoder.container(keyedBy: CodingKeys.self)
+            try values.encode(title, forKey: .title)
+            try values.encode(port, forKey: .port)
+        }
+    }
+
+    private let first = DefaultsKey<First?>("account")
+
+    private func world(_ place: Place) throws -> World {
+        let world = try place.world()
+        world.adapter()[key: first] = First(name: "home", port: 80)
+        return world
+    }
+
+    @Test("A new optional field is nil in old values, and old programs read new values", arguments: Place.allCases)
+    func added(_ place: Place) throws {
+        let world = try world(place)
+        let key = DefaultsKey<Optionally?>("account")
+        let defaults = world.adapter()
+        #expect(defaults[key: key] == Optionally(name: "home", port: 80))
+        defaults[key: key]?.host = "example.com"
+        #expect(world.adapter()[key: first] == First(name: "home", port: 80))
+        #expect(world.adapter()[key: key]?.host == "example.com")
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test(
+        "A new field that is not optional makes old values none, which is told and not overwritten",
+        arguments: Place.allCases)
+    func addedStrictly(_ place: Place) throws {
+        let world = try world(place)
+        let key = DefaultsKey<Strictly>("account", defaultValue: Strictly(name: "", port: 0, host: ""))
+        let defaults = world.adapter()
+        #expect(defaults[key: key].host == "")
+        defaults[key: key].port += 1
+        let issues = world.takeIssues()
+        #expect(issues.map(\.attempt) == [.read, .write])
+        #expect(issues.first?.description.contains("host") == true)
+        #expect(world.adapter()[key: first] == First(name: "home", port: 80))
+    }
+
+    @Test("A field that went away is not missed, and is gone when the value is written", arguments: Place.allCases)
+    func removed(_ place: Place) throws {
+        let world = try world(place)
+        let key = DefaultsKey<Shorter?>("account")
+        let defaults = world.adapter()
+        #expect(defaults[key: key] == Shorter(name: "home"))
+        defaults[key: key]?.name = "office"
+        #expect(defaults["account"].value == ["name": "office"])
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("A field of another name is read under both, and written under the new one", arguments: Place.allCases)
+    func renamed(_ place: Place) throws {
+        let world = try world(place)
+        let key = DefaultsKey<Renamed?>("account")
+        let defaults = world.adapter()
+        #expect(defaults[key: key] == Renamed(title: "home", port: 80))
+        defaults[key: key]?.port += 1
+        #expect(defaults["account"].value == ["title": "home", "port": 81])
+        #expect(world.takeIssues() == [])
+    }
+}

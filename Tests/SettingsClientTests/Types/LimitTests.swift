@@ -1,0 +1,76 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Limits of keys hold here and on the server")
+struct LimitTests {
+    struct Keys: DefaultsKeyStore {
+        var closed: DefaultsKey<Double> { .init("closed", defaultValue: 0.5, in: 0...1) }
+        var halfOpen: DefaultsKey<Int> { .init("halfOpen", defaultValue: 0, in: 0..<10) }
+        var from: DefaultsKey<Int?> { .init("from", in: 1...) }
+        var through: DefaultsKey<Float?> { .init("through", in: ...2) }
+        var upTo: DefaultsKey<UInt8?> { .init("upTo", in: ..<5) }
+        var short: DefaultsKey<String> { .init("short", defaultValue: "", maxLength: 3) }
+        var word: DefaultsKey<String?> { .init("word", matching: "^[a-z]+$") }
+        var code: DefaultsKey<String?> { .init("code", maxLength: 2, matching: "^[A-Z]*$") }
+        var size: DefaultsKey<Int> { .init("size", defaultValue: 1, allowed: [1, 2, 4]) }
+        var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light, allowed: [.light]) }
+    }
+
+    /// A key with a value that it allows and one that it does not, with the reason.
+    struct Row: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let refusal: String
+        let check: @Sendable (DefaultsAdapter<Keys>, World) async throws -> Void
+
+        init<Value: DefaultsSerializable & Equatable>(
+            _ path: any KeyPath<Keys, DefaultsKey<Value>> & Sendable, _ good: Value, _ bad: Value, _ refusal: String
+        ) {
+            let name = Keys()[keyPath: path].name
+            testDescription = name
+            self.refusal = refusal
+            check = { defaults, world in
+                defaults[path] = good
+                #expect(defaults[path] == good && world.takeIssues() == [])
+                defaults[path] = bad
+                #expect(defaults[path] == good)
+                let local = world.takeIssues()
+                #expect(local.map(\.error.code) == [nil], "it was not sent")
+                #expect(local.first?.error.description == "\(name) \(refusal)")
+                await #expect(throws: DefaultsError.self) { try await defaults.set(path, bad) }
+
+                // Somebody without these keys is held to them by the server.
+                let json = try #require(try Value.defaultsBridge.encodeStored(bad))
+                defaults[name] = json
+                #expect(defaults[path] == good)
+                let remote = world.takeIssues()
+                #expect(remote.map(\.error.code) == [.invalidValue])
+                guard case .refused(let problem)? = remote.first?.error else { return }
+                #expect(problem.errors.map { "\($0.key ?? "") \($0.detail)" } == ["\(name) \(refusal)"])
+            }
+        }
+    }
+
+    static let rows: [Row] = [
+        Row(\.closed, 1, 1.5, "must be at most 1.0, but is 1.5"),
+        Row(\.halfOpen, 9, 10, "must be less than 10, but is 10"),
+        Row(\.from, 1, 0, "must be at least 1, but is 0"),
+        Row(\.through, 2, 2.5, "must be at most 2.0, but is 2.5"),
+        Row(\.upTo, 4, 5, "must be less than 5, but is 5"),
+        Row(\.short, "abc", "abcd", "must have at most 3 characters, but has 4"),
+        Row(\.word, "abc", "a c", "must match the pattern ^[a-z]+$, but is \"a c\""),
+        Row(\.code, "AB", "ab", "must match the pattern ^[A-Z]*$, but is \"ab\""),
+        Row(\.size, 4, 3, "must be one of 1, 2, 4, but is 3"),
+        Row(\.theme, .light, .dark, "must be one of \"light\", but is \"dark\""),
+    ]
+
+    @Test("A value beyond them is refused by both, in the same words", arguments: Place.allCases, Self.rows)
+    func limits(_ place: Place, _ row: Row) async throws {
+        let schema = try Schema(of: Keys.self) {
+            \.closed; \.halfOpen; \.from; \.through; \.upTo; \.short; \.word; \.code; \.size; \.theme
+        }
+        let world = try place.world(schema: schema)
+        try await row.check(world.adapter(Keys()), world)
+    }
+}

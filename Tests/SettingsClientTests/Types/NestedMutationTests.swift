@@ -1,0 +1,102 @@
+import SettingsClient
+import Testing
+
+@Suite("Changes deep inside a value")
+struct NestedMutationTests {
+    struct Address: Codable, Hashable {
+        var city: String
+        var lines: [String] = []
+    }
+
+    struct Person: Codable, Hashable, DefaultsSerializable {
+        var name: String
+        var address: Address?
+        var scores: [String: [Int]] = [:]
+    }
+
+    struct Keys: DefaultsKeyStore {
+        var person: DefaultsKey<Person> { .init("person", defaultValue: Person(name: "a")) }
+        var boss: DefaultsKey<Person?> { .init("boss") }
+        var team: DefaultsKey<[Person]> { .init("team", defaultValue: []) }
+        var numbers: DefaultsKey<[Int]> { .init("numbers", defaultValue: [3, 1, 2]) }
+        var staff: StaffKeys { StaffKeys() }
+    }
+
+    struct StaffKeys: DefaultsKeyStore {
+        static let prefix = "staff"
+        var head: DefaultsKey<Person?> { .init(Self["head"]) }
+        var numbers: DefaultsKey<[Int]> { .init(Self["numbers"], defaultValue: [2, 1]) }
+    }
+
+    @Test("Through members, subscripts and optionals, in all three ways", arguments: Place.allCases)
+    func depth(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter(Keys())
+        defaults.person.address = Address(city: "Bern")
+        defaults[\.person].address?.lines.append("1")
+        defaults[key: Keys().person].address?.lines[0] += "a"
+        defaults.person.scores["x", default: []].append(3)
+        defaults[\.person].scores["x"]?[0] *= 2
+        defaults[\.team].append(Person(name: "b"))
+        defaults.team[0].address = Address(city: "Basel")
+        defaults.team[0].address?.city.removeLast()
+        defaults.staff.head = Person(name: "c")
+        defaults.staff.head?.scores["y"] = [1]
+        defaults[\.staff.head]?.scores["y"]?.append(2)
+        let other = world.adapter(Keys())
+        #expect(
+            other.person
+                == Person(name: "a", address: Address(city: "Bern", lines: ["1a"]), scores: ["x": [6]]))
+        #expect(other.team == [Person(name: "b", address: Address(city: "Base"))])
+        #expect(other.staff.head == Person(name: "c", scores: ["y": [1, 2]]))
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("A writable path into the value changes it, too", arguments: Place.allCases)
+    func writablePaths(_ place: Place) throws {
+        let defaults = try place.world().adapter(Keys())
+        let name = \Person.name
+        defaults[\.person][keyPath: name] = "z"
+        defaults.person[keyPath: \.scores["k"]] = [1]
+        #expect(defaults.person == Person(name: "z", scores: ["k": [1]]))
+    }
+
+    @Test("Where a chain ends in nil nothing is sent", arguments: Place.allCases)
+    func chains(_ place: Place) throws {
+        let world = try place.world()
+        let (defaults, backend) = world.interruptedAdapter(Keys())
+        defaults.boss?.name = "x"
+        defaults[\.boss]?.address?.city += "x"
+        defaults.person.address?.city = "x"
+        defaults.person.scores["none"]?.append(1)
+        defaults.staff.head?.name = "x"
+        defaults[key: Keys().boss]?.scores = [:]
+        defaults.numbers.sort(by: { _, _ in false })
+        defaults.person.name = "a"
+        #expect(backend.counts.commits == 0)
+        #expect(try world.storedKeys() == [])
+        defaults.numbers.sort()
+        defaults.staff.numbers.sort()
+        #expect(defaults.numbers == [1, 2, 3] && defaults.staff.numbers == [1, 2])
+        #expect(backend.counts.commits == 2)
+        defaults.numbers.sort()
+        #expect(backend.counts.commits == 2)
+    }
+
+    @Test("Parts of two values are swapped and passed as inout", arguments: Place.allCases)
+    func swapping(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter(Keys())
+        swap(&defaults.numbers[0], &defaults.staff.numbers[1])
+        #expect(defaults.numbers == [1, 1, 2] && defaults.staff.numbers == [2, 3])
+        swap(&defaults[\.numbers], &defaults[\.staff.numbers])
+        #expect(defaults.numbers == [2, 3] && defaults.staff.numbers == [1, 1, 2])
+        func rename(_ person: inout Person) { person.name += "!" }
+        rename(&defaults.person)
+        rename(&defaults[\.person])
+        defaults.boss = Person(name: "b")
+        if defaults.boss != nil { rename(&defaults.boss!) }
+        #expect(defaults.person.name == "a!!" && defaults.boss?.name == "b!")
+        #expect(world.takeIssues() == [])
+    }
+}
