@@ -14,6 +14,7 @@ final class AdapterCore: Sendable {
     /// What was registered: the layer under what is stored.
     let registered = Mutex<[KeyName: JSONValue]>([:])
     let namespaces = Mutex(NamespaceRegistry())
+    let observers: ObserverTable
 
     private let loading = Mutex(Loading())
     private let isLoaded = Atomic(false)
@@ -33,6 +34,7 @@ final class AdapterCore: Sendable {
     init(backend: any SuiteBackend, arguments: [String], log: @escaping IssueBoard.Log) {
         self.backend = backend
         self.arguments = LaunchArguments(arguments)
+        observers = ObserverTable(replica)
         let issues = IssueBoard(log: log)
         self.issues = issues
         let suite = backend.suite
@@ -65,6 +67,7 @@ extension AdapterCore {
                 do throws(BackendError) {
                     let state = try backend.load()
                     replica.apply(.state(state))
+                    beginObserving()
                     loading.following = backend.follow(from: state.cursor) { [weak replica] observation in
                         replica?.apply(observation)
                     }
@@ -82,7 +85,7 @@ extension AdapterCore {
 
     /// Reports that something could not be read; that the suite could not be loaded, once for each time that was tried:
     /// a program reads far more often.
-    func reportUnread(_ error: DefaultsError, _ key: String) {
+    func reportUnread(_ error: DefaultsError, _ key: String?) {
         if case .unreachable = error {
             let isTold = loading.withLock { loading in
                 defer { loading.isFailureTold = true }

@@ -1,5 +1,13 @@
 public import SettingsModel
 
+/// What a transaction has read and written so far.
+private struct TransactionRecord {
+    var read: [KeyName: Transaction.Condition.Test] = [:]
+    var written: [KeyName: JSONValue?] = [:]
+    var order: [KeyName] = []
+    var failure: DefaultsError?
+}
+
 /// Reads and writes of several keys that are done together or not at all.
 ///
 /// What is read is as it was when the transaction began to read it, or as the transaction wrote it; if somebody changes
@@ -7,35 +15,41 @@ public import SettingsModel
 @dynamicMemberLookup
 public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
     let core: AdapterCore
-    private var read: [KeyName: Transaction.Condition.Test] = [:]
-    private var written: [KeyName: JSONValue?] = [:]
-    private var order: [KeyName] = []
-    private var failure: DefaultsError?
+    private var record = TransactionRecord()
 
     init(core: AdapterCore) {
         self.core = core
     }
 
+    private init(core: AdapterCore, record: TransactionRecord) {
+        self.core = core
+        self.record = record
+    }
+
     /// What is to be done; throws the first thing that went wrong.
     borrowing func finished() throws(DefaultsError) -> Transaction {
-        if let failure { throw failure }
+        if let failure = record.failure { throw failure }
         let suite = core.suite
-        let conditions = read.sorted { $0.key < $1.key }.map { Transaction.Condition.setting(suite, $0.key, $0.value) }
+        let conditions = record.read.sorted { $0.key < $1.key }.map {
+            Transaction.Condition.setting(suite, $0.key, $0.value)
+        }
         return Transaction(
             if: conditions,
-            do: order.map { core.operation($0, (written[$0] ?? nil).map { .set($0) } ?? .delete) })
+            do: record.order.map { core.operation($0, (record.written[$0] ?? nil).map { .set($0) } ?? .delete) })
     }
 
     mutating func value<Value>(_ slot: Slot<Value>) -> Value {
         note { () throws(DefaultsError) in _ = try slot.codec.get() }
         guard let cell = slot.cell else { return slot.key.defaultValue }
-        if let written = written[cell.name] {
+        if let written = record.written[cell.name] {
             let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return core.resolve(slot, own).value
         }
         let reading = core.resolve(slot, core.replica.visible(cell.name))
-        if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
-        if read[cell.name] == nil { read[cell.name] = core.replica.guardTest(for: cell.name, base: reading.base) }
+        if reading.isStoredUnreadable, let problem = reading.problem { record.failure = record.failure ?? problem }
+        if record.read[cell.name] == nil {
+            record.read[cell.name] = core.replica.guardTest(for: cell.name, base: reading.base)
+        }
         return reading.value
     }
 
@@ -44,11 +58,11 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
         do {
             json = try slot.encode(value)
         } catch {
-            failure = failure ?? error
+            record.failure = record.failure ?? error
             return
         }
         guard let cell = slot.cell else { return }
-        if written.updateValue(json, forKey: cell.name) == nil { order.append(cell.name) }
+        if record.written.updateValue(json, forKey: cell.name) == nil { record.order.append(cell.name) }
     }
 
     /// Stores what became of a value, if it became another.
@@ -61,7 +75,7 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
         do {
             try body()
         } catch {
-            failure = failure ?? error
+            record.failure = record.failure ?? error
         }
     }
 }
@@ -85,5 +99,19 @@ extension DefaultsTransaction {
         mutating get { self[path] }
         set { self[path] = newValue }
         _modify { yield &self[path] }
+    }
+
+    /// The keys of a store within this one: `t.player.volume`.
+    public subscript<Inner: DefaultsKeyStore>(
+        dynamicMember path: KeyPath<KeyStore, Inner>
+    ) -> DefaultsTransaction<Inner> {
+        // Only a part that can be changed can be read, too: what is read is noted.
+        _read { yield DefaultsTransaction<Inner>(core: core, record: record) }
+        _modify {
+            var inner = DefaultsTransaction<Inner>(core: core, record: record)
+            record = TransactionRecord()
+            defer { record = inner.record }
+            yield &inner
+        }
     }
 }

@@ -17,11 +17,20 @@ struct VisibleSetting: Hashable, Sendable {
     }
 }
 
-/// What listeners are told of one key.
+/// What changed of one key.
 struct ReplicaChange: Hashable, Sendable {
     let key: KeyName
     let old: VisibleSetting
     let new: VisibleSetting
+}
+
+/// What listeners are told, in the order in which readers could see it.
+enum ReplicaNews: Hashable, Sendable {
+    case changed(ReplicaChange)
+    /// From here on this is registered for a key.
+    case registered(ObservedSetting)
+    /// From here on somebody observes, who is known by this number, and this is what there is.
+    case began(UInt64, [ObservedSetting])
 }
 
 /// What the replica knows of one key.

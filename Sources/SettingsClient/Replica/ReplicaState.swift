@@ -5,7 +5,7 @@ struct ReplicaState: Sendable {
     private(set) var cursor: Cursor?
     private(set) var entries: [KeyName: ReplicaEntry] = [:]
     /// What changed for readers since this was last emptied, in order.
-    var news: [ReplicaChange] = []
+    var news: [ReplicaNews] = []
     private var lastTicket: UInt64 = 0
 
     func visible(_ key: KeyName) -> VisibleSetting {
@@ -157,9 +157,19 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Has readers of these keys look again.
-    func touch(_ keys: some Sequence<KeyName>) {
-        for key in keys { entries[key]?.cell?.advance() }
+    /// Has readers of these keys look again, as other values lie under what is stored.
+    mutating func register(_ values: [KeyName: JSONValue]) {
+        for (key, value) in values {
+            entries[key]?.cell?.advance()
+            news.append(.registered(ObservedSetting(key: key, visible: visible(key), registered: value)))
+        }
+    }
+
+    /// Notes the place at which somebody begins to observe, and what there is: of these keys, or of all.
+    mutating func begin(_ observer: UInt64, _ keys: [KeyName]?, registered: [KeyName: JSONValue]) {
+        let keys = keys ?? Set(entries.keys).union(registered.keys).sorted()
+        let found = keys.map { ObservedSetting(key: $0, visible: visible($0), registered: registered[$0]) }
+        news.append(.began(observer, found))
     }
 
     /// Changes an entry, and notes if readers see a difference.
@@ -171,7 +181,7 @@ struct ReplicaState: Sendable {
         entries[key] = entry.isEmpty ? nil : entry
         if !old.looksLike(new) {
             entry.cell?.advance()
-            news.append(ReplicaChange(key: key, old: old, new: new))
+            news.append(.changed(ReplicaChange(key: key, old: old, new: new)))
         } else if old.revision != new.revision {
             // What guards a change in place is kept with the decoded value.
             entry.cell?.advance()
