@@ -50,6 +50,13 @@ struct ReplicaEntry: Sendable {
         return VisibleSetting(value: write.value, source: write.value == nil ? .unset : .stored, revision: nil)
     }
 
+    /// Takes in what the daemon said of a revision. Own writes that changed nothing up to there are part of that.
+    mutating func confirm(_ setting: VisibleSetting, asOf revision: Revision) {
+        confirmed = setting
+        asOf = revision
+        pending.removeAll { $0.settledAt.map { $0 <= revision } ?? false }
+    }
+
     /// Whether nothing would be lost with the entry.
     var isEmpty: Bool {
         cell == nil && pending.isEmpty && confirmed.value == nil && confirmed.source == .unset

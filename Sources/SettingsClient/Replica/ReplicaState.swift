@@ -81,8 +81,9 @@ struct ReplicaState: Sendable {
         let known = cursor?.revision ?? .zero
         update(change.key) { entry in
             guard change.revision > max(known, entry.asOf) else { return }
-            entry.confirmed = VisibleSetting(value: change.new, source: change.source, revision: change.revision)
-            entry.asOf = change.revision
+            entry.confirm(
+                VisibleSetting(value: change.new, source: change.source, revision: change.revision),
+                asOf: change.revision)
         }
     }
 
@@ -92,8 +93,7 @@ struct ReplicaState: Sendable {
         let told = VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         update(setting.key) { entry in
             if setting.revision > max(known, entry.asOf) {
-                entry.confirmed = told
-                entry.asOf = setting.revision
+                entry.confirm(told, asOf: setting.revision)
             } else if isNewest || entry.confirmed.revision == nil, entry.confirmed.value == told.value {
                 entry.confirmed = told
             }
@@ -129,10 +129,10 @@ struct ReplicaState: Sendable {
                 if let change = changes[key] {
                     entry.pending.removeAll { $0.ticket == ticket }
                     guard change.revision > max(known, entry.asOf) else { return }
-                    entry.confirmed = VisibleSetting(
-                        value: change.new, source: change.source, revision: change.revision)
-                    entry.asOf = change.revision
-                } else if summary.revision > known {
+                    entry.confirm(
+                        VisibleSetting(value: change.new, source: change.source, revision: change.revision),
+                        asOf: change.revision)
+                } else if summary.revision > max(known, entry.asOf) {
                     // It was so already, but that has not been told here yet.
                     for index in entry.pending.indices where entry.pending[index].ticket == ticket {
                         entry.pending[index].settledAt = summary.revision
