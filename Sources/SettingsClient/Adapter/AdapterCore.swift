@@ -17,6 +17,7 @@ final class AdapterCore: Sendable {
     let serverSchema = Mutex(ServerSchema())
     /// Whose values could not be taken over from a former name, as nobody answered.
     let waitingRenames = Mutex<[RenameProgress]>([])
+    let observers: ObserverTable
 
     private let loading = Mutex(Loading())
     private let isLoaded = Atomic(false)
@@ -36,6 +37,7 @@ final class AdapterCore: Sendable {
     init(backend: any SuiteBackend, arguments: [String], log: @escaping IssueBoard.Log) {
         self.backend = backend
         self.arguments = LaunchArguments(arguments)
+        observers = ObserverTable(replica)
         let issues = IssueBoard(log: log)
         self.issues = issues
         let suite = backend.suite
@@ -68,6 +70,7 @@ extension AdapterCore {
                 do throws(BackendError) {
                     let state = try backend.load()
                     replica.apply(.state(state))
+                    beginObserving()
                     loading.following = backend.follow(from: state.cursor) { [weak self] observation in
                         self?.replica.apply(observation)
                         self?.resumeRenames()
@@ -86,7 +89,7 @@ extension AdapterCore {
 
     /// Reports that something could not be read; that the suite could not be loaded, once for each time that was tried:
     /// a program reads far more often.
-    func reportUnread(_ error: DefaultsError, _ key: String) {
+    func reportUnread(_ error: DefaultsError, _ key: String?) {
         if case .unreachable = error {
             let isTold = loading.withLock { loading in
                 defer { loading.isFailureTold = true }

@@ -5,9 +5,8 @@ public import SettingsModel
 public enum AdapterMembers {
     /// Their names, in the order of the alphabet.
     public static let names = [
-        "checkSchema", "hasKey", "isSet", "issues", "namespace", "publishSchema", "register", "remove", "removeAll",
-        "set",
-        "setIfAbsent", "synchronize", "transaction", "update", "value",
+        "checkSchema", "hasKey", "isSet", "issues", "namespace", "observe", "publishSchema", "register", "remove",
+        "removeAll", "set", "setIfAbsent", "synchronize", "transaction", "update", "updates", "value",
     ]
 }
 

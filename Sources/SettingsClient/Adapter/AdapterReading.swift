@@ -62,11 +62,16 @@ extension AdapterCore {
 
     /// The layers: the command line, what is stored, what is registered, the schema's default, the key's own.
     func resolve<Value>(_ slot: Slot<Value>, _ seen: VisibleSetting) -> Reading<Value> {
+        guard let cell = slot.cell else { return Reading(value: slot.key.defaultValue, isDefault: true) }
+        let registered = registered.withLock { $0[cell.name] }
+        return resolve(slot, registered == nil ? seen : withSource(seen, cell.name), over: registered)
+    }
+
+    /// The same over what is registered, where that is known, too.
+    func resolve<Value>(_ slot: Slot<Value>, _ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
         guard let cell = slot.cell, case .success(let codec) = slot.codec else {
             return Reading(value: slot.key.defaultValue, isDefault: true)
         }
-        let registered = registered.withLock { $0[cell.name] }
-        let visible = registered == nil ? seen : withSource(seen, cell.name)
         var reading = Reading(value: slot.key.defaultValue, isDefault: true, base: visible.value)
         if visible.source == .invalid {
             reading.problem = .refused(
@@ -134,16 +139,18 @@ extension AdapterCore {
 
     /// Puts values under what is stored.
     func register(_ defaults: [String: JSONValue]) {
-        var names: [KeyName] = []
+        var values: [KeyName: JSONValue] = [:]
         for (name, value) in defaults {
             do {
-                let key = try KeyName(name)
-                registered.withLock { $0[key] = value }
-                names.append(key)
+                values[try KeyName(name)] = value
             } catch {
                 report(.unusableName(error), name, .write)
             }
         }
-        replica.change { $0.touch(names) }
+        // Both at once, so that whoever begins to observe finds it or is told of it.
+        replica.change { [values] state in
+            registered.withLock { $0.merge(values) { $1 } }
+            state.register(values)
+        }
     }
 }

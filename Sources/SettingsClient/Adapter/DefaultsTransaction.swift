@@ -1,5 +1,15 @@
 public import SettingsModel
 
+/// What a transaction has read and written so far.
+private struct TransactionRecord {
+    var read: [KeyName: Transaction.Condition.Test] = [:]
+    var written: [KeyName: JSONValue?] = [:]
+    var order: [KeyName] = []
+    var failure: DefaultsError?
+    /// Has the values of renamed keys taken over that were used; nil if there is nothing to take over.
+    var takingOver: (@Sendable () -> Void)?
+}
+
 /// Reads and writes of several keys that are done together or not at all.
 ///
 /// What is read is as it was when the transaction began to read it, or as the transaction wrote it; if somebody changes
@@ -7,25 +17,30 @@ public import SettingsModel
 @dynamicMemberLookup
 public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
     let core: AdapterCore
-    private var read: [KeyName: Transaction.Condition.Test] = [:]
-    private var written: [KeyName: JSONValue?] = [:]
-    private var order: [KeyName] = []
-    private var failure: DefaultsError?
-    /// Has the values of renamed keys taken over that were used; nil if there is nothing to take over.
-    private(set) var takingOver: (@Sendable () -> Void)?
+    private var record = TransactionRecord()
 
     init(core: AdapterCore) {
         self.core = core
     }
 
+    private init(core: AdapterCore, record: TransactionRecord) {
+        self.core = core
+        self.record = record
+    }
+
+    /// Has the values of renamed keys taken over that were used; nil if there is nothing to take over.
+    var takingOver: (@Sendable () -> Void)? { record.takingOver }
+
     /// What is to be done; throws the first thing that went wrong.
     borrowing func finished() throws(DefaultsError) -> Transaction {
-        if let failure { throw failure }
+        if let failure = record.failure { throw failure }
         let suite = core.suite
-        let conditions = read.sorted { $0.key < $1.key }.map { Transaction.Condition.setting(suite, $0.key, $0.value) }
+        let conditions = record.read.sorted { $0.key < $1.key }.map {
+            Transaction.Condition.setting(suite, $0.key, $0.value)
+        }
         return Transaction(
             if: conditions,
-            do: order.map { core.operation($0, (written[$0] ?? nil).map { .set($0) } ?? .delete) })
+            do: record.order.map { core.operation($0, (record.written[$0] ?? nil).map { .set($0) } ?? .delete) })
     }
 
     mutating func value<Value>(_ slot: Slot<Value>) -> Value {
@@ -33,13 +48,15 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
         guard let cell = slot.cell else { return slot.key.defaultValue }
         noteRename(of: slot)
         note { [core] () throws(DefaultsError) in try core.refuseAnotherType(slot) }
-        if let written = written[cell.name] {
+        if let written = record.written[cell.name] {
             let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
             return core.resolve(slot, own).value
         }
         let (reading, _) = core.reading(of: slot, cell)
-        if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
-        if read[cell.name] == nil { read[cell.name] = core.replica.guardTest(for: cell.name, base: reading.base) }
+        if reading.isStoredUnreadable, let problem = reading.problem { record.failure = record.failure ?? problem }
+        if record.read[cell.name] == nil {
+            record.read[cell.name] = core.replica.guardTest(for: cell.name, base: reading.base)
+        }
         return reading.value
     }
 
@@ -48,12 +65,12 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
         do {
             json = try slot.encode(value)
         } catch {
-            failure = failure ?? error
+            record.failure = record.failure ?? error
             return
         }
         guard let cell = slot.cell else { return }
         noteRename(of: slot)
-        if written.updateValue(json, forKey: cell.name) == nil { order.append(cell.name) }
+        if record.written.updateValue(json, forKey: cell.name) == nil { record.order.append(cell.name) }
     }
 
     /// Stores what became of a value, if it became another.
@@ -64,7 +81,7 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
 
     private mutating func noteRename<Value>(of slot: Slot<Value>) {
         guard let rename = slot.rename, rename.isOpen else { return }
-        takingOver = { [core, others = takingOver] in
+        record.takingOver = { [core, others = record.takingOver] in
             others?()
             core.takeOver(for: slot)
         }
@@ -74,7 +91,7 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
         do {
             try body()
         } catch {
-            failure = failure ?? error
+            record.failure = record.failure ?? error
         }
     }
 }
@@ -98,5 +115,19 @@ extension DefaultsTransaction {
         mutating get { self[path] }
         set { self[path] = newValue }
         _modify { yield &self[path] }
+    }
+
+    /// The keys of a store within this one: `t.player.volume`.
+    public subscript<Inner: DefaultsKeyStore>(
+        dynamicMember path: KeyPath<KeyStore, Inner>
+    ) -> DefaultsTransaction<Inner> {
+        // Only a part that can be changed can be read, too: what is read is noted.
+        _read { yield DefaultsTransaction<Inner>(core: core, record: record) }
+        _modify {
+            var inner = DefaultsTransaction<Inner>(core: core, record: record)
+            record = TransactionRecord()
+            defer { record = inner.record }
+            yield &inner
+        }
     }
 }

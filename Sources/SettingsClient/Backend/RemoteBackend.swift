@@ -52,23 +52,21 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func schema() throws(BackendError) -> SchemaDocument? {
-        try BackendError.catching { () throws(SettingsError) in
-            do throws(SettingsError) {
-                return try server.read(.schema(of: suite), within: timeout)
-            } catch {
-                guard error.code == .noSchema || error.code == .unknownSuite else { throw error }
-                return nil
+        do throws(BackendError) {
+            return try ask { server.read(.schema(of: suite), by: $0) }
+        } catch {
+            guard case .refused(let problem) = error, problem.code == .noSchema || problem.code == .unknownSuite else {
+                throw error
             }
+            return nil
         }
     }
 
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
-        try BackendError.catching { () throws(SettingsError) in
-            let options = WriteOptions(requestKey: requestKey)
-            return try server.write(.setSchema(document, of: suite, onConflict: policy, options), within: timeout).body
-        }
+        let options = WriteOptions(requestKey: requestKey)
+        return try ask { server.write(.setSchema(document, of: suite, onConflict: policy, options), by: $0) }.body
     }
 
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {

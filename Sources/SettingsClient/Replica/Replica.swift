@@ -8,7 +8,7 @@ final class Replica: Sendable {
 
     private struct Shared {
         var state = ReplicaState()
-        var listeners: [UInt64: @Sendable ([ReplicaChange]) -> Void] = [:]
+        var listeners: [UInt64: @Sendable ([ReplicaNews]) -> Void] = [:]
         var nextListener: UInt64 = 0
         /// Whether somebody is telling the news; whoever has more leaves it to them, so that order is kept.
         var isTelling = false
@@ -46,8 +46,9 @@ final class Replica: Sendable {
     }
 
     /// Calls the handler with all that changes for readers from here on, in order, until the number it returns is given
-    /// to ``stopListening(_:)``. The handler hands over to its own queue: a write may be under way around it.
-    func listen(_ handler: @escaping @Sendable ([ReplicaChange]) -> Void) -> UInt64 {
+    /// to ``stopListening(_:)``. What happened just before may be told, too. The handler hands over to its own queue: a
+    /// write may be under way around it.
+    func listen(_ handler: @escaping @Sendable ([ReplicaNews]) -> Void) -> UInt64 {
         shared.withLock { shared in
             shared.nextListener += 1
             shared.listeners[shared.nextListener] = handler
@@ -57,6 +58,11 @@ final class Replica: Sendable {
 
     func stopListening(_ listener: UInt64) {
         shared.withLock { $0.listeners[listener] = nil }
+    }
+
+    /// How many listen.
+    var listenerCount: Int {
+        shared.withLock { $0.listeners.count }
     }
 
     private func tell() {

@@ -17,11 +17,20 @@ struct VisibleSetting: Hashable, Sendable {
     }
 }
 
-/// What listeners are told of one key.
+/// What changed of one key.
 struct ReplicaChange: Hashable, Sendable {
     let key: KeyName
     let old: VisibleSetting
     let new: VisibleSetting
+}
+
+/// What listeners are told, in the order in which readers could see it.
+enum ReplicaNews: Hashable, Sendable {
+    case changed(ReplicaChange)
+    /// From here on this is registered for a key.
+    case registered(ObservedSetting)
+    /// From here on somebody observes, who is known by this number, and this is what there is.
+    case began(UInt64, [ObservedSetting])
 }
 
 /// What the replica knows of one key.
@@ -39,6 +48,13 @@ struct ReplicaEntry: Sendable {
     var visible: VisibleSetting {
         guard let write = pending.last else { return confirmed }
         return VisibleSetting(value: write.value, source: write.value == nil ? .unset : .stored, revision: nil)
+    }
+
+    /// Takes in what the daemon said of a revision. Own writes that changed nothing up to there are part of that.
+    mutating func confirm(_ setting: VisibleSetting, asOf revision: Revision) {
+        confirmed = setting
+        asOf = revision
+        pending.removeAll { $0.settledAt.map { $0 <= revision } ?? false }
     }
 
     /// Whether nothing would be lost with the entry.

@@ -7,7 +7,7 @@ struct ReplicaState: Sendable {
     /// The schema in force, as far as it was told.
     private(set) var schema: SchemaPlace?
     /// What changed for readers since this was last emptied, in order.
-    var news: [ReplicaChange] = []
+    var news: [ReplicaNews] = []
     private var lastTicket: UInt64 = 0
 
     func visible(_ key: KeyName) -> VisibleSetting {
@@ -93,8 +93,9 @@ struct ReplicaState: Sendable {
         let known = cursor?.revision ?? .zero
         update(change.key) { entry in
             guard change.revision > max(known, entry.asOf) else { return }
-            entry.confirmed = VisibleSetting(value: change.new, source: change.source, revision: change.revision)
-            entry.asOf = change.revision
+            entry.confirm(
+                VisibleSetting(value: change.new, source: change.source, revision: change.revision),
+                asOf: change.revision)
         }
     }
 
@@ -104,8 +105,7 @@ struct ReplicaState: Sendable {
         let told = VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         update(setting.key) { entry in
             if setting.revision > max(known, entry.asOf) {
-                entry.confirmed = told
-                entry.asOf = setting.revision
+                entry.confirm(told, asOf: setting.revision)
             } else if isNewest || entry.confirmed.revision == nil, entry.confirmed.value == told.value {
                 entry.confirmed = told
             }
@@ -141,10 +141,10 @@ struct ReplicaState: Sendable {
                 if let change = changes[key] {
                     entry.pending.removeAll { $0.ticket == ticket }
                     guard change.revision > max(known, entry.asOf) else { return }
-                    entry.confirmed = VisibleSetting(
-                        value: change.new, source: change.source, revision: change.revision)
-                    entry.asOf = change.revision
-                } else if summary.revision > known {
+                    entry.confirm(
+                        VisibleSetting(value: change.new, source: change.source, revision: change.revision),
+                        asOf: change.revision)
+                } else if summary.revision > max(known, entry.asOf) {
                     // It was so already, but that has not been told here yet.
                     for index in entry.pending.indices where entry.pending[index].ticket == ticket {
                         entry.pending[index].settledAt = summary.revision
@@ -169,6 +169,21 @@ struct ReplicaState: Sendable {
         }
     }
 
+    /// Has readers of these keys look again, as other values lie under what is stored.
+    mutating func register(_ values: [KeyName: JSONValue]) {
+        for (key, value) in values {
+            entries[key]?.cell?.advance()
+            news.append(.registered(ObservedSetting(key: key, visible: visible(key), registered: value)))
+        }
+    }
+
+    /// Notes the place at which somebody begins to observe, and what there is: of these keys, or of all.
+    mutating func begin(_ observer: UInt64, _ keys: [KeyName]?, registered: [KeyName: JSONValue]) {
+        let keys = keys ?? Set(entries.keys).union(registered.keys).sorted()
+        let found = keys.map { ObservedSetting(key: $0, visible: visible($0), registered: registered[$0]) }
+        news.append(.began(observer, found))
+    }
+
     /// Has readers of these keys look again.
     func touch(_ keys: some Sequence<KeyName>) {
         for key in keys { entries[key]?.cell?.advance() }
@@ -183,7 +198,7 @@ struct ReplicaState: Sendable {
         entries[key] = entry.isEmpty ? nil : entry
         if !old.looksLike(new) {
             entry.cell?.advance()
-            news.append(ReplicaChange(key: key, old: old, new: new))
+            news.append(.changed(ReplicaChange(key: key, old: old, new: new)))
         } else if old.revision != new.revision {
             // What guards a change in place is kept with the decoded value.
             entry.cell?.advance()

@@ -114,6 +114,27 @@ struct ReplicaStateTests {
         #expect(value == "c")
     }
 
+    @Test("A write that changed nothing does not come back over what is known to be newer")
+    mutating func unchangedAndNewer() throws {
+        state.adopt(try told(5, "a"))
+        let ticket = state.begin(set("b"))
+        state.settle(ticket, set("b"), try summary(7))
+        let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
+        let second = state.begin(removal)
+        state.settle(second, removal, try summary(8, change(8, nil)))
+        #expect(value == nil)
+        let (third, fourth) = (state.begin(set("b")), state.begin(set("c")))
+        state.settle(fourth, set("c"), try summary(10, change(10, "c")))
+        state.settle(third, set("b"), try summary(9))
+        #expect(value == "c")
+        let fifth = state.begin(set("c"))
+        state.settle(fifth, set("c"), try summary(11))
+        let current = Setting(
+            suite: suite, key: key, value: "d", source: .stored, revision: try #require(Revision(12)), modified: nil)
+        state.learn(current, fromRefusal: true)
+        #expect(value == "d")
+    }
+
     @Test("A reset takes over what it tells; another history beats everything")
     mutating func resets() throws {
         state.adopt(try told(5, "a"))

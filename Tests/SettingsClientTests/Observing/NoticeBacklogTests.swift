@@ -1,0 +1,67 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("What waits for somebody slow")
+struct NoticeBacklogTests {
+    private func saw(_ key: String, _ value: Int64) throws -> ObserverNotice {
+        .saw(try setting(key, value))
+    }
+
+    private func setting(_ key: String, _ value: Int64) throws -> ObservedSetting {
+        ObservedSetting(
+            key: try KeyName(key), visible: VisibleSetting(value: .integer(value), source: .stored, revision: nil))
+    }
+
+    private func take(_ backlog: inout NoticeBacklog) -> [ObserverNotice] {
+        var notices: [ObserverNotice] = []
+        while let item = backlog.popFirst() { notices.append(item.notice) }
+        return notices
+    }
+
+    @Test("As long as there is room it is all there, in order")
+    func room() throws {
+        var backlog = NoticeBacklog(bound: 4)
+        for number in 1...4 { backlog.append(try saw("a", Int64(number))) }
+        #expect(try take(&backlog) == (1...4).map { try saw("a", $0) })
+        #expect(backlog.count == 0 && backlog.popFirst() == nil)
+    }
+
+    @Test("Beyond the bound the newest of each key is kept, in the order in which they came")
+    func thinning() throws {
+        var backlog = NoticeBacklog(bound: 4)
+        for number in 1...3 { backlog.append(try saw("a", Int64(number))) }
+        backlog.append(try saw("b", 1))
+        backlog.append(try saw("c", 1))
+        backlog.append(try saw("a", 4))
+        #expect(try take(&backlog) == [saw("a", 3), saw("b", 1), saw("c", 1), saw("a", 4)])
+    }
+
+    @Test("Where somebody begins stays, as it says what is old")
+    func beginnings() throws {
+        var backlog = NoticeBacklog(bound: 3)
+        let began = ObserverNotice.began([try setting("a", 1)])
+        backlog.append(try saw("a", 1))
+        backlog.append(began, for: 7)
+        backlog.append(try saw("a", 2))
+        backlog.append(try saw("a", 3))
+        let items = [backlog.popFirst(), backlog.popFirst(), backlog.popFirst(), backlog.popFirst()]
+        #expect(items.map { $0?.observer } == [7, nil, nil, nil])
+        #expect(items.map { $0?.notice } == [began, try saw("a", 2), try saw("a", 3), nil])
+    }
+
+    @Test("It is bounded by twice the keys that there are, whatever comes and however it is taken")
+    func bound() throws {
+        var backlog = NoticeBacklog(bound: 10)
+        var largest = 0
+        for number in 0..<10_000 {
+            backlog.append(try saw("\(number % 50)", Int64(number)))
+            largest = max(largest, backlog.count)
+            if number % 3 == 0 { _ = backlog.popFirst() }
+        }
+        #expect(largest <= 100)
+        let rest = take(&backlog)
+        #expect(rest.last == (try saw("49", 9999)))
+    }
+}

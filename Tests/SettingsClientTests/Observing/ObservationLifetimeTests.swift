@@ -1,0 +1,192 @@
+import Dispatch
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("The beginning and the end of observing")
+struct ObservationLifetimeTests {
+    @Test("A handler is not called any more once its observation was dropped, and what it held is freed")
+    func dropping() throws {
+        final class Owner: Sendable {}
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let log = EventLog()
+        weak var owner: Owner?
+        var first: DefaultsObservation?
+        do {
+            let captured = Owner()
+            owner = captured
+            first = defaults.observe(\.launchCount) { _ in
+                withExtendedLifetime(captured) {}
+                log.add("first")
+            }
+        }
+        let second = defaults.observe(\.launchCount) { log.add("second \($0.newValue)") }
+        defaults.launchCount = 1
+        #expect(log.wait(for: "second 1"))
+        #expect(owner != nil && defaults.core.observers.count == 2)
+        first = nil
+        #expect(defaults.core.observers.count == 1)
+        defaults.launchCount = 2
+        #expect(log.wait(for: "second 2"))
+        #expect(owner == nil)
+        second.dispose()
+        second.dispose()
+        defaults.launchCount = 3
+        #expect(defaults.core.observers.count == 0)
+        #expect(log.all == ["first", "second 1", "second 2"])
+        #expect(first == nil)
+    }
+
+    @Test("After an observation was disposed of on another thread nothing comes", arguments: Place.allCases)
+    func disposing(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let isDone = Atomic(false)
+        let late = Atomic(0)
+        DispatchQueue.concurrentPerform(iterations: 2) { thread in
+            if thread == 0 {
+                var number = 0
+                while !isDone.load(ordering: .acquiring) {
+                    number += 1
+                    defaults.launchCount = number
+                }
+            } else {
+                for _ in 0..<200 {
+                    let shared = Flags()
+                    let observation = defaults.observe(\.launchCount) { _ in
+                        shared.called.add(1, ordering: .relaxed)
+                        if shared.isDisposed.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
+                    }
+                    while shared.called.load(ordering: .relaxed) == 0 {}
+                    observation.dispose()
+                    shared.isDisposed.store(true, ordering: .releasing)
+                }
+                isDone.store(true, ordering: .releasing)
+            }
+        }
+        #expect(late.load(ordering: .relaxed) == 0)
+        #expect(defaults.core.observers.count == 0)
+    }
+
+    private final class Flags: Sendable {
+        let called = Atomic(0)
+        let isDisposed = Atomic(false)
+    }
+
+    @Test("Disposing waits for a handler that is running on another thread, dropping does not")
+    func waiting() throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let log = EventLog()
+        let release = DispatchSemaphore(value: 0)
+        var observation: DefaultsObservation? = defaults.observe(\.launchCount) { _ in
+            log.add("in")
+            release.wait()
+            log.add("out")
+        }
+        defaults.launchCount = 1
+        #expect(log.wait(for: "in"))
+        let other = try #require(observation)
+        DispatchQueue.global().async {
+            log.add("disposing")
+            other.dispose()
+            log.add("disposed")
+        }
+        #expect(log.wait(for: "disposing"))
+        release.signal()
+        #expect(log.wait(for: "disposed"))
+        #expect(log.all == ["in", "disposing", "out", "disposed"])
+        observation = defaults.observe(\.loginTries) { _ in
+            log.add("in again")
+            release.wait()
+            log.add("out again")
+        }
+        defaults.loginTries = 2
+        #expect(log.wait(for: "in again"))
+        observation = nil
+        log.add("dropped")
+        release.signal()
+        #expect(log.wait(for: "out again"))
+        #expect(log.all.suffix(3) == ["in again", "dropped", "out again"])
+        #expect(observation == nil)
+    }
+
+    @Test("An observation keeps its adapter, and an adapter that nobody holds goes with it")
+    func adapters() {
+        weak var core: AdapterCore?
+        let log = EventLog()
+        let backend = InMemoryBackend(suite: .sample)
+        var observation: DefaultsObservation?
+        do {
+            let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend)
+            core = defaults.core
+            // Even a handler that holds the adapter does not keep it longer.
+            observation = defaults.observe(\.launchCount) { log.add("\($0.newValue) \(defaults.launchCount)") }
+        }
+        #expect(core != nil)
+        DefaultsAdapter(keyStore: ClientKeys(), backend: backend).launchCount = 3
+        #expect(log.wait(for: "3 3"))
+        observation?.dispose()
+        observation = nil
+        // The queue may be about to let go of it.
+        while core != nil { DispatchQueue.global().sync {} }
+        #expect(backend.followerCount == 0)
+    }
+
+    @Test("Observing with fresh captured key paths does not grow memory")
+    func capturedPaths() {
+        struct IndexedKeys: DefaultsKeyStore {
+            subscript(index: Int) -> DefaultsKey<Int> { .init("key\(index % 4)", defaultValue: index % 4) }
+        }
+        let defaults = DefaultsAdapter.inMemory(keyStore: IndexedKeys())
+        for index in 0..<2000 {
+            let observation = defaults.observe(\.[index]) { _ in }
+            _ = defaults.updates(of: \.[index])
+            defaults[\.[index]] = index
+            observation.dispose()
+        }
+        #expect(defaults.core.slots.pathCount <= 4 * 8)
+        #expect(defaults.core.observers.count == 0)
+        #expect(defaults.core.replica.listenerCount == 0)
+    }
+
+    @Test("A slow handler is told the newest of each key when too much waits, and old is what it was told before")
+    func slowHandlers() throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let log = EventLog()
+        let release = DispatchSemaphore(value: 0)
+        let updates = Mutex<[DefaultsUpdate<Int>]>([])
+        let count = defaults.observe(\.launchCount) { update in
+            if update.newValue == 1 {
+                log.add("in")
+                release.wait()
+            }
+            updates.withLock { $0.append(update) }
+            if update.newValue == 20_000 { log.add("last") }
+        }
+        let tries = defaults.observe(\.loginTries) { log.add("tries \($0.told)") }
+        defaults.launchCount = 1
+        #expect(log.wait(for: "in"))
+        defaults.loginTries = 2
+        for number in 2...20_000 { defaults.launchCount = number }
+        defaults.loginTries = 3
+        release.signal()
+        #expect(log.wait(for: "tries 2→3"))
+        let told = updates.withLock { $0 }
+        #expect(told.count <= NoticeBacklog.usualBound + 2)
+        #expect(told.first == DefaultsUpdate(key: "launchCount", oldValue: 0, newValue: 1, isInitial: false))
+        #expect(zip(told, told.dropFirst()).allSatisfy { $0.newValue == $1.oldValue && $0.newValue < $1.newValue })
+        #expect(log.all == ["in", "tries 1→2", "last", "tries 2→3"])
+        withExtendedLifetime((count, tries)) {}
+    }
+}
+
+extension SuiteName {
+    /// A suite for tests.
+    static var sample: SuiteName {
+        guard let name = try? SuiteName("com.example.app") else { preconditionFailure("the name is a suite's") }
+        return name
+    }
+}

@@ -1,0 +1,255 @@
+import SettingsClient
+import TestSupport
+import Testing
+
+@Suite("Observing with handlers")
+struct ObserveTests {
+    @Test(
+        "A handler is told of what this program and others write, in all ways to name a key", arguments: Place.allCases)
+    func naming(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        let log = EventLog()
+        let observations = [
+            one.observe(\.launchCount) { log.add("path \($0.told)") },
+            one.observe(key: DefaultsKey<Int>("launchCount", defaultValue: 0)) { log.add("key \($0.told)") },
+            one.observe(\.player.volume) { log.add("inner path \($0.told)") },
+            one.player.observe(\.volume) { log.add("scope \($0.told)") },
+        ]
+        one.launchCount = 1
+        one.launchCount += 1
+        two.launchCount = 7
+        #expect(await log.waits(for: "path 2→7"))
+        two.player.volume = 0.25
+        #expect(await log.waits(for: "scope 0.5→0.25"))
+        #expect(
+            log.all == [
+                "path 0→1", "key 0→1", "path 1→2", "key 1→2", "path 2→7", "key 2→7", "inner path 0.5→0.25",
+                "scope 0.5→0.25",
+            ])
+        #expect(observations.count == 4)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("Old and new are what a reader gets, through all layers", arguments: Place.allCases)
+    func layers(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter(arguments: ["-loginTries", "3"])
+        let log = EventLog()
+        let observations = [
+            defaults.observe(\.nickname) { log.add("nickname \($0.told)") },
+            defaults.observe(\.username) { log.add("username \($0.told)") },
+            defaults.observe(\.loginTries) { log.add("tries \($0.told)") },
+            defaults.observe(\.launchCount) { log.add("count \($0.told)") },
+        ]
+        defaults.nickname = "joe"
+        defaults.nickname = nil
+        defaults.username = "me"
+        defaults.remove(\.username)
+        defaults.loginTries = 9
+        defaults.remove(\.loginTries)
+        defaults.launchCount = 0
+        defaults["launchCount"] = 0.0
+        defaults.launchCount = 1
+        defaults.launchCount = 1
+        defaults.register(defaults: ["launchCount": 5, "username": "guest"])
+        defaults.remove(\.launchCount)
+        defaults.register(defaults: ["launchCount": 6])
+        defaults.removeAll()
+        defaults.register(defaults: ["launchCount": 7])
+        #expect(await log.waits(for: "count 6→7"))
+        #expect(
+            log.all == [
+                #"nickname "anonymous"→"joe""#, #"nickname "joe"→"anonymous""#, #"username nil→"me""#,
+                #"username "me"→nil"#, "count 0→1", #"username nil→"guest""#, "count 1→5", "count 5→6", "count 6→7",
+            ])
+        #expect(observations.count == 4)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test(
+        "Whoever begins to observe is told what there is if they ask, and nothing of before", arguments: Place.allCases)
+    func initial(_ place: Place) async throws {
+        let world = try place.world()
+        world.adapter().launchCount = 3
+        let defaults = world.adapter()
+        let log = EventLog()
+        let first = defaults.observe(\.launchCount, options: [.initial, .old, .new]) { log.add("first \($0.told)") }
+        defaults.launchCount = 4
+        let second = defaults.observe(\.launchCount, options: [.initial]) { log.add("second \($0.told)") }
+        let third = defaults.observe(\.launchCount, options: []) { log.add("third \($0.told)") }
+        let unset = defaults.observe(\.theme, options: .initial) { log.add("theme \($0.told)") }
+        defaults.launchCount = 5
+        #expect(await log.waits(for: "third -→5"))
+        #expect(
+            log.all == [
+                "first 3", "first 3→4", "second 4", "theme light", "first 4→5", "second -→5", "third -→5",
+            ])
+        withExtendedLifetime((first, second, third, unset)) {}
+    }
+
+    @Test(
+        "What is told comes in the order of revisions, whoever wrote it, also to several handlers",
+        arguments: Place.allCases)
+    func order(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        let log = EventLog()
+        let count = one.observe(\.launchCount) { log.add("count \($0.newValue)") }
+        let tries = one.observe(\.loginTries) { log.add("tries \($0.newValue)") }
+        let both = one.observe(\.launchCount, \.loginTries) { log.add("both \($0.key)") }
+        var expected: [String] = []
+        for number in 1...40 {
+            try await two.transaction { t in
+                t.launchCount = number
+                t.loginTries = number + 1
+            }
+            expected += [
+                "count \(number)", "both launchCount", "tries \(number + 1)", "both loginTries",
+            ]
+        }
+        #expect(await log.waits(for: "both loginTries", times: 40))
+        #expect(log.all == expected)
+        withExtendedLifetime((count, tries, both)) {}
+    }
+
+    @Test("Reading, writing, observing and disposing are fine within a handler", arguments: Place.allCases)
+    func reentrance(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let log = EventLog()
+        let held = Held<DefaultsObservation>()
+        let inner = Held<DefaultsObservation>()
+        let tries = defaults.observe(\.loginTries) { update in
+            inner.value = defaults.observe(\.visits) { log.add("visits \($0.told)") }
+            log.add("tries \(update.told)")
+        }
+        held.value = defaults.observe(\.launchCount) { update in
+            log.add("count \(update.told), reads \(defaults.launchCount)")
+            defaults.loginTries = update.newValue + 10
+            defaults.launchCount += 1
+            if update.newValue == 2 {
+                held.value?.dispose()
+                log.add("disposed")
+            }
+        }
+        defaults.launchCount = 1
+        #expect(await log.waits(for: "tries 11→12"))
+        defaults.visits += 1
+        #expect(await log.waits(for: "visits 0→1"))
+        #expect(
+            log.all == [
+                "count 0→1, reads 1", "tries 1→11", "count 1→2, reads 2", "disposed", "tries 11→12", "visits 0→1",
+            ])
+        #expect(defaults.launchCount == 3)
+        withExtendedLifetime(tries) {}
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("A write that is refused is told, and its being taken back", arguments: Place.allCases)
+    func refusal(_ place: Place) async throws {
+        let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
+        let world = try place.world(schema: schema)
+        let defaults = world.adapter()
+        let log = EventLog()
+        let observation = defaults.observe(\.launchCount) { log.add($0.told) }
+        defaults.launchCount = 3
+        defaults.launchCount = 4
+        defaults.launchCount = 2
+        #expect(await log.waits(for: "3→2"))
+        #expect(log.all == ["0→3", "3→4", "4→3", "3→2"])
+        #expect(world.takeIssues().map(\.error.code) == [.invalidValue])
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("What is no value of the key is reported and passed over", arguments: Place.allCases)
+    func unreadable(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults["launchCount"] = "many"
+        let log = EventLog()
+        let late = defaults.observe(\.launchCount, options: [.initial, .old]) { log.add("late \($0.told)") }
+        defaults.launchCount = 1
+        #expect(await log.waits(for: "late 0→1"))
+        #expect(world.takeIssues().map(\.attempt) == [.read])
+        defaults["launchCount"] = ["many"]
+        defaults["launchCount"] = 3
+        #expect(await log.waits(for: "late 1→3"))
+        #expect(log.all == ["late 0→1", "late 1→3"])
+        let issues = world.takeIssues()
+        #expect(issues.map(\.key) == ["launchCount"] && issues.map(\.attempt) == [.read])
+        withExtendedLifetime(late) {}
+    }
+
+    @Test("Each update of several keys says of which it is", arguments: Place.allCases)
+    func severalKeys(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        let log = EventLog()
+        let observation = one.observe(\.theme, \.player.volume, \.username, options: [.initial, .old]) { update in
+            if let theme = update[\.theme] { log.add("\(update.key) \(theme.told)") }
+            if let volume = update[\.player.volume] { log.add("\(update.key) \(volume.told)") }
+            if let name = update[\.username] { log.add("\(update.key) \(name.told)") }
+            #expect(update[\.launchCount] == nil && update[\.nickname] == nil)
+            #expect(update.isInitial == (log.all.count <= 3))
+        }
+        two.theme = .dark
+        two.player.volume = 1
+        two.launchCount = 5
+        two.username = "me"
+        #expect(await log.waits(for: #"username nil→"me""#))
+        #expect(
+            log.all == [
+                "theme light", "player.volume 0.5", "username nil", "theme light→dark", "player.volume 0.5→1.0",
+                #"username nil→"me""#,
+            ])
+        let inner = one.player.observe(\.volume, \.equalizer.bass) { update in
+            if let bass = update[\.equalizer.bass] { log.add("bass \(bass.told)") }
+        }
+        two.player.equalizer.bass = 3
+        #expect(await log.waits(for: "bass 0→3"))
+        withExtendedLifetime((observation, inner)) {}
+    }
+
+    @Test("A whole suite is observed by names, as JSON", arguments: Place.allCases)
+    func wholeSuite(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(arguments: ["-nickname", "joe"]), world.adapter())
+        two.launchCount = 1
+        try await one.synchronize()
+        let log = EventLog()
+        @Sendable func text(_ value: JSONValue?) -> String { value.map { "\($0)" } ?? "-" }
+        let observation = one.observe(options: [.initial, .old]) { update in
+            log.add("\(update.key) \(text(update.oldValue))→\(text(update.newValue))")
+        }
+        two.theme = .dark
+        two.nickname = "ann"
+        two["anything"] = [1]
+        two.launchCount = 2
+        two.remove(\.theme)
+        #expect(await log.waits(for: #"theme "dark"→-"#))
+        one.register(defaults: ["theme": "blue", "nickname": "sue"])
+        #expect(await log.waits(for: #"theme -→"blue""#))
+        #expect(
+            log.all == [
+                "launchCount -→1", #"theme -→"dark""#, "anything -→[1]", "launchCount 1→2", #"theme "dark"→-"#,
+                #"theme -→"blue""#,
+            ])
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("A key that cannot be one is observed as its default", arguments: Place.allCases)
+    func unusable(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let log = EventLog()
+        let limits = defaults.observe(\.unusable, options: .initial) { log.add("limits \($0.told)") }
+        let name = defaults.observe(key: DefaultsKey<Int>("", defaultValue: 1), options: .initial) {
+            log.add("name \($0.told)")
+        }
+        #expect(await log.waits(for: "limits 5"))
+        #expect(await log.waits(for: "name 1"))
+        #expect(world.takeIssues().count == 2)
+        withExtendedLifetime((limits, name)) {}
+    }
+}
