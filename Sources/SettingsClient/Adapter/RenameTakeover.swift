@@ -81,8 +81,10 @@ extension AdapterCore {
     }
 
     private func attempt<Value>(_ slot: Slot<Value>, _ cell: KeyCell, _ rename: RenameProgress) -> Outcome {
-        if replica.visible(cell.name).source?.isStored ?? false { return .become(.settled) }
-        guard let former = former(of: rename) else { return .become(.settled) }
+        let source = rename.migration.source { name in
+            name == cell.name ? replica.visible(name).source?.isStored ?? false : maybeStored(name)
+        }
+        guard let former = source else { return .become(.settled) }
         let value: JSONValue
         let tests: [Transaction.Condition.Test]
         do {
@@ -97,11 +99,9 @@ extension AdapterCore {
         } catch {
             return .leave(.notTakenOver(from: former.text, .invalid(error)))
         }
-        let conditions =
-            [.setting(suite, cell.name, .stored(false))]
-            + tests.map { Transaction.Condition.setting(suite, former, $0) }
+        let transaction = rename.migration.transaction(in: suite, from: former, value: value, while: tests)
         do {
-            try commit([operation(cell.name, .set(value)), operation(former, .delete)], if: conditions)
+            try commit(transaction.operations, if: transaction.conditions)
             return .become(.settled)
         } catch {
             return outcome(of: error, from: former)
@@ -120,12 +120,10 @@ extension AdapterCore {
         return .leave(.notTakenOver(from: former.text, .refused(problem)))
     }
 
-    /// The latest former name under which something seems to be stored.
-    private func former(of rename: RenameProgress) -> KeyName? {
-        rename.migration.formerNames.first { name in
-            let seen = replica.visible(name)
-            return seen.value != nil && seen.source != .default || seen.source == .invalid
-        }
+    /// Whether something seems to be stored under a former name; a default of the schema may look the same.
+    private func maybeStored(_ name: KeyName) -> Bool {
+        let seen = replica.visible(name)
+        return seen.value != nil && seen.source != .default || seen.source == .invalid
     }
 
     /// What is stored under a former name, with what must still hold when it is taken over; nil if it cannot be had.
@@ -146,7 +144,8 @@ extension AdapterCore {
     /// nevertheless.
     func reading<Value>(of slot: Slot<Value>, _ cell: KeyCell) -> (Reading<Value>, isLasting: Bool) {
         let seen = replica.visible(cell.name)
-        guard let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot), let former = former(of: rename)
+        guard let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot),
+            let former = rename.migration.formerNames.first(where: maybeStored)
         else {
             return (resolve(slot, seen), true)
         }
