@@ -28,6 +28,26 @@ final class RenameProgress: Sendable {
     }
 }
 
+/// The keys whose values could not be taken over from a former name, as nobody answered.
+final class WaitingRenames: Sendable {
+    private let renames = Mutex<[RenameProgress]>([])
+
+    func add(_ rename: RenameProgress) {
+        renames.withLock { $0.append(rename) }
+    }
+
+    /// Somebody answered: they are to be tried again when they are read.
+    func resume(in replica: Replica) {
+        let renames = renames.withLock { renames in
+            defer { renames = [] }
+            return renames
+        }
+        guard !renames.isEmpty else { return }
+        for rename in renames { rename.become(.open) }
+        replica.change { $0.touch(renames.map(\.migration.key)) }
+    }
+}
+
 /// Taking values over from the names that keys had before: once, in one transaction that of several programs one does.
 extension AdapterCore {
     /// Does it before something is written or asked, which is then about the value that was taken over.
@@ -53,23 +73,12 @@ extension AdapterCore {
             if rename.isOpen { rename.become(.waiting) }
             return nil
         }
-        if rename.isWaiting { waitingRenames.withLock { $0.append(rename) } }
+        if rename.isWaiting { waitingRenames.add(rename) }
         // Whoever hears of it may read the key, so nothing is locked.
         if let reason { report(reason, slot.key.name, .read) }
     }
 
     private static var mostAttempts: Int { 100 }
-
-    /// Somebody answered: what waited for that is to be tried again.
-    func resumeRenames() {
-        let renames = waitingRenames.withLock { renames in
-            defer { renames = [] }
-            return renames
-        }
-        guard !renames.isEmpty else { return }
-        for rename in renames { rename.become(.open) }
-        replica.change { $0.touch(renames.map(\.migration.key)) }
-    }
 
     /// What an attempt came to.
     private enum Outcome {
