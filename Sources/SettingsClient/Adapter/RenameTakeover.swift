@@ -149,8 +149,8 @@ extension AdapterCore {
         return (setting.stored ?? setting.value).map { ($0, [.revision(setting.revision)]) }
     }
 
-    /// Reads a key, and says whether that holds until the key changes. Until its value is taken over, a renamed key has it
-    /// nevertheless.
+    /// Reads a key, and says whether that holds until the key changes. Until its value is taken over, a renamed key has
+    /// it nevertheless.
     func reading<Value>(of slot: Slot<Value>, _ cell: KeyCell) -> (Reading<Value>, isLasting: Bool) {
         let seen = replica.visible(cell.name)
         guard let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot),

@@ -24,8 +24,8 @@ public struct RenameMigration: Hashable, Sendable {
         isStored(key) ? nil : formerNames.first(where: isStored)
     }
 
-    /// The transaction that takes a value over, refused if the new name has become stored or if one of the tests of the old
-    /// one does not hold any more.
+    /// The transaction that takes a value over, refused if the new name has become stored or if one of the tests of the
+    /// old one does not hold any more.
     public func transaction(
         in suite: SuiteName, from former: KeyName, value: JSONValue, while tests: [Transaction.Condition.Test]
     ) -> Transaction {
