@@ -67,3 +67,7 @@ extension DefaultsKeys {
     var visits: DefaultsKey<Int> { .init("visits", defaultValue: 0, merge: .sum) }
     var recent: DefaultsKey<[String]> { .init("recent", defaultValue: [], merge: .append) }
 }
+
+extension DefaultsKeys {
+    var shelves: DefaultsKey<[String]> { .init("shelves", defaultValue: [], renamedFrom: ["folders", "paths"]) }
+}

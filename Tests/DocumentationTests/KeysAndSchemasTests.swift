@@ -45,9 +45,9 @@ struct KeysAndSchemasTests {
             \.volume
             \.theme
         }
-        print(schema.document.text(style: .pretty))
+        print(schema)
         let shown = try Article.read("KeysAndSchemas").blocks(of: "json")
-        let text = Article.unindented(schema.document.text(style: .pretty))
+        let text = Article.unindented(schema.description)
         try #require(shown.count == 1)
         #expect(text.contains(Article.unindented(shown[0])))
         #expect(schema.keys.map(\.name) == ["launchCount", "player.volume", "theme", "username"])
@@ -65,6 +65,28 @@ struct KeysAndSchemasTests {
         let meant = written.suggestions(for: "lanchCount")
         #expect(violations.map(\.sentence) == ["launchCount must be at least 0, but is -1"])
         #expect(meant == ["launchCount"])
+    }
+
+    @Test("A disagreement is told in the sentence that the article shows")
+    func disagreement() throws {
+        let louder = try Schema(
+            JSONValue(
+                parsing: #"""
+                    {"type": "object", "additionalProperties": false,
+                     "properties": {"player.volume": {"type": "number", "minimum": 0, "maximum": 2, "default": 0.5}}}
+                    """#))
+        for difference in try louder.differences(from: DefaultsKeys().volume) {
+            print(difference)
+        }
+        #expect(
+            try louder.differences(from: DefaultsKeys().volume).map(\.sentence)
+                == ["player.volume: the program allows 0...1, the server 0...2"])
+    }
+
+    @Test("A key's former names are keys of its schema")
+    func formerNames() throws {
+        let schema = try Schema(of: DefaultsKeys.self) { \.shelves }
+        #expect(schema.keys.map(\.name) == ["folders", "paths", "shelves"])
     }
 
     @Test("Codable types, bridged types and namespaces work as shown")

@@ -15,8 +15,7 @@ final class AdapterCore: Sendable {
     let registered = Mutex<[KeyName: JSONValue]>([:])
     let namespaces = Mutex(NamespaceRegistry())
     let serverSchema = Mutex(ServerSchema())
-    /// Whose values could not be taken over from a former name, as nobody answered.
-    let waitingRenames = Mutex<[RenameProgress]>([])
+    let waitingRenames = WaitingRenames()
     let observers: ObserverTable
 
     private let loading = Mutex(Loading())
@@ -71,9 +70,11 @@ extension AdapterCore {
                     let state = try backend.load()
                     replica.apply(.state(state))
                     beginObserving()
-                    loading.following = backend.follow(from: state.cursor) { [weak self] observation in
-                        self?.replica.apply(observation)
-                        self?.resumeRenames()
+                    loading.following = backend.follow(from: state.cursor) {
+                        [weak replica, waitingRenames] observation in
+                        guard let replica else { return }
+                        replica.apply(observation)
+                        waitingRenames.resume(in: replica)
                     }
                     isLoaded.store(true, ordering: .releasing)
                 } catch {
@@ -105,7 +106,7 @@ extension AdapterCore {
         try load(insists: true)
         do {
             replica.apply(.state(try backend.load()))
-            resumeRenames()
+            waitingRenames.resume(in: replica)
         } catch {
             throw DefaultsError(error)
         }

@@ -10,8 +10,8 @@ public import SettingsModel
 /// place is done only to the value that it was computed from, unless the key says how to merge; while it is under way,
 /// nothing is locked, and one that throws or changes nothing sends nothing.
 ///
-/// Members of the adapter win over keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means the
-/// key. Keys that are hidden so are told when a schema is made of them.
+/// Members of the adapter win over keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means
+/// the key. Keys that are hidden so are told when a schema is made of them.
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
     @usableFromInline let core: AdapterCore

@@ -54,7 +54,8 @@ extension DefaultsError: CustomStringConvertible {
         case .disagreement(let differences): differences.map(\.sentence).joined(separator: "; ")
         case .unusableSchema(let error): "the schema cannot be used: \(error)"
         case .shadowedKeys(let names):
-            "members of the adapter hide \(names.joined(separator: ", ")): read by path, as Defaults[\\.\(names.first ?? "")]"
+            "members of the adapter hide \(names.joined(separator: ", ")): read by path, as "
+                + "Defaults[\\.\(names.first ?? "")]"
         case .notTakenOver(let name, let error): "what is stored under the former name \(name) was left there: \(error)"
         case .namespaceTaken(let conflict): conflict.description
         case .unreachable(let reason): reason

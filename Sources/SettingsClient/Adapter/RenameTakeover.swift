@@ -28,6 +28,26 @@ final class RenameProgress: Sendable {
     }
 }
 
+/// The keys whose values could not be taken over from a former name, as nobody answered.
+final class WaitingRenames: Sendable {
+    private let renames = Mutex<[RenameProgress]>([])
+
+    func add(_ rename: RenameProgress) {
+        renames.withLock { $0.append(rename) }
+    }
+
+    /// Somebody answered: they are to be tried again when they are read.
+    func resume(in replica: Replica) {
+        let renames = renames.withLock { renames in
+            defer { renames = [] }
+            return renames
+        }
+        guard !renames.isEmpty else { return }
+        for rename in renames { rename.become(.open) }
+        replica.change { $0.touch(renames.map(\.migration.key)) }
+    }
+}
+
 /// Taking values over from the names that keys had before: once, in one transaction that of several programs one does.
 extension AdapterCore {
     /// Does it before something is written or asked, which is then about the value that was taken over.
@@ -53,23 +73,12 @@ extension AdapterCore {
             if rename.isOpen { rename.become(.waiting) }
             return nil
         }
-        if rename.isWaiting { waitingRenames.withLock { $0.append(rename) } }
+        if rename.isWaiting { waitingRenames.add(rename) }
         // Whoever hears of it may read the key, so nothing is locked.
         if let reason { report(reason, slot.key.name, .read) }
     }
 
     private static var mostAttempts: Int { 100 }
-
-    /// Somebody answered: what waited for that is to be tried again.
-    func resumeRenames() {
-        let renames = waitingRenames.withLock { renames in
-            defer { renames = [] }
-            return renames
-        }
-        guard !renames.isEmpty else { return }
-        for rename in renames { rename.become(.open) }
-        replica.change { $0.touch(renames.map(\.migration.key)) }
-    }
 
     /// What an attempt came to.
     private enum Outcome {
@@ -81,8 +90,10 @@ extension AdapterCore {
     }
 
     private func attempt<Value>(_ slot: Slot<Value>, _ cell: KeyCell, _ rename: RenameProgress) -> Outcome {
-        if replica.visible(cell.name).source?.isStored ?? false { return .become(.settled) }
-        guard let former = former(of: rename) else { return .become(.settled) }
+        let source = rename.migration.source { name in
+            name == cell.name ? replica.visible(name).source?.isStored ?? false : maybeStored(name)
+        }
+        guard let former = source else { return .become(.settled) }
         let value: JSONValue
         let tests: [Transaction.Condition.Test]
         do {
@@ -97,11 +108,9 @@ extension AdapterCore {
         } catch {
             return .leave(.notTakenOver(from: former.text, .invalid(error)))
         }
-        let conditions =
-            [.setting(suite, cell.name, .stored(false))]
-            + tests.map { Transaction.Condition.setting(suite, former, $0) }
+        let transaction = rename.migration.transaction(in: suite, from: former, value: value, while: tests)
         do {
-            try commit([operation(cell.name, .set(value)), operation(former, .delete)], if: conditions)
+            try commit(transaction.operations, if: transaction.conditions)
             return .become(.settled)
         } catch {
             return outcome(of: error, from: former)
@@ -120,12 +129,10 @@ extension AdapterCore {
         return .leave(.notTakenOver(from: former.text, .refused(problem)))
     }
 
-    /// The latest former name under which something seems to be stored.
-    private func former(of rename: RenameProgress) -> KeyName? {
-        rename.migration.formerNames.first { name in
-            let seen = replica.visible(name)
-            return seen.value != nil && seen.source != .default || seen.source == .invalid
-        }
+    /// Whether something seems to be stored under a former name; a default of the schema may look the same.
+    private func maybeStored(_ name: KeyName) -> Bool {
+        let seen = replica.visible(name)
+        return seen.value != nil && seen.source != .default || seen.source == .invalid
     }
 
     /// What is stored under a former name, with what must still hold when it is taken over; nil if it cannot be had.
@@ -142,11 +149,12 @@ extension AdapterCore {
         return (setting.stored ?? setting.value).map { ($0, [.revision(setting.revision)]) }
     }
 
-    /// Reads a key, and says whether that holds until the key changes. Until its value is taken over, a renamed key has it
-    /// nevertheless.
+    /// Reads a key, and says whether that holds until the key changes. Until its value is taken over, a renamed key has
+    /// it nevertheless.
     func reading<Value>(of slot: Slot<Value>, _ cell: KeyCell) -> (Reading<Value>, isLasting: Bool) {
         let seen = replica.visible(cell.name)
-        guard let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot), let former = former(of: rename)
+        guard let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot),
+            let former = rename.migration.formerNames.first(where: maybeStored)
         else {
             return (resolve(slot, seen), true)
         }

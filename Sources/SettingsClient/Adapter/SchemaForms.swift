@@ -3,13 +3,13 @@ public import SettingsModel
 // What a program and the server say of the same keys: publishing it, and holding the one against the other.
 
 extension DefaultsAdapter {
-    /// Says to the server what the suite may hold: these keys, each with its type, limits and default. Says whether that
-    /// changed anything; the schema in force is not written again.
+    /// Says to the server what the suite may hold: these keys, each with its type, limits and default. Says whether
+    /// that changed anything; the schema in force is not written again.
     ///
     ///     try await Defaults.publishSchema { \.username; \.launchCount; \.player.volume }
     ///
-    /// Throws if the keys make no schema, as when two types have one name, and if something is stored that the schema does
-    /// not allow: the error names each such key. With `onConflict`, such values can be kept or taken away instead.
+    /// Throws if the keys make no schema, as when two types have one name, and if something is stored that the schema
+    /// does not allow: the error names each such key. With `onConflict`, such values can be kept or taken away instead.
     ///
     /// - Parameters:
     ///   - additionalProperties: what keys that are not listed may hold; by default there may be none.

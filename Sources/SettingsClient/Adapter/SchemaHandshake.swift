@@ -25,8 +25,8 @@ struct KeyAgreement: Sendable {
     var differences: [SchemaDifference] = []
 }
 
-/// Whether the program's keys and the server's schema say the same. Each key is compared before its first read, and again
-/// when the schema is another.
+/// Whether the program's keys and the server's schema say the same. Each key is compared before its first read, and
+/// again when the schema is another.
 extension AdapterCore {
     /// What a key and the schema disagree on. What is found is reported, once.
     ///
@@ -42,8 +42,8 @@ extension AdapterCore {
             report(error, nil, .check)
             return []
         }
-        // Writing the key's default as JSON may run code of the program's, so nothing is locked. A key whose default has no
-        // JSON is reported as one that cannot be used.
+        // Writing the key's default as JSON may run code of the program's, so nothing is locked. A key whose default
+        // has no JSON is reported as one that cannot be used.
         let differences = (try? schema?.differences(from: slot.key)) ?? []
         slot.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
         let name = UTF8Text(slot.key.name)

@@ -52,21 +52,20 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func schema() throws(BackendError) -> SchemaDocument? {
-        do throws(BackendError) {
-            return try ask { server.read(.schema(of: suite), by: $0) }
-        } catch {
-            guard case .refused(let problem) = error, problem.code == .noSchema || problem.code == .unknownSuite else {
-                throw error
+        try ask {
+            let answer = server.read(.schema(of: suite), by: $0)
+            let result = answer.result.map(Optional.some).flatMapError { error in
+                error.code == .noSchema || error.code == .unknownSuite ? .success(nil) : .failure(error)
             }
-            return nil
+            return ServerAnswer(result: result, epoch: answer.epoch)
         }
     }
 
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
-        let options = WriteOptions(requestKey: requestKey)
-        return try ask { server.write(.setSchema(document, of: suite, onConflict: policy, options), by: $0) }.body
+        let call = APICall.setSchema(document, of: suite, onConflict: policy, WriteOptions(requestKey: requestKey))
+        return try ask { server.write(call, by: $0) }.body
     }
 
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {

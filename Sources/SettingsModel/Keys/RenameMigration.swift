@@ -24,13 +24,13 @@ public struct RenameMigration: Hashable, Sendable {
         isStored(key) ? nil : formerNames.first(where: isStored)
     }
 
-    /// The transaction that takes a value over, refused if the new name has become stored or the old one has changed
-    /// since it had this revision.
+    /// The transaction that takes a value over, refused if the new name has become stored or if one of the tests of the
+    /// old one does not hold any more.
     public func transaction(
-        in suite: SuiteName, from former: KeyName, value: JSONValue, revision: Revision
+        in suite: SuiteName, from former: KeyName, value: JSONValue, while tests: [Transaction.Condition.Test]
     ) -> Transaction {
         Transaction(
-            if: [.setting(suite, key, .stored(false)), .setting(suite, former, .revision(revision))],
+            if: [.setting(suite, key, .stored(false))] + tests.map { .setting(suite, former, $0) },
             do: [
                 Transaction.Operation(suite: suite, key: key, .set(value)),
                 Transaction.Operation(suite: suite, key: former, .delete),

@@ -6,8 +6,8 @@ extension Schema {
     ///
     /// Throws if a key cannot be one, or if two of them have one name but not one meaning. `additionalProperties` says
     /// what keys that are not listed may hold; by default there may be none. Names that keys had before
-    /// (``KeyTraits/renamedFrom``) are keys of any value too, so that what is stored under them can stay until it is taken
-    /// over.
+    /// (``KeyTraits/renamedFrom``) are keys of any value too, so that what is stored under them can stay until it is
+    /// taken over.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
         @KeyListBuilder<Store> keys: () -> [any AnyDefaultsKey]
@@ -17,8 +17,8 @@ extension Schema {
 
     /// The schema of all keys that a store holds in stored properties, those of stores within it included.
     ///
-    /// Computed properties cannot be found this way; list them with ``init(of:additionalProperties:keys:)``. Throws for a
-    /// store without stored keys, which would make a schema that admits nothing.
+    /// Computed properties cannot be found this way; list them with ``init(of:additionalProperties:keys:)``. Throws for
+    /// a store without stored keys, which would make a schema that admits nothing.
     public init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
         try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
@@ -70,8 +70,8 @@ extension Schema {
     }
 }
 
-/// The keys that a store holds in stored properties, those of stores within it included. Throws if there are none, as then
-/// its keys are computed and were not found.
+/// The keys that a store holds in stored properties, those of stores within it included. Throws if there are none, as
+/// then its keys are computed and were not found.
 package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
     let keys = reflectedKeys(of: store)
     guard keys.isEmpty else { return keys }

@@ -143,6 +143,22 @@ struct HandshakeTests {
         #expect(openBackend.counts.schemas == 0)
     }
 
+    @Test("A schema that only a newer program understands is told once, and stops nobody", arguments: Place.allCases)
+    func newer(_ place: Place) async throws {
+        let world = try place.world(schema: try Schema(Self.document))
+        let (defaults, backend) = world.interruptedAdapter(Keys())
+        backend.answeredSchema = ["type": "object", "additionalProperties": false, "newKeyword": 1]
+        for _ in 0..<3 { #expect(defaults.volume == 0.5 && defaults.nickname == nil) }
+        let issues = world.takeIssues()
+        #expect(issues.map(\.attempt) == [.check] && issues.map(\.key) == [nil])
+        #expect(issues.first?.description.contains("newKeyword") == true)
+        let error = await #expect(throws: DefaultsError.self) { try await defaults.checkSchema { \.volume } }
+        guard case .unusableSchema? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
     @Test("While the schema cannot be had values are read, and compared later")
     func away() async throws {
         let world = try Place.memory.world(schema: try Schema(Self.document))

@@ -1,6 +1,7 @@
 import Dispatch
 import SettingsModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
@@ -186,6 +187,29 @@ struct RenameTests {
         #expect(try world.storedKeys() == ["libraries"])
         defaults.libraries.append("b")
         #expect(defaults.libraries == ["a", "b"])
+    }
+
+    @Test("It is tried again when following tells of something", arguments: Place.allCases)
+    func resuming(_ place: Place) async throws {
+        let world = try world(place)
+        let (defaults, backend) = world.interruptedAdapter(NewKeys())
+        #expect(defaults.other == 0)
+        backend.isAway = true
+        #expect(defaults.libraries == ["a"])
+        backend.isAway = false
+        let log = EventLog()
+        let listener = defaults.core.replica.listen { changes in
+            for change in changes { log.add(change.key.text) }
+        }
+        world.adapter(NewKeys()).other = 1
+        #expect(await log.waits(for: "other"))
+        defaults.core.replica.stopListening(listener)
+        // What was told is shown before what waited is tried again.
+        let rename = try #require(defaults.core.slot(\NewKeys.libraries).rename)
+        while rename.isWaiting { await Task.yield() }
+        #expect(defaults.libraries == ["a"])
+        #expect(try world.storedKeys() == ["libraries", "other"])
+        #expect(world.takeIssues() == [])
     }
 
     @Test("Whoever hears of an old value that stays may read the key", .timeLimit(.minutes(1)))

@@ -15,6 +15,7 @@ final class InterruptedBackend: SuiteBackend {
     let suite: SuiteName
     private let backend: any SuiteBackend
     private let state = Mutex((isAway: false, refusesSchema: false, counts: Counts()))
+    private let foreignSchema = Mutex<JSONValue?>(nil)
     private let beforeCommit = Mutex<(@Sendable () -> Void)?>(nil)
 
     init(_ backend: any SuiteBackend) {
@@ -35,6 +36,12 @@ final class InterruptedBackend: SuiteBackend {
     }
 
     var counts: Counts { state.withLock { $0.counts } }
+
+    /// What is answered to questions for the schema, instead of what there is.
+    var answeredSchema: JSONValue? {
+        get { foreignSchema.withLock { $0 } }
+        set { foreignSchema.withLock { $0 = newValue } }
+    }
 
     /// Does something before the next commit gets through.
     func beforeNextCommit(_ body: @escaping @Sendable () -> Void) {
@@ -77,7 +84,8 @@ final class InterruptedBackend: SuiteBackend {
 
     func schema() throws(BackendError) -> SchemaDocument? {
         try pass(\.schemas)
-        return try backend.schema()
+        guard let document = try backend.schema(), let answered = answeredSchema else { return try backend.schema() }
+        return SchemaDocument(document: answered, revision: document.revision)
     }
 
     func setSchema(

@@ -22,12 +22,14 @@ struct RenameMigrationTests {
     @Test("The transaction moves the value, if neither name has changed")
     func transaction() throws {
         let transaction = migration.transaction(
-            in: try SuiteName("app"), from: try KeyName("folders"), value: ["a"], revision: try #require(Revision(7)))
+            in: try SuiteName("app"), from: try KeyName("folders"), value: ["a"],
+            while: [.stored(true), .revision(try #require(Revision(7)))])
         var writer = JSONWriter()
         transaction.write(to: &writer)
         let text = String(decoding: writer.bytes, as: UTF8.self)
         #expect(
             text == #"{"if":[{"suite":"app","key":"libraries","stored":false},"#
+                + #"{"suite":"app","key":"folders","stored":true},"#
                 + #"{"suite":"app","key":"folders","revision":7}],"#
                 + #""do":[{"op":"set","suite":"app","key":"libraries","value":["a"]},"#
                 + #"{"op":"delete","suite":"app","key":"folders"}]}"#)

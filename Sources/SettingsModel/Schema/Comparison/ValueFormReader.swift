@@ -44,7 +44,7 @@ struct ValueFormReader {
         let members = objectForm(object, depth: depth)
         if !members.isTrivial { form.objects = [members] }
         readCombinations(object, depth: depth, into: &form)
-        form.rest = Self.rest(of: object)
+        form.rest.formUnion(Self.rest(of: object))
         return form.reduced()
     }
 

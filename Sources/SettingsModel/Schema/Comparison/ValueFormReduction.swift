@@ -85,7 +85,8 @@ extension CountForm {
 }
 
 extension ValueForm {
-    /// What any of some forms allows, if one form can say that: there is one, or they are about different kinds of values.
+    /// What any of some forms allows, if one form can say that: there is one, or they are about different kinds of
+    /// values.
     init?(uniting forms: [ValueForm]) {
         if let form = forms.first, forms.allSatisfy({ $0 == form }) {
             self = form
