@@ -22,12 +22,12 @@ final class RemoteBackend: SuiteBackend {
         }
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         try BackendError.catching { () throws(SettingsError) in
             do throws(SettingsError) {
                 return try server.read(.setting(key, in: suite), within: timeout).body
             } catch {
-                guard let setting = Setting(suite: suite, key: key, ifToldBy: error) else { throw error }
+                guard let setting = SettingState(suite: suite, key: key, ifToldBy: error) else { throw error }
                 return setting
             }
         }
@@ -78,7 +78,7 @@ extension BackendError {
     }
 }
 
-extension Setting {
+extension SettingState {
     /// The setting that a refusal to show it tells of: without a value, or with one that does not fit the schema.
     fileprivate init?(suite: SuiteName, key: KeyName, ifToldBy error: SettingsError) {
         guard case .problem(let problem, let revision) = error else { return nil }
