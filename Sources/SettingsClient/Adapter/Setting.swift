@@ -34,7 +34,8 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
 ///     Shared.theme.value = .dark
 ///
 /// Copies are one setting. It may be used from any thread; a change in place is done to what is stored, also where something
-/// older is kept.
+/// older is kept. Only of a property that is declared within a function Swift makes a read and a write: there, say
+/// `$theme.value` to change it in place.
 @propertyWrapper
 public struct Setting<Value: DefaultsSerializable>: Sendable {
     private let core: AdapterCore
