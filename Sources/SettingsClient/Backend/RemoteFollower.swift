@@ -20,6 +20,8 @@ final class RemoteFollower: Following {
     private let reader: AnswerReader
     private let handler: @Sendable (Observation) -> Void
     private let state: Mutex<State>
+    /// Which history the handler has been told of.
+    let history: ToldHistory
 
     /// How long the daemon is asked to wait with its answers.
     private static let wait = Duration.seconds(60)
@@ -39,6 +41,7 @@ final class RemoteFollower: Following {
         self.handler = handler
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil)
         state = Mutex(State(place: ObservedPlace(since: .cursor(cursor))))
+        history = ToldHistory(cursor.epoch)
     }
 
     /// To be called once.
@@ -53,6 +56,11 @@ final class RemoteFollower: Following {
             return state.poll
         }
         poll?.cancel()
+    }
+
+    /// Asks at once, over a new connection: the daemon may be another one.
+    func askAnew() {
+        state.withLock { $0.poll }?.cancel()
     }
 
     deinit {
@@ -87,14 +95,16 @@ final class RemoteFollower: Following {
             state.poll = nil
             switch result {
             case .success(let observation): return state.place.step(observation)
+            case .failure(.cancelled): return .again(after: .zero)
             case .failure(let error): return state.place.step(error, using: &generator)
             }
         }
         switch (step, result) {
         case (nil, _): return
+        case (_, .failure(.cancelled)): ask()
         case (.deliver(let observation), _):
             server.isThere()
-            handler(observation)
+            history.tell(of: observation.cursor.epoch) { handler(observation) }
             goOn(after: state.withLock { $0.place.pause })
         case (.again(let pause), .success):
             server.isThere()

@@ -49,41 +49,45 @@ final class SharedServer: Sendable {
     }
 }
 
+/// What a server answered, and the history that this is from.
+struct ServerAnswer<Output: Sendable>: Sendable {
+    let result: Result<Output, SettingsError>
+    /// Nil if there was no answer, or one that says nothing of it.
+    let epoch: Epoch?
+}
+
 /// Asking, on the thread that calls.
 extension SharedServer {
-    func read<Output>(_ call: APICall<Output>, within timeout: Duration) throws(SettingsError) -> Output {
-        try ask(call, by: .now + timeout)
+    func read<Output>(_ call: APICall<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
+        do throws(SettingsError) {
+            let reply = try pool.exchange(call.request, by: deadline)
+            isThere()
+            let epoch = reply.field("settings-cursor").flatMap { Cursor($0) }?.epoch
+            return ServerAnswer(
+                result: Result { () throws(SettingsError) in try call.read(reply) }, epoch: epoch)
+        } catch {
+            return ServerAnswer(result: .failure(error), epoch: nil)
+        }
     }
 
     /// Sends a write that has a request key, again and again if need be, until it is known what became of it or the time
     /// is over.
-    func write<Output>(_ call: APICall<Output>, within timeout: Duration) throws(SettingsError) -> Output {
-        let deadline = ContinuousClock.now + timeout
+    func write<Output>(_ call: APICall<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
         var repeats = WriteRepeats(waitsForServer: !isAway.load(ordering: .relaxed))
         var generator = SystemRandomNumberGenerator()
         while true {
-            do throws(SettingsError) {
-                return try ask(call, by: deadline)
-            } catch {
-                guard let pause = repeats.pause(after: error, using: &generator) else {
-                    throw repeats.summary(of: error)
-                }
+            let answer = read(call, by: deadline)
+            guard case .failure(let error) = answer.result else { return answer }
+            if let pause = repeats.pause(after: error, using: &generator) {
                 let next = ContinuousClock.now + pause
-                guard next < deadline else {
-                    if case .unreachable = error { isAway.store(true, ordering: .relaxed) }
-                    throw repeats.summary(of: error)
+                if next < deadline {
+                    _ = poll(nil, 0, WireBuffer.milliseconds(until: next))
+                    continue
                 }
-                _ = poll(nil, 0, WireBuffer.milliseconds(until: next))
+                if case .unreachable = error { isAway.store(true, ordering: .relaxed) }
             }
+            return ServerAnswer(result: .failure(repeats.summary(of: error)), epoch: answer.epoch)
         }
-    }
-
-    private func ask<Output>(
-        _ call: APICall<Output>, by deadline: ContinuousClock.Instant
-    ) throws(SettingsError) -> Output {
-        let reply = try pool.exchange(call.request, by: deadline)
-        isThere()
-        return try call.read(reply)
     }
 }
 

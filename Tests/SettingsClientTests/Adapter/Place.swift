@@ -42,10 +42,15 @@ final class World: Sendable {
         served suite: SuiteName, _ transport: ServedDaemon.Transport, _ schema: Schema?
     ) throws {
         let daemon = try ServedDaemon()
-        let address = try daemon.address(transport)
         if let schema { try daemon.client().blocking.setSchema(schema.document, of: suite) }
-        // Each program has connections of its own.
-        self.init(of: daemon) { RemoteBackend(suite: suite, server: SharedServer(address), timeout: .seconds(20)) }
+        self.init(at: try daemon.address(transport), suite, of: daemon)
+    }
+
+    /// A suite of a server, for programs that have connections of their own and are so patient.
+    convenience init(
+        at address: ServerAddress, _ suite: SuiteName, timeout: Duration = .seconds(20), of daemon: ServedDaemon? = nil
+    ) {
+        self.init(of: daemon) { RemoteBackend(suite: suite, server: SharedServer(address), timeout: timeout) }
     }
 
     /// Another program that uses the suite.
