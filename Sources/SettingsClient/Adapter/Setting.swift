@@ -26,12 +26,13 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
 ///     appearance.theme = .dark                            // stored
 ///     for await update in appearance.$theme.updates() {}   // $theme is the setting itself
 ///
-/// A property is a variable, which a final Sendable class cannot have, nor, outside of a global actor, a global or a static
-/// property. There a constant does the same:
+/// A property is a variable, which a Sendable class cannot have, nor a type a static one that belongs to no actor; and a
+/// global has no wrapper. There a constant does the same:
 ///
 ///     final class Model: Sendable { let theme = Setting(\.theme, in: Defaults) }
 ///     enum Shared { static let theme = Setting(\.theme, in: Defaults) }
-///     Shared.theme.value = .dark
+///     let theme = Setting(\.theme, in: Defaults)
+///     theme.value = .dark
 ///
 /// Copies are one setting. It may be used from any thread; a change in place is done to what is stored, also where something
 /// older is kept. Only of a property that is declared within a function Swift makes a read and a write: there, say
@@ -145,5 +146,12 @@ extension Setting {
         options: SettingOptions = []
     ) {
         self.init(path, in: adapter, options: options)
+    }
+
+    /// The setting of a key in a store within an adapter's.
+    public init<Keys>(
+        keyPath path: KeyPath<Keys, DefaultsKey<Value>>, in scope: DefaultsScope<Keys>, options: SettingOptions = []
+    ) {
+        self.init(path, in: scope, options: options)
     }
 }
