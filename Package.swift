@@ -39,6 +39,9 @@ let package = Package(
             swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(
+            name: "MainActorAppTests", dependencies: ["SettingsClient", "TestSupport"],
+            swiftSettings: houseRules + [.defaultIsolation(MainActor.self)]),
+        .testTarget(
             name: "SettingsClientTests",
             dependencies: ["HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),

@@ -94,7 +94,7 @@ extension AdapterCore {
 
 extension BackendError {
     /// What is there instead of what a condition asked for.
-    var current: Setting? {
+    var current: SettingState? {
         guard case .refused(let problem) = self, problem.code == .preconditionFailed,
             case .setting(let setting)? = problem.failed.first?.current
         else { return nil }

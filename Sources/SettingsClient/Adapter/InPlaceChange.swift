@@ -76,7 +76,7 @@ extension AdapterCore {
     /// What the key is by now, if that is what the refusal was about.
     private func current(
         of key: KeyName, after error: BackendError, _ attempt: ChangeAttempt
-    ) throws(DefaultsError) -> Setting? {
+    ) throws(DefaultsError) -> SettingState? {
         guard case .refused(let problem) = error else { return nil }
         if let current = error.current {
             replica.change { $0.learn(current, fromRefusal: true) }

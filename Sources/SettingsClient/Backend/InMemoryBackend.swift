@@ -48,7 +48,7 @@ final class InMemoryBackend: SuiteBackend {
         shared.withLock { $0.contents.state() }
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         shared.withLock { $0.contents.setting(key) }
     }
 

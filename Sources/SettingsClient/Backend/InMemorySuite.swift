@@ -80,10 +80,10 @@ struct InMemorySuite: Sendable {
     }
 
     /// One setting as it is.
-    func setting(_ key: KeyName) -> Setting {
+    func setting(_ key: KeyName) -> SettingState {
         let record = records[key] ?? Record()
         let (value, source) = effective(key, record.stored)
-        var setting = Setting(
+        var setting = SettingState(
             suite: name, key: key, value: value, source: source, revision: record.revision, modified: record.modified)
         if source == .invalid { setting.stored = record.stored }
         return setting
@@ -182,7 +182,7 @@ extension InMemorySuite {
         throw problem
     }
 
-    private static func holds(_ test: Transaction.Condition.Test, of setting: Setting) -> Bool {
+    private static func holds(_ test: Transaction.Condition.Test, of setting: SettingState) -> Bool {
         switch test {
         case .revision(let revision): setting.revision == revision
         case .stored(let isStored): setting.source.isStored == isStored

@@ -12,7 +12,7 @@ final class NoBackend: SuiteBackend {
 
     func load() throws(BackendError) -> ObservedState { throw .unreachable(reason) }
 
-    func setting(_ key: KeyName) throws(BackendError) -> Setting { throw .unreachable(reason) }
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState { throw .unreachable(reason) }
 
     func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
         throw .unreachable(reason)

@@ -31,11 +31,11 @@ final class RemoteBackend: SuiteBackend {
         return state
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         try ask {
             let answer = server.read(.setting(key, in: suite), by: $0)
             let result = answer.result.map(\.body).flatMapError { error in
-                Setting(suite: suite, key: key, ifToldBy: error).map { .success($0) } ?? .failure(error)
+                SettingState(suite: suite, key: key, ifToldBy: error).map { .success($0) } ?? .failure(error)
             }
             return ServerAnswer(result: result, epoch: answer.epoch)
         }
@@ -115,7 +115,7 @@ final class RemoteBackend: SuiteBackend {
     }
 }
 
-extension Setting {
+extension SettingState {
     /// The setting that a refusal to show it tells of: without a value, or with one that does not fit the schema.
     fileprivate init?(suite: SuiteName, key: KeyName, ifToldBy error: SettingsError) {
         guard case .problem(let problem, let revision) = error else { return nil }

@@ -11,7 +11,7 @@ protocol SuiteBackend: AnyObject, Sendable {
     func load() throws(BackendError) -> ObservedState
 
     /// One setting as it is, with what a state does not tell: its source and its revision.
-    func setting(_ key: KeyName) throws(BackendError) -> Setting
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState
 
     /// Does a transaction. A condition that does not hold is a problem that tells what is there. The same request key
     /// again is the same write.

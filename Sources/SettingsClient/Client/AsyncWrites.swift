@@ -5,7 +5,7 @@ extension SettingsClient {
     /// Stores a value, `null` too.
     @discardableResult
     public func set(_ key: KeyName, to value: JSONValue, in suite: SuiteName, _ options: WriteOptions = .plain)
-        async throws(SettingsError) -> Answer<Setting>
+        async throws(SettingsError) -> Answer<SettingState>
     {
         try await send(.set(key, to: value, in: suite, options))
     }
@@ -14,14 +14,14 @@ extension SettingsClient {
     @discardableResult
     public func change(
         _ key: KeyName, by operation: InPlaceOperation, in suite: SuiteName, _ options: WriteOptions = .plain
-    ) async throws(SettingsError) -> Answer<Setting> {
+    ) async throws(SettingsError) -> Answer<SettingState> {
         try await send(.change(key, by: operation, in: suite, options))
     }
 
     /// Takes the stored value away: back to the default. Fine also if there is none.
     @discardableResult
     public func remove(_ key: KeyName, in suite: SuiteName, _ options: WriteOptions = .plain)
-        async throws(SettingsError) -> Answer<Setting>
+        async throws(SettingsError) -> Answer<SettingState>
     {
         try await send(.remove(key, in: suite, options))
     }

@@ -56,13 +56,13 @@ extension SettingsClient.Blocking {
     }
 
     /// One setting. Throws `notSet` if it has no value, and `invalidStored` if what is stored does not fit the schema.
-    public func setting(_ key: KeyName, in suite: SuiteName) throws(SettingsError) -> Answer<Setting> {
+    public func setting(_ key: KeyName, in suite: SuiteName) throws(SettingsError) -> Answer<SettingState> {
         try send(.setting(key, in: suite))
     }
 
     /// The setting once it is at another revision than this one; nil if it still is after the wait.
     public func setting(_ key: KeyName, in suite: SuiteName, changedFrom revision: Revision, wait: Duration? = nil)
-        throws(SettingsError) -> Answer<Setting>?
+        throws(SettingsError) -> Answer<SettingState>?
     {
         try send(.setting(key, in: suite, changedFrom: revision, wait: wait))
     }

@@ -5,7 +5,7 @@ extension SettingsClient.Blocking {
     /// Stores a value, `null` too.
     @discardableResult
     public func set(_ key: KeyName, to value: JSONValue, in suite: SuiteName, _ options: WriteOptions = .plain)
-        throws(SettingsError) -> Answer<Setting>
+        throws(SettingsError) -> Answer<SettingState>
     {
         try send(.set(key, to: value, in: suite, options))
     }
@@ -14,14 +14,14 @@ extension SettingsClient.Blocking {
     @discardableResult
     public func change(
         _ key: KeyName, by operation: InPlaceOperation, in suite: SuiteName, _ options: WriteOptions = .plain
-    ) throws(SettingsError) -> Answer<Setting> {
+    ) throws(SettingsError) -> Answer<SettingState> {
         try send(.change(key, by: operation, in: suite, options))
     }
 
     /// Takes the stored value away: back to the default. Fine also if there is none.
     @discardableResult
     public func remove(_ key: KeyName, in suite: SuiteName, _ options: WriteOptions = .plain) throws(SettingsError)
-        -> Answer<Setting>
+        -> Answer<SettingState>
     {
         try send(.remove(key, in: suite, options))
     }

@@ -78,12 +78,12 @@ extension APICall {
     }
 
     static func setting(_ key: KeyName, in suite: SuiteName) -> APICall
-    where Output == Answer<Setting> {
+    where Output == Answer<SettingState> {
         APICall(WireRequest(.get, .key(key, suite))) { reply throws(SettingsError) in try reply.answer() }
     }
 
     static func setting(_ key: KeyName, in suite: SuiteName, changedFrom revision: Revision, wait: Duration?) -> APICall
-    where Output == Answer<Setting>? {
+    where Output == Answer<SettingState>? {
         let request = WireRequest(.get, .key(key, suite).waiting(wait)).unless(revision)
         return APICall(request, wait: wait ?? .zero, isConditional: true) { reply throws(SettingsError) in
             try reply.answerUnlessNotModified()

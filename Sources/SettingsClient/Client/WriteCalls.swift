@@ -1,6 +1,6 @@
 internal import SettingsModel
 
-extension APICall where Output == Answer<Setting> {
+extension APICall where Output == Answer<SettingState> {
     private init(writing request: WireRequest, _ options: WriteOptions) {
         self.init(request.with(options)) { reply throws(SettingsError) in try reply.answer() }
     }

@@ -74,7 +74,7 @@ final class ObserverTable: Sendable {
             }
             shared.waiting.append(observer)
             guard shared.listener == nil else { return }
-            shared.listener = replica.listen { [weak self] in self?.take($0) }
+            shared.listener = replica.listenForNews { [weak self] in self?.take($0) }
         }
     }
 

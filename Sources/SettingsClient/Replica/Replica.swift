@@ -48,7 +48,7 @@ final class Replica: Sendable {
     /// Calls the handler with all that changes for readers from here on, in order, until the number it returns is given
     /// to ``stopListening(_:)``. What happened just before may be told, too. The handler hands over to its own queue: a
     /// write may be under way around it.
-    func listen(_ handler: @escaping @Sendable ([ReplicaNews]) -> Void) -> UInt64 {
+    func listenForNews(_ handler: @escaping @Sendable ([ReplicaNews]) -> Void) -> UInt64 {
         shared.withLock { shared in
             shared.nextListener += 1
             shared.listeners[shared.nextListener] = handler

@@ -100,7 +100,7 @@ struct ReplicaState: Sendable {
     }
 
     /// Takes in what a read of one setting told of it, or a refusal: that rests on the newest there is.
-    mutating func learn(_ setting: Setting, fromRefusal isNewest: Bool) {
+    mutating func learn(_ setting: SettingState, fromRefusal isNewest: Bool) {
         let known = cursor?.revision ?? .zero
         let told = VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         update(setting.key) { entry in

@@ -3,14 +3,14 @@ public struct KeyListing: Hashable, Sendable {
     /// One key.
     public struct Entry: Hashable, Sendable {
         /// The setting as it is.
-        public var setting: Setting
+        public var setting: SettingState
         /// What the schema says of the key; nil if it says nothing.
         public var schema: JSONValue?
         /// Whether the caller may write the key.
         public var isWritable: Bool
 
         /// An entry.
-        public init(setting: Setting, schema: JSONValue?, isWritable: Bool) {
+        public init(setting: SettingState, schema: JSONValue?, isWritable: Bool) {
             self.setting = setting
             self.schema = schema
             self.isWritable = isWritable
@@ -60,7 +60,7 @@ extension KeyListing.Entry: JSONReadable, JSONWritable {
     public init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
-            setting: try Setting(json: json), schema: try reader.optional("schema"),
+            setting: try SettingState(json: json), schema: try reader.optional("schema"),
             isWritable: try reader.required("writable"))
     }
 

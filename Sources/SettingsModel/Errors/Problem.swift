@@ -70,7 +70,7 @@ extension Problem {
     /// What a guard was about.
     public enum Current: Hashable, Sendable {
         /// A setting.
-        case setting(Setting)
+        case setting(SettingState)
         /// A suite and its revision; zero if there is none.
         case suite(SuiteRevision)
     }

@@ -67,7 +67,7 @@ extension Problem.Current: JSONReadable, JSONWritable {
         if json["key"] == nil {
             self = .suite(try SuiteRevision(json: json))
         } else {
-            self = .setting(try Setting(json: json))
+            self = .setting(try SettingState(json: json))
         }
     }
 

@@ -34,7 +34,7 @@ struct QuickSetting {
         if found.cursor != common.cursor {
             common = (found.cursor, FieldBlock(cursor: found.cursor, tag: nil))
         }
-        var setting = Setting(
+        var setting = SettingState(
             suite: found.suite, key: found.record.key, value: value, source: .stored, revision: found.record.revision,
             modified: found.record.modified)
         if let schema = found.schema { setting.isSecret = schema.schema.key(found.record.name)?.isSecret ?? false }

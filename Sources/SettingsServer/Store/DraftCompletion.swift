@@ -77,13 +77,13 @@ extension Draft.Touched {
     }
 
     /// The setting as it is after the write, or as it stands if the write changes nothing.
-    func setting(revision: Revision, time: Timestamp?) -> Setting {
-        var setting = Setting(
+    func setting(revision: Revision, time: Timestamp?) -> SettingState {
+        var setting = SettingState(
             suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,
             revision: revision, modified: time)
         setting.isSecret = isSecret
         setting.changed = isDifferent
-        setting.previous = Setting.Previous(
+        setting.previous = SettingState.Previous(
             value: valueBefore, source: before.standing.source, revision: before.revision)
         return setting
     }

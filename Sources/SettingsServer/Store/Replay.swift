@@ -13,7 +13,7 @@ extension WriteRequest {
         }
         if case .setting = command, let change = commit.changes.first {
             return WriteAnswer(
-                .setting(Setting(replaying: change)), created: change.oldStored == nil && change.stored != nil,
+                .setting(SettingState(replaying: change)), created: change.oldStored == nil && change.stored != nil,
                 cursor: cursor)
         }
         var summary = WriteSummary(revision: commit.revision, changed: true, changes: commit.changes)
@@ -32,7 +32,7 @@ extension WriteRequest {
     }
 }
 
-extension Setting {
+extension SettingState {
     /// The setting as it was after a change, as the write that made it was answered.
     fileprivate init(replaying change: Change) {
         self.init(

@@ -3,13 +3,13 @@ package import SettingsModel
 /// Settings as they are shown.
 extension Suite {
     /// A key as it stands.
-    package func setting(_ key: KeyName) -> Setting {
+    package func setting(_ key: KeyName) -> SettingState {
         setting(record(key))
     }
 
     /// A key as a record has it.
-    package func setting(_ record: KeyRecord) -> Setting {
-        var setting = Setting(
+    package func setting(_ record: KeyRecord) -> SettingState {
+        var setting = SettingState(
             suite: id, key: record.key, value: effectiveValue(of: record), source: record.standing.source,
             revision: record.revision, modified: record.modified.milliseconds == 0 ? nil : record.modified)
         setting.isSecret = isSecret(record.key)
@@ -59,9 +59,9 @@ extension Suite {
 
 extension State {
     /// A key as it stands, also of a suite that does not exist.
-    package func setting(_ suite: SuiteName, _ key: KeyName) -> Setting {
+    package func setting(_ suite: SuiteName, _ key: KeyName) -> SettingState {
         if let found = self.suite(suite) { return found.setting(key) }
-        return Setting(suite: suite, key: key, value: nil, source: .unset, revision: lastDrop, modified: nil)
+        return SettingState(suite: suite, key: key, value: nil, source: .unset, revision: lastDrop, modified: nil)
     }
 
     /// That there is no such suite, and which may have been meant.

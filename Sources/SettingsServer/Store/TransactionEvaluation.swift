@@ -92,7 +92,7 @@ extension Evaluator {
         throw problem
     }
 
-    private func holds(_ test: Transaction.Condition.Test, of setting: Setting) -> Bool {
+    private func holds(_ test: Transaction.Condition.Test, of setting: SettingState) -> Bool {
         switch test {
         case .revision(let revision): setting.revision == revision
         case .stored(let isStored): setting.source.isStored == isStored

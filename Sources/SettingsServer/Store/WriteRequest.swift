@@ -77,7 +77,7 @@ package struct WriteAnswer: Sendable {
     /// What the answer tells.
     package enum Body: Sendable {
         /// One setting as it is now.
-        case setting(Setting)
+        case setting(SettingState)
         /// What changed.
         case summary(WriteSummary)
     }

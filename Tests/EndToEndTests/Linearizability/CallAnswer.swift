@@ -40,7 +40,7 @@ private struct AnswerReader {
         if answer.status == 404, json["code"]?.string == "not_set", let revision = tag {
             return [Call.Sight(setting: read[0], value: nil, revision: revision)]
         }
-        guard answer.status == 200, let setting = try? Setting(json: json) else { throw unexpected }
+        guard answer.status == 200, let setting = try? SettingState(json: json) else { throw unexpected }
         let shown = try sight(setting)
         guard shown.setting == read[0], shown.revision == tag else { throw unexpected }
         return [shown]
@@ -80,7 +80,8 @@ private struct AnswerReader {
 
     /// The end of a write to one setting.
     func written(_ steps: [Call.Step]) throws -> Call.Outcome {
-        guard let setting = try? Setting(json: json), let previous = setting.previous, let isChanged = setting.changed
+        guard let setting = try? SettingState(json: json), let previous = setting.previous,
+            let isChanged = setting.changed
         else { throw unexpected }
         let now = try sight(setting)
         let before = Call.Sight(
@@ -112,7 +113,7 @@ private struct AnswerReader {
         return .committed(summary.revision.number, before: before, after: after)
     }
 
-    private func sight(_ setting: Setting) throws -> Call.Sight {
+    private func sight(_ setting: SettingState) throws -> Call.Sight {
         guard let position = settings.position(setting.suite, setting.key),
             (setting.value?.integer == nil) == (setting.source == .unset)
         else { throw unexpected }

@@ -28,7 +28,7 @@ struct TestedSettings {
         for setting in 0..<count {
             try peer.send(CallForm(settings: self).bytes(.write(if: [], [.init(setting: setting, action: .set(0))])))
             let answer = try peer.readResponse()
-            guard answer.status == 201, let body = try? Setting(json: JSONValue(parsing: answer.body)) else {
+            guard answer.status == 201, let body = try? SettingState(json: JSONValue(parsing: answer.body)) else {
                 throw UnexpectedAnswer(request: "the first value of \(setting)", answer: answer)
             }
             standings.append(Model.Standing(value: 0, revision: body.revision.number))

@@ -72,7 +72,7 @@ struct ReadingCheck {
         let isCurrent = suite.revisions[key].map { $0 == tag } ?? true
         switch (status, code) {
         case (200, _):
-            guard let setting = body.flatMap({ try? Setting(json: $0) }) else { return "that is no setting" }
+            guard let setting = body.flatMap({ try? SettingState(json: $0) }) else { return "that is no setting" }
             return setting.value == suite.values[key] && setting.source.isReadable && setting.revision == tag
                 && isCurrent ? nil : "there is \(suite)"
         case (304, _): return suite.values[key] != nil && tag == known && isCurrent ? nil : "there is \(suite)"

@@ -12,7 +12,7 @@ struct StormAnswer: Sendable {
     let told: Told
 
     enum Told: Sendable {
-        case setting(Setting)
+        case setting(SettingState)
         case summary(WriteSummary)
         /// Nothing was done.
         case refused(Int)
@@ -89,7 +89,7 @@ final class StormWriter {
         do {
             let json = try JSONValue(parsing: answer.body)
             return json["changes"] == nil
-                ? .setting(try Setting(json: json)) : .summary(try WriteSummary(json: json))
+                ? .setting(try SettingState(json: json)) : .summary(try WriteSummary(json: json))
         } catch {
             return .nonsense("\(error) in \(answer.text)")
         }

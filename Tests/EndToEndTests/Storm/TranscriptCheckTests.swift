@@ -73,7 +73,7 @@ struct ReadingCase: CustomTestStringConvertible {
     ]
 
     var readings: Readings {
-        let body = Setting(
+        let body = SettingState(
             suite: Handmade.app, key: a, value: value, source: value == nil ? .unset : .stored,
             revision: Handmade.revision(tag ?? 0), modified: nil)
         let told = Readings.Told.answer(

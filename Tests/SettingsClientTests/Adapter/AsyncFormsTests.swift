@@ -85,6 +85,47 @@ struct AsyncFormsTests {
         #expect(world.takeIssues() == [])
     }
 
+    @Test("A transaction reaches stores within stores, of any depth", arguments: Place.allCases)
+    func nestedTransactions(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults.player.volume = 0.25
+        let bass = try await defaults.transaction { t in
+            t.player.volume += 0.5
+            t.player.queue.append("a")
+            t.player.equalizer.bass = 3
+            t.player.equalizer[\.bass] += t.player.queue.count
+            t.launchCount = t.player.equalizer.bass
+            t.player[\.equalizer.bands] = [t[\.player.equalizer.bass]]
+            return t.player.equalizer.bass
+        }
+        #expect(bass == 4 && defaults.launchCount == 4 && defaults.player.equalizer.bands == [4])
+        #expect(defaults.player.volume == 0.75 && defaults.player.queue == ["a"])
+        await #expect(throws: Failure.self) {
+            try await defaults.transaction { t in
+                t.player.equalizer.bass = 9
+                throw Failure()
+            }
+        }
+        await #expect(throws: DefaultsError.self) {
+            try await defaults.transaction { t in
+                t.launchCount = 9
+                t.limited.volume = 9
+            }
+        }
+        #expect(defaults.player.equalizer.bass == 4 && defaults.launchCount == 4)
+        var runs = 0
+        let other = world.adapter()
+        try await defaults.transaction { t in
+            let volume = t.player.volume
+            runs += 1
+            if runs == 1 { other.player.volume = 1 }
+            t.ratio = volume
+        }
+        #expect(runs == 2 && defaults.ratio == 1, "what was read within a store counts, too")
+        #expect(world.takeIssues() == [])
+    }
+
     @Test("A transaction runs again if what it read was changed", arguments: Place.allCases)
     func repeated(_ place: Place) async throws {
         let world = try place.world()

@@ -38,6 +38,12 @@ struct ClientKeys: DefaultsKeyStore {
     var value: DefaultsKey<Int> { .init("value", defaultValue: 7) }
     var unusable: DefaultsKey<Int> { .init("unusable", defaultValue: 5, in: 0...1) }
     var player: PlayerKeys { PlayerKeys() }
+    var limited: LimitedKeys { LimitedKeys() }
+}
+
+struct LimitedKeys: DefaultsKeyStore {
+    static let prefix = "limited"
+    var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5, in: 0...1) }
 }
 
 struct PlayerKeys: DefaultsKeyStore {

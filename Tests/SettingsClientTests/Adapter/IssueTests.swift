@@ -104,7 +104,7 @@ struct IssueTests {
         let suite: SuiteName
         init() throws { suite = try SuiteName("nowhere") }
         func load() throws(BackendError) -> ObservedState { throw .unreachable("nobody answers") }
-        func setting(_ key: KeyName) throws(BackendError) -> Setting { throw .unreachable("nobody answers") }
+        func setting(_ key: KeyName) throws(BackendError) -> SettingState { throw .unreachable("nobody answers") }
         func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
             throw .unreachable("nobody answers")
         }

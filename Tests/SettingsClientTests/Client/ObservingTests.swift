@@ -112,4 +112,22 @@ struct ObservingTests {
         #expect(error?.code == .badRequest)
         #expect(try await iterator.next() == nil)
     }
+
+    @Test(arguments: ServedDaemon.Transport.allCases)
+    func `Cancelling the task ends its request, which the daemon notices`(
+        transport: ServedDaemon.Transport
+    ) async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client(transport)
+        let names = names
+        let one = Task { for try await _ in client.changes(of: names.app) {} }
+        let several = Task { for try await _ in client.changes(of: [names.app, names.net]) {} }
+        #expect(try await daemon.waits(forWatchers: 2))
+        one.cancel()
+        #expect(try await daemon.waits(forWatchers: 1))
+        try await one.value
+        several.cancel()
+        #expect(try await daemon.waits(forWatchers: 0))
+        try await several.value
+    }
 }

@@ -54,7 +54,7 @@ struct ObservationLifetimeTests {
                     defaults.launchCount = number
                 }
             } else {
-                for _ in 0..<200 {
+                for _ in 0..<60 {
                     let shared = Flags()
                     let observation = defaults.observe(\.launchCount) { _ in
                         shared.called.add(1, ordering: .relaxed)

@@ -55,8 +55,8 @@ struct LostWriteTests {
         let defaults = world.adapter()
         defaults.launchCount = 1
         let log = EventLog()
-        _ = defaults.core.replica.listen { news in
-            for change in news.changes where change.new.source == .stored { log.add("\(change.new.value ?? .null)") }
+        _ = defaults.core.replica.listen { changes in
+            for change in changes where change.new.source == .stored { log.add("\(change.new.value ?? .null)") }
         }
         proxy.cut(1_000_000, of: "POST")
         defaults.launchCount = 2

@@ -17,8 +17,8 @@ struct RestartTests {
     /// Notes the values of a key as a reader sees them, one after the other.
     private func watch(_ key: String, in defaults: DefaultsAdapter<ClientKeys>) -> EventLog {
         let log = EventLog()
-        _ = defaults.core.replica.listen { news in
-            for change in news.changes where change.key.text == key {
+        _ = defaults.core.replica.listen { changes in
+            for change in changes where change.key.text == key {
                 log.add(change.new.value.map { "\($0)" } ?? "-")
             }
         }

@@ -24,8 +24,8 @@ struct ReplicaListeningTests {
     @Test("Listeners hear what changes for readers, outside the lock, until they stop")
     func telling() {
         let heard = Mutex<[JSONValue?]>([])
-        let listener = replica.listen { [self] news in
-            for change in news.changes { heard.withLock { $0.append(change.new.value) } }
+        let listener = replica.listen { [replica] changes in
+            for change in changes { heard.withLock { $0.append(change.new.value) } }
             // Reading from here would never return if the lock were held.
             _ = replica.keys
         }
@@ -40,8 +40,8 @@ struct ReplicaListeningTests {
     @Test("A listener may cause more news, which come after", .timeLimit(.minutes(1)))
     func reentrance() {
         let heard = Mutex<[JSONValue?]>([])
-        _ = replica.listen { [self] news in
-            for change in news.changes {
+        _ = replica.listen { [self] changes in
+            for change in changes {
                 heard.withLock { $0.append(change.new.value) }
                 if case .integer(let number)? = change.new.value, number < 3 { write(number + 1) }
             }
@@ -53,7 +53,7 @@ struct ReplicaListeningTests {
     @Test("News of many threads come one after the other, each from where the last ended")
     func order() {
         let heard = Mutex<[ReplicaChange]>([])
-        _ = replica.listen { news in heard.withLock { $0 += news.changes } }
+        _ = replica.listen { changes in heard.withLock { $0 += changes } }
         DispatchQueue.concurrentPerform(iterations: 8) { thread in
             for number in 0..<200 { write(Int64(thread * 1000 + number)) }
         }
@@ -65,7 +65,7 @@ struct ReplicaListeningTests {
     @Test("Where somebody begins and what is registered are news in their order")
     func places() {
         let heard = Mutex<[ReplicaNews]>([])
-        _ = replica.listen { news in heard.withLock { $0 += news } }
+        _ = replica.listenForNews { news in heard.withLock { $0 += news } }
         write(1)
         replica.change { [key] in $0.begin(7, [key], registered: [key: 5]) }
         replica.change { [key] in $0.register([key: 6]) }

@@ -65,7 +65,7 @@ struct ReplicaStateTests {
     mutating func sources() throws {
         state.adopt(try told(5, "a", schema: #require(Revision(2))))
         #expect(state.visible(key).source == nil)
-        let setting = Setting(
+        let setting = SettingState(
             suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
         state.learn(setting, fromRefusal: false)
         #expect(state.visible(key).source == .default)
@@ -129,7 +129,7 @@ struct ReplicaStateTests {
         #expect(value == "c")
         let fifth = state.begin(set("c"))
         state.settle(fifth, set("c"), try summary(11))
-        let current = Setting(
+        let current = SettingState(
             suite: suite, key: key, value: "d", source: .stored, revision: try #require(Revision(12)), modified: nil)
         state.learn(current, fromRefusal: true)
         #expect(value == "d")

@@ -119,8 +119,8 @@ struct HandshakeTests {
         let defaults = world.adapter(Keys())
         #expect(defaults.volume == 0.5 && defaults.count == 0)
         let log = EventLog()
-        let listener = defaults.core.replica.listen { news in
-            for change in news.changes { log.add(change.key.text) }
+        let listener = defaults.core.replica.listen { changes in
+            for change in changes { log.add(change.key.text) }
         }
         try world.put(schema: Self.document)
         #expect(await log.waits(for: "count"), "its default is another")

@@ -62,7 +62,7 @@ final class InterruptedBackend: SuiteBackend {
         return try backend.load()
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         try pass(\.settings)
         return try backend.setting(key)
     }

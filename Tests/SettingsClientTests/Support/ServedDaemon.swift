@@ -60,4 +60,23 @@ final class ServedDaemon: Sendable {
     func client(_ transport: Transport = .tcp) throws -> SettingsClient {
         SettingsClient(try address(transport))
     }
+
+    /// How many requests wait for something to happen, as the daemon counts.
+    func watcherCount() throws -> Int {
+        let client = try RawClient(port: port)
+        try client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let lines = try client.readResponse().text.split(separator: "\n")
+        let line = lines.first { $0.hasPrefix("settingsd_watchers ") }
+        return line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
+    }
+
+    /// Waits until the daemon counts so many; false if it has not come to that within a minute.
+    func waits(forWatchers count: Int) async throws -> Bool {
+        let deadline = ContinuousClock.now + .seconds(60)
+        while try watcherCount() != count {
+            guard ContinuousClock.now < deadline else { return false }
+            await Task.yield()
+        }
+        return true
+    }
 }

@@ -82,7 +82,7 @@ final class CollectedReplies: WriteReplies {
 }
 
 extension WriteOutcome {
-    var setting: Setting? {
+    var setting: SettingState? {
         guard case .success(let answer) = result, case .setting(let setting) = answer.body else { return nil }
         return setting
     }

@@ -2,7 +2,7 @@ import SettingsModel
 import Testing
 
 @Suite("Settings as answers")
-struct SettingTests {
+struct SettingStateTests {
     static let time = #""modified":"2026-11-20T10:00:00.123Z""#
     static let violation = #"{"pointer":"","keyword":"type","detail":"must be an integer, but is a string"}"#
 
@@ -45,13 +45,13 @@ struct SettingTests {
                 #"{"suite":"app","key":"k","value":5,"source":"inherited","revision":18,\#(time)}"#),
         ])
     func roundTrip(body: BodyCase) throws {
-        try expectRoundTrip(body.text, as: Setting.self)
+        try expectRoundTrip(body.text, as: SettingState.self)
     }
 
     @Test("Members that are not known are ignored, anywhere")
     func unknownMembers() throws {
         let text = #"{"new":[{}],"suite":"app","key":"k","value":1,"source":"default","revision":0,"x":null}"#
-        #expect(try Setting(json: JSONValue(parsing: text)).value == 1)
+        #expect(try SettingState(json: JSONValue(parsing: text)).value == 1)
     }
 
     @Test("A concealed setting shows no value, and no violation that tells of one")
@@ -60,10 +60,10 @@ struct SettingTests {
             #"{"suite":"app","key":"k","value":"hunter2","source":"stored","revision":18,\#(Self.time),"#
             + #""stored":"hunter2","errors":[{"pointer":"","keyword":"k","detail":"hunter2"}],"#
             + #""changed":true,"previous":{"value":"hunter2","source":"stored","revision":3}}"#
-        let setting = try expectRoundTrip(text, as: Setting.self).concealed()
+        let setting = try expectRoundTrip(text, as: SettingState.self).concealed()
         #expect(!setting.jsonText().contains("hunter2"))
         #expect(setting.changed == true)
-        #expect(try Setting(json: JSONValue(parsing: setting.jsonBytes())) == setting)
+        #expect(try SettingState(json: JSONValue(parsing: setting.jsonBytes())) == setting)
     }
 
     @Test(
@@ -83,6 +83,6 @@ struct SettingTests {
                 "/errors/0/pointer: expected a JSON Pointer such as /player/volume, found another string"),
         ])
     func refused(body: RefusedBody) throws {
-        #expect(try bodyError(body.text, as: Setting.self)?.description == body.description)
+        #expect(try bodyError(body.text, as: SettingState.self)?.description == body.description)
     }
 }

@@ -1,5 +1,5 @@
 /// One setting as it is answered: its effective value and where that comes from.
-public struct Setting: Hashable, Sendable {
+public struct SettingState: Hashable, Sendable {
     /// The suite.
     public var suite: SuiteName
     /// The key.
@@ -61,7 +61,7 @@ public struct Setting: Hashable, Sendable {
 
     /// The setting as it is told to somebody who may not read secrets: that it is there, without any value. What
     /// violations say is about a value too.
-    public func concealed() -> Setting {
+    public func concealed() -> SettingState {
         var setting = self
         setting.value = nil
         setting.stored = nil
@@ -73,7 +73,7 @@ public struct Setting: Hashable, Sendable {
     }
 }
 
-extension Setting: JSONReadable, JSONWritable {
+extension SettingState: JSONReadable, JSONWritable {
     /// Reads an answer; ignores members it does not know.
     public init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
@@ -118,7 +118,7 @@ extension Setting: JSONReadable, JSONWritable {
     }
 }
 
-extension Setting.Previous: JSONReadable, JSONWritable {
+extension SettingState.Previous: JSONReadable, JSONWritable {
     /// Reads what a write found.
     public init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)

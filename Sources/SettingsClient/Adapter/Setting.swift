@@ -1,0 +1,157 @@
+public import SettingsModel
+
+/// What a ``Setting`` keeps.
+public struct SettingOptions: OptionSet, Hashable, Sendable {
+    /// The options as bits.
+    public let rawValue: UInt8
+
+    /// Options of these bits.
+    public init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Read once, and keep what was read until the property itself is written, whatever others write.
+    public static let cached = SettingOptions(rawValue: 1)
+    /// Follow what anybody writes. Alone or with ``cached``, each read gives the newest value, as without options: the
+    /// adapter keeps what it decoded until somebody writes.
+    public static let observed = SettingOptions(rawValue: 2)
+}
+
+/// A setting as a property.
+///
+///     struct Appearance {
+///         @Setting(\.theme, in: Defaults) var theme
+///         @Setting(\.fontSize, in: Defaults, options: [.cached, .observed]) var fontSize
+///     }
+///     appearance.theme = .dark                            // stored
+///     for await update in appearance.$theme.updates() {}   // $theme is the setting itself
+///
+/// A property is a variable, which a Sendable class cannot have, nor a type a static one that belongs to no actor; and a
+/// global has no wrapper. There a constant does the same:
+///
+///     final class Model: Sendable { let theme = Setting(\.theme, in: Defaults) }
+///     enum Shared { static let theme = Setting(\.theme, in: Defaults) }
+///     let theme = Setting(\.theme, in: Defaults)
+///     theme.value = .dark
+///
+/// Copies are one setting. It may be used from any thread; a change in place is done to what is stored, also where something
+/// older is kept. Only of a property that is declared within a function Swift makes a read and a write: there, say
+/// `$theme.value` to change it in place.
+@propertyWrapper
+public struct Setting<Value: DefaultsSerializable>: Sendable {
+    private let core: AdapterCore
+    private let slot: Slot<Value>
+    private let kept: KeptValue<Value>?
+
+    private init(_ core: AdapterCore, _ slot: Slot<Value>, _ options: SettingOptions) {
+        self.core = core
+        self.slot = slot
+        kept = options == .cached ? KeptValue() : nil
+    }
+
+    /// The setting of a key.
+    public init<KeyStore>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, in adapter: DefaultsAdapter<KeyStore>,
+        options: SettingOptions = []
+    ) {
+        self.init(adapter.core, adapter.core.slot(path), options)
+    }
+
+    /// The setting of a key in a store within an adapter's.
+    public init<Keys>(
+        _ path: KeyPath<Keys, DefaultsKey<Value>>, in scope: DefaultsScope<Keys>, options: SettingOptions = []
+    ) {
+        self.init(scope.core, scope.core.slot(path), options)
+    }
+
+    /// The setting of a key.
+    public init<KeyStore>(
+        key: DefaultsKey<Value>, in adapter: DefaultsAdapter<KeyStore>, options: SettingOptions = []
+    ) {
+        self.init(adapter.core, adapter.core.slots.slot(for: key, withDefault: true), options)
+    }
+
+    /// The value.
+    public var wrappedValue: Value {
+        get { value }
+        nonmutating set { value = newValue }
+        nonmutating _modify { yield &value }
+    }
+
+    /// The setting itself: `$theme.updates()`, `$theme.remove()`.
+    public var projectedValue: Setting<Value> { self }
+
+    /// The value.
+    public var value: Value {
+        get { kept?.value { current } ?? current }
+        nonmutating set {
+            core.assign(newValue, to: slot)
+            kept?.forget()
+        }
+        nonmutating _modify {
+            var change = core.begin(slot)
+            yield &change.value
+            core.finish(change)
+            kept?.forget()
+        }
+    }
+
+    private var current: Value {
+        slot.cachedValue ?? core.look(slot).value
+    }
+}
+
+extension Setting {
+    /// The name of the key.
+    public var key: String { slot.key.name }
+
+    /// Whether somebody stored a value.
+    public var isSet: Bool {
+        slot.cell.map { core.isSet($0.name) } ?? false
+    }
+
+    /// Takes what is stored away, so that the default holds.
+    public func remove() {
+        core.remove(slot)
+        kept?.forget()
+    }
+
+    /// Calls a handler with every new value, until what is returned is dropped or disposed of.
+    public func observe(
+        options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
+    ) -> DefaultsObservation {
+        core.observe(slot, options, handler)
+    }
+
+    /// Every new value, from here on.
+    public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<DefaultsUpdate<Value>> {
+        core.updates(slot, options)
+    }
+}
+
+/// ``Setting`` under the name that users of typed user defaults know.
+///
+///     @SwiftyUserDefault(keyPath: \.theme, options: [.cached, .observed]) var theme
+public typealias SwiftyUserDefault<Value: DefaultsSerializable> = Setting<Value>
+
+extension Setting {
+    /// The setting of a key in the ready-made ``Defaults``. A program with an adapter of its own gives that: `in: Defaults`.
+    public init(keyPath path: KeyPath<DefaultsKeys, DefaultsKey<Value>>, options: SettingOptions = []) {
+        self.init(path, in: Defaults, options: options)
+    }
+
+    /// The setting of a key.
+    public init<KeyStore>(
+        keyPath path: KeyPath<KeyStore, DefaultsKey<Value>>, in adapter: DefaultsAdapter<KeyStore>,
+        options: SettingOptions = []
+    ) {
+        self.init(path, in: adapter, options: options)
+    }
+
+    /// The setting of a key in a store within an adapter's.
+    public init<Keys>(
+        keyPath path: KeyPath<Keys, DefaultsKey<Value>>, in scope: DefaultsScope<Keys>, options: SettingOptions = []
+    ) {
+        self.init(path, in: scope, options: options)
+    }
+}

@@ -1,0 +1,78 @@
+import SettingsClient
+import TestSupport
+import Testing
+
+@Suite("A program whose module belongs to the main actor", .serialized)
+struct MainActorAppTests {
+    init() {
+        Defaults.removeAll()
+    }
+
+    @Test("It reads and writes by its keys, in the global that shadows the ready-made one")
+    func access() async throws {
+        Defaults[\.launchCount] += 1
+        Defaults.launchCount += 1
+        Defaults.player.volume = 0.75
+        Defaults[\.theme] = .dark
+        Defaults.account = Account(name: "me")
+        Defaults.account?.name += "!"
+        Defaults[\.launchCount]++
+        #expect(Defaults.launchCount == 3 && Defaults[\.player.volume] == 0.75 && Defaults.theme == .dark)
+        #expect(Defaults.account == Account(name: "me!"))
+        try await Defaults.set(\.launchCount, 5)
+        try await Defaults.update(\.launchCount) { $0 += 1 }
+        #expect(try await Defaults.value(\.launchCount) == 6)
+        try await Defaults.transaction { t in
+            t.launchCount += 1
+            t.player.volume += 0.25
+        }
+        #expect(Defaults.launchCount == 7 && Defaults.player.volume == 1)
+        let away = await Task.detached {
+            Defaults.launchCount += 1; return Defaults[\.launchCount]
+        }.value
+        #expect(away == 8)
+    }
+
+    @Test("Its properties are settings, and a handler leads back to the main actor")
+    func properties() async throws {
+        let log = EventLog()
+        var model: AppModel? = AppModel { log.add("shown") }
+        #expect(await isLogged("shown", 1, in: log))
+        model?.theme = .dark
+        #expect(await isLogged("shown", 2, in: log))
+        #expect(model?.themes == [.light, .dark] && Defaults.theme == .dark && AppModel.sharedTheme == .dark)
+        Defaults.launchCount = 4
+        launches.value += 1
+        #expect(model?.launchCount == 5 && launches.value == 5)
+        model?.volume = 1
+        AppModel.account.value = Account(name: "a")
+        #expect(Defaults.player.volume == 1 && Defaults.account == Account(name: "a"))
+        weak let gone = model
+        model = nil
+        #expect(gone == nil, "observing does not keep what is captured weakly")
+    }
+
+    @Test("A loop on the main actor is told of updates, and ended by cancelling its task")
+    func updates() async throws {
+        var themes: [Theme] = []
+        let updates = Defaults.updates(of: \.theme, \.launchCount)
+        let task = Task {
+            for await update in updates {
+                if let theme = update[\.theme] { themes.append(theme.newValue) }
+                if update[\.launchCount] != nil { return }
+            }
+        }
+        Defaults.theme = .dark
+        Defaults.launchCount = 1
+        await task.value
+        #expect(themes == [.dark])
+        let endless = Task { for await _ in Defaults.updates(of: \.theme) {} }
+        endless.cancel()
+        await endless.value
+    }
+
+    /// Waits as a task does: the main actor is needed for what is waited for.
+    private func isLogged(_ event: String, _ times: Int, in log: EventLog) async -> Bool {
+        await Task.detached { log.wait(for: event, times: times) }.value
+    }
+}

@@ -1,0 +1,160 @@
+import Dispatch
+import SettingsClient
+import TestSupport
+import Testing
+
+private let shared = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+
+/// The forms that a program declares.
+private struct Appearance {
+    @Setting(\.theme, in: shared) var theme
+    @Setting(\.player.volume, in: shared, options: .cached) var volume: Double
+    @Setting(\.equalizer.bass, in: shared.player, options: [.cached, .observed]) var bass
+    @Setting(key: DefaultsKey<String?>("username"), in: shared) var name
+    @SwiftyUserDefault(keyPath: \.launchCount, in: shared, options: [.cached, .observed]) var launchCount
+    @SwiftyUserDefault(keyPath: \.ofProgram) var ofProgram
+}
+
+/// Where a property cannot be.
+private final class Model: Sendable {
+    static let theme = Setting(\.theme, in: shared)
+    let volume = Setting(\.player.volume, in: shared)
+}
+
+private let globalTheme = Setting(\.theme, in: shared)
+
+extension DefaultsKeys {
+    fileprivate var ofProgram: DefaultsKey<Int> { .init("ofProgram", defaultValue: 1) }
+}
+
+@Suite("Settings as properties", .serialized)
+struct SettingPropertyTests {
+    @Test("All forms of a property are the setting of the adapter")
+    func forms() {
+        shared.removeAll()
+        let appearance = Appearance()
+        #expect(appearance.theme == .light && appearance.volume == 0.5 && appearance.bass == 0)
+        #expect(appearance.name == nil && appearance.launchCount == 0)
+        appearance.theme = .dark
+        appearance.volume = 1
+        appearance.bass -= 2
+        appearance.name = "me"
+        appearance.launchCount += 1
+        #expect(shared.theme == .dark && shared.player.volume == 1 && shared.player.equalizer.bass == -2)
+        #expect(shared.username == "me" && shared.launchCount == 1)
+        #expect(appearance.volume == 1 && appearance.bass == -2)
+        #expect(appearance.$bass.key == "player.equalizer.bass" && appearance.$ofProgram.key == "ofProgram")
+    }
+
+    @Test("A constant is the same where there is no room for a property")
+    func constants() {
+        shared.removeAll()
+        Model.theme.value = .dark
+        Model().volume.value += 0.25
+        #expect(globalTheme.value == .dark && shared.player.volume == 0.75)
+        globalTheme.remove()
+        #expect(Model.theme.value == .light && !globalTheme.isSet)
+    }
+
+    @Test("Without options each read gives the newest value, as it does when observed", arguments: Place.allCases)
+    func plain(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        @Setting(\.launchCount, in: one) var plain
+        @Setting(\.launchCount, in: one, options: .observed) var observed
+        @Setting(\.launchCount, in: one, options: [.cached, .observed]) var both
+        #expect(plain == 0 && observed == 0 && both == 0)
+        for number in 1...20 {
+            two.launchCount = number
+            try await one.synchronize()
+            #expect(plain == number && observed == number && both == number)
+        }
+        both = 30
+        observed += 1
+        #expect(plain == 31 && observed == 31 && both == 31)
+        #expect($plain.isSet)
+        $plain.remove()
+        #expect(plain == 0 && both == 0 && !$both.isSet)
+        #expect(world.takeIssues() == [])
+    }
+
+    private struct Kept {
+        @Setting var count: Int
+        @Setting var name: String?
+
+        init(_ defaults: DefaultsAdapter<ClientKeys>) {
+            _count = Setting(\.launchCount, in: defaults, options: .cached)
+            _name = Setting(\.username, in: defaults, options: .cached)
+        }
+    }
+
+    @Test("A cached property reads once, and writes through", arguments: Place.allCases)
+    func cached(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        two.launchCount = 1
+        let kept = Kept(one)
+        let copy = kept.$count
+        #expect(kept.count == 1 && kept.name == nil)
+        two.launchCount = 2
+        two.username = "me"
+        try await one.synchronize()
+        #expect(one.launchCount == 2 && one.username == "me")
+        #expect(kept.count == 1 && copy.value == 1 && kept.name == nil)
+        kept.count = 5
+        #expect(kept.count == 5 && copy.value == 5 && one.launchCount == 5)
+        two.launchCount = 7
+        try await one.synchronize()
+        #expect(kept.count == 5)
+        kept.count += 1
+        #expect(kept.count == 8 && one.launchCount == 8, "it is the stored value that is changed")
+        kept.$count.remove()
+        #expect(kept.count == 0)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("A cached property does not keep what was refused", arguments: Place.allCases)
+    func refused(_ place: Place) throws {
+        let world = try place.world()
+        @Setting(\.volume, in: world.adapter(), options: .cached) var volume
+        volume = 1
+        volume = 2
+        volume += 1
+        #expect(volume == 1)
+        #expect(world.takeIssues().count == 2)
+    }
+
+    @Test("A property tells of its updates", arguments: Place.allCases)
+    func updates(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        @Setting(\.theme, in: one, options: .cached) var theme
+        let log = EventLog()
+        let observation = $theme.observe { log.add($0.told) }
+        var updates = $theme.updates(options: .initial).makeAsyncIterator()
+        two.theme = .dark
+        #expect(await updates.next()?.newValue == .light)
+        #expect(await updates.next()?.newValue == .dark)
+        #expect(await log.waits(for: "light→dark"))
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test("A property may be used from many threads", arguments: [SettingOptions(), .cached, .observed])
+    func threads(_ options: SettingOptions) {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let visits = Setting(\.visits, in: defaults, options: options)
+        DispatchQueue.concurrentPerform(iterations: 8) { thread in
+            var last = 0
+            for _ in 0..<200 {
+                if thread % 2 == 0 {
+                    visits.value += 1
+                } else {
+                    let value = visits.value
+                    #expect((last...800).contains(value), "values never go back")
+                    last = value
+                }
+            }
+        }
+        #expect(visits.value == 800 && defaults.visits == 800)
+    }
+}

@@ -1,0 +1,129 @@
+import Dispatch
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Setters, getters and observers at once")
+struct ManyThreadsTests {
+    /// What an observer was told of one key: each update has to go on from where the last ended.
+    private final class Chain: Sendable {
+        private let told = Mutex<[DefaultsUpdate<Int>]>([])
+        let log = EventLog()
+
+        func add(_ update: DefaultsUpdate<Int>) {
+            told.withLock { $0.append(update) }
+            log.add("\(update.newValue)")
+        }
+
+        var isUnbroken: Bool {
+            told.withLock { told in zip(told, told.dropFirst()).allSatisfy { $0.newValue == $1.oldValue } }
+        }
+    }
+
+    @Test("Many threads in two programs count, read and observe, and all agree in the end", arguments: Place.allCases)
+    func threads(_ place: Place) async throws {
+        let world = try place.world()
+        let programs = [world.adapter(), world.adapter()]
+        let chains = programs.map { _ in Chain() }
+        let own = programs.map { _ in Chain() }
+        let observations = programs.indices.flatMap { index in
+            [
+                programs[index].observe(\.visits) { [chain = chains[index]] in chain.add($0) },
+                programs[index].observe(\.launchCount) { [chain = own[index]] in chain.add($0) },
+            ]
+        }
+        let (threads, rounds) = (8, 60)
+        await onThreads(threads) { thread in
+            let defaults = programs[thread % 2]
+            for round in 1...rounds {
+                defaults[\.visits] += 1
+                // Only one thread writes this key.
+                if thread == 0 { defaults[\.launchCount] = round }
+                if thread == 1 {
+                    let observation = defaults.observe(\.visits) { _ in }
+                    observation.dispose()
+                }
+                #expect((0...threads * rounds).contains(defaults.visits))
+            }
+        }
+        for (index, program) in programs.enumerated() {
+            try await program.synchronize()
+            #expect(program.visits == threads * rounds && program.launchCount == rounds)
+            #expect(await chains[index].log.waits(for: "\(threads * rounds)"))
+            #expect(await own[index].log.waits(for: "\(rounds)"))
+            #expect(chains[index].isUnbroken && own[index].isUnbroken)
+            #expect(own[index].log.all == (1...rounds).map { "\($0)" })
+        }
+        #expect(observations.count == 4)
+        #expect(programs.map(\.core.observers.count) == [2, 2])
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("Eight tasks that set at once are each told, and the last one holds", arguments: Place.allCases)
+    func tasks(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        let chain = Chain()
+        let observation = two.observe(\.launchCount) { chain.add($0) }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 1...8 {
+                group.addTask {
+                    for round in 0..<10 { try await one.set(\.launchCount, task * 100 + round) }
+                }
+            }
+            try await group.waitForAll()
+        }
+        try await one.synchronize()
+        try await two.synchronize()
+        let last = one.launchCount
+        #expect(last % 100 == 9 && two.launchCount == last)
+        #expect(await chain.log.waits(for: "\(last)"))
+        #expect(chain.isUnbroken)
+        #expect(Set(chain.log.all).count == 80, "each value was another one, and each is told")
+        for task in 1...8 {
+            let own = chain.log.all.filter { $0.hasPrefix("\(task)") }
+            #expect(own == (0..<10).map { "\(task * 100 + $0)" }, "in the order in which the task wrote")
+        }
+        withExtendedLifetime(observation) {}
+    }
+
+    @MainActor private final class Window {
+        var told: [Int] = []
+    }
+
+    @Test("A handler may be given by the main actor, which it does not run on", arguments: Place.allCases)
+    @MainActor func mainActor(_ place: Place) async throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        let log = EventLog()
+        let window = Window()
+        let updates = one.updates(of: \.launchCount)
+        let observation = one.observe(\.launchCount) { update in
+            Task { @MainActor in
+                window.told.append(update.newValue)
+                log.add("\(update.newValue)")
+            }
+        }
+        // It is held while the others write, so nothing needs it.
+        await onThreads(1) { _ in two.launchCount = 1 }
+        one.launchCount += 1
+        #expect(await log.waits(for: "1"))
+        #expect(await log.waits(for: "2"))
+        #expect(window.told.sorted() == [1, 2])
+        for await update in updates where update.newValue == 2 { break }
+        withExtendedLifetime(observation) {}
+    }
+
+    /// Runs the body on so many threads at once, without taking any away from tasks.
+    private func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) async {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "threads of a test").async {
+                DispatchQueue.concurrentPerform(iterations: count) { body($0) }
+                continuation.resume()
+            }
+        }
+    }
+}

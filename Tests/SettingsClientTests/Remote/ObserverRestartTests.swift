@@ -1,0 +1,115 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Observers whose daemon goes and comes back.
+struct ObserverRestartTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    @Test func `Over a restart observers are told every change once, each from where the last ended`() async throws {
+        let directory = try TemporaryDirectory()
+        let first = try ServedDaemon(in: directory, port: 0)
+        let world = World(at: try first.address(.unix), names.app)
+        let (one, two) = (world.adapter(), world.adapter())
+        let log = EventLog()
+        let observation = one.observe(\.launchCount, options: [.initial, .old]) { log.add($0.told) }
+        let updates = one.updates(of: \.launchCount, \.username)
+        for number in 1...3 { two.launchCount = number }
+        two.username = "me"
+        first.stop()
+        #expect(one.launchCount <= 3, "reads need no daemon")
+        let second = try ServedDaemon(in: directory, port: 0)
+        for number in 4...6 {
+            try second.client().blocking.set(names.count, to: .integer(Int64(number)), in: names.app)
+        }
+        #expect(await log.waits(for: "5→6"))
+        #expect(log.all == ["0", "0→1", "1→2", "2→3", "3→4", "4→5", "5→6"])
+        var told: [String] = []
+        for await update in updates {
+            if let count = update[\.launchCount] { told.append(count.told) }
+            if let name = update[\.username] { told.append(name.told) }
+            if update[\.launchCount]?.newValue == 6 { break }
+        }
+        #expect(told == ["0→1", "1→2", "2→3", #"nil→"me""#, "3→4", "4→5", "5→6"])
+        #expect(world.takeIssues() == [])
+        withExtendedLifetime((observation, second)) {}
+    }
+
+    @Test func `A state that comes anew is told as the difference to what was known`() async throws {
+        let first = try ServedDaemon()
+        let world = World(at: try first.address(.unix), names.app)
+        let defaults = world.adapter()
+        for number in 1...9 { defaults.launchCount = number }
+        defaults.username = "me"
+        defaults.theme = .dark
+        let log = EventLog()
+        let observation = defaults.observe(\.launchCount, \.username, \.theme, \.tags) { update in
+            if let count = update[\.launchCount] { log.add("count \(count.told)") }
+            if let name = update[\.username] { log.add("name \(name.told)") }
+            if let tags = update[\.tags] { log.add("tags \(tags.told)") }
+            if let theme = update[\.theme] { log.add("theme \(theme.told)") }
+        }
+        let (path, other) = (first.path, try TemporaryDirectory())
+        first.stop()
+        let preparing = try ServedDaemon(in: other, port: 0)
+        try preparing.client().blocking.merge(
+            ["launchCount": 70, "theme": "dark", "tags": ["other"]], into: names.app)
+        preparing.stop()
+        let second = try ServedDaemon(in: other, port: 0) { $0.listen.append(.unix(path: path)) }
+        #expect(await log.waits(for: "count 9→70"))
+        #expect(await log.waits(for: #"tags []→["other"]"#))
+        #expect(await log.waits(for: #"name "me"→nil"#))
+        try second.client().blocking.set(names.count, to: 71, in: names.app)
+        #expect(await log.waits(for: "count 70→71"))
+        #expect(log.all.count == 4)
+        #expect(world.takeIssues() == [])
+        withExtendedLifetime(observation) {}
+    }
+
+    @Test func `Observing begins when a daemon that was not there comes`() async throws {
+        let directory = try TemporaryDirectory()
+        let before = try ServedDaemon(in: directory, port: 0)
+        try before.client().blocking.set(names.count, to: 3, in: names.app)
+        let address = try before.address(.unix)
+        before.stop()
+        let world = World(at: address, names.app)
+        let defaults = world.adapter()
+        let log = EventLog()
+        let observation = defaults.observe(\.launchCount, options: [.initial, .old]) { log.add($0.told) }
+        let updates = defaults.updates(of: \.launchCount, options: .initial)
+        #expect(world.takeIssues().map(\.attempt) == [.read])
+        #expect(log.all == [])
+        let daemon = try ServedDaemon(in: directory, port: 0)
+        #expect(await log.waits(for: "3"))
+        var iterator = updates.makeAsyncIterator()
+        #expect(await iterator.next()?.told == "3")
+        try daemon.client().blocking.set(names.count, to: 4, in: names.app)
+        #expect(await log.waits(for: "3→4"))
+        #expect(log.all == ["3", "3→4"])
+        #expect(world.takeIssues() == [])
+        withExtendedLifetime((observation, daemon)) {}
+    }
+
+    @Test func `When the last who observes goes, an adapter that nobody holds leaves the daemon`() async throws {
+        let daemon = try ServedDaemon()
+        let world = World(at: try daemon.address(.unix), names.app)
+        var observation: DefaultsObservation? = world.adapter().observe(\.launchCount) { _ in }
+        let task = Task { [updates = world.adapter().updates(of: \.launchCount)] in
+            for await _ in updates {}
+        }
+        #expect(try await daemon.waits(forWatchers: 2))
+        task.cancel()
+        #expect(try await daemon.waits(forWatchers: 1))
+        observation = nil
+        #expect(try await daemon.waits(forWatchers: 0))
+        await task.value
+        #expect(observation == nil)
+    }
+}
