@@ -102,6 +102,21 @@ struct AwayTests {
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
     }
 
+    @Test func `A server that refuses to tell the suite is complained of once for each time it was asked`() throws {
+        let server = try ScriptedServer { _, peer, log in
+            while peer.readRequest() != nil {
+                log.add("asked")
+                peer.send(ScriptedServer.answer(#"{"code":"misdirected","detail":"not here"}"#, status: 421))
+            }
+        }
+        let world = World(at: server.address, names.app)
+        let defaults = world.adapter()
+        for _ in 0..<1000 { #expect(defaults.launchCount == 0 && defaults["theme"].value == nil) }
+        let issues = world.takeIssues()
+        #expect(issues.count == server.log.count("asked") && issues.count < 100)
+        #expect(issues.allSatisfy { $0.error.code == .misdirected })
+    }
+
     @Test func `Letting go of an adapter closes its connections`() throws {
         let server = try silentServer()
         do {
