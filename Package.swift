@@ -33,7 +33,8 @@ let package = Package(
         .executableTarget(
             name: "watch-load", dependencies: ["CLinux"], path: "Tools/WatchLoad", swiftSettings: houseRules),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
-        .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),

@@ -10,9 +10,9 @@ public import SettingsModel
 /// place is done only to the value that it was computed from, unless the key says how to merge; while it is under way,
 /// nothing is locked, and one that throws or changes nothing sends nothing.
 ///
-/// Members of the adapter win over keys of the same name: `hasKey`, `isSet`, `issues`, `namespace`, `register`, `remove`,
-/// `removeAll`, `set`, `setIfAbsent`, `synchronize`, `transaction`, `update`, `value`. `Defaults[\.name]` always means
-/// the key.
+/// Members of the adapter win over keys of the same name: `hasKey`, `isSet`, `issues`, `namespace`, `observe`,
+/// `register`, `remove`, `removeAll`, `set`, `setIfAbsent`, `synchronize`, `transaction`, `update`, `updates`, `value`.
+/// `Defaults[\.name]` always means the key.
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
     @usableFromInline let core: AdapterCore
@@ -27,6 +27,7 @@ public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
     /// Settings without a daemon, which behave the same and last as long as the adapter: for tests and previews.
     ///
     /// - Parameters:
+    ///   - keyStore: where the keys are defined.
     ///   - schema: what the suite may hold; without one, anything.
     ///   - arguments: what the command line would say, without the program's name.
     ///   - log: what is done with each issue; by default a line on standard error.

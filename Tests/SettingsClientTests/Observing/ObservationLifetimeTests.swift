@@ -14,7 +14,7 @@ struct ObservationLifetimeTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
         weak var owner: Owner?
-        var first: DefaultsObservation?
+        var first: DefaultsDisposable?
         do {
             let captured = Owner()
             owner = captured
