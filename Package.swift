@@ -33,6 +33,9 @@ let package = Package(
         .executableTarget(
             name: "watch-load", dependencies: ["CLinux"], path: "Tools/WatchLoad", swiftSettings: houseRules),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
+        .target(
+            name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
+            swiftSettings: houseRules),
         .testTarget(
             name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
@@ -44,7 +47,9 @@ let package = Package(
             swiftSettings: houseRules + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "SettingsClientTests",
-            dependencies: ["HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: [
+                "ExportingKit", "HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",

@@ -33,9 +33,9 @@ struct ProgramEnvironment: Sendable {
             let address = try address ?? ServerAddress.from(variable: server)
             return RemoteBackend(suite: named, server: .at(address), timeout: timeout)
         } catch let error as ServerAddressError {
-            return NoBackend(suite: suite, reason: "\(ServerAddress.variable) is no address: \(error)")
+            return NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)")
         } catch {
-            return NoBackend(suite: suite, reason: "\(Self.suiteVariable) is no suite: \(error)")
+            return NoBackend(suite: suite, reason: "\(Self.suiteVariable): \(error)")
         }
     }
 
@@ -47,9 +47,9 @@ struct ProgramEnvironment: Sendable {
 
     /// The name of the program, with a hyphen for what no suite may have in its name.
     private var suiteOfProgram: SuiteName {
-        let name = program.utf8.split(separator: UInt8(ascii: "/")).last ?? program[...].utf8
+        let name = program.unicodeScalars.split(separator: "/").last ?? "".unicodeScalars[...]
         var bytes: [UInt8] = []
-        for scalar in String(Substring(name)).unicodeScalars {
+        for scalar in name {
             bytes.append(Self.isOfSuite(scalar) ? UInt8(scalar.value) : UInt8(ascii: "-"))
         }
         let legal = bytes.drop { $0 == UInt8(ascii: ".") }.prefix(SuiteName.maximumLength)

@@ -27,17 +27,18 @@ final class RemoteFollower: Following {
     private static let wait = Duration.seconds(60)
     /// How much longer than that an answer may take.
     private static let timeout = Duration.seconds(10)
-    /// How long it stays away after what trying again is not likely to help against: another program may have had the
-    /// address, or a proxy its own mind.
-    private static let longPause = Duration.seconds(5)
+    private let longPause: Duration
 
+    /// `longPause` is how long it stays away after what trying again is not likely to help against: another program may
+    /// have the address, or a proxy a mind of its own.
     init(
         _ watched: Watched, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
-        _ handler: @escaping @Sendable (Observation) -> Void
+        longPause: Duration = .seconds(5), _ handler: @escaping @Sendable (Observation) -> Void
     ) {
         self.watched = watched
         self.server = server
         self.reader = reader
+        self.longPause = longPause
         self.handler = handler
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil)
         state = Mutex(State(place: ObservedPlace(since: .cursor(cursor))))
@@ -56,6 +57,7 @@ final class RemoteFollower: Following {
             return state.poll
         }
         poll?.cancel()
+        pool.close()
     }
 
     /// Asks at once, over a new connection: the daemon may be another one.
@@ -103,20 +105,18 @@ final class RemoteFollower: Following {
         case (nil, _): return
         case (_, .failure(.cancelled)): ask()
         case (.deliver(let observation), _):
-            server.isThere()
             history.tell(of: observation.cursor.epoch) { handler(observation) }
             goOn(after: state.withLock { $0.place.pause })
-        case (.again(let pause), .success):
-            server.isThere()
-            goOn(after: pause)
+        case (.again(let pause), .success): goOn(after: pause)
         case (.again(let pause), .failure(.unreachable)): ask(afterFailure: pause, isAway: true)
         case (.again(let pause), .failure): ask(afterFailure: pause, isAway: false)
-        case (.fail, _): ask(afterFailure: Self.longPause, isAway: false)
+        case (.fail, _): ask(afterFailure: longPause, isAway: false)
         }
     }
 
     /// After an answer. A pause is one that a daemon asks for that goes down.
     private func goOn(after pause: Duration) {
+        if pause == .zero { server.isThere() }
         ask(after: pause, isAway: pause > .zero)
     }
 

@@ -17,6 +17,7 @@ final class ConnectionPool: Sendable {
         /// The one used last stands last, and is used first.
         var kept: [Kept] = []
         var isSweepPlanned = false
+        var isClosed = false
     }
 
     let address: ServerAddress
@@ -46,10 +47,20 @@ final class ConnectionPool: Sendable {
         return nil
     }
 
+    /// Closes what is kept, and keeps nothing from here on.
+    func close() {
+        // What is taken out is closed after the lock is free.
+        _ = state.withLock { state in
+            state.isClosed = true
+            defer { state.kept = [] }
+            return state.kept
+        }
+    }
+
     /// Keeps a connection whose last answer is complete.
     func give(_ socket: OpenSocket) {
-        // What is taken out is closed after the lock is free.
         let (dropped, plansSweep) = state.withLock { state -> (Kept?, Bool) in
+            guard !state.isClosed else { return (nil, false) }
             state.kept.append(Kept(socket: socket, since: .now))
             let dropped = state.kept.count > mostKept ? state.kept.removeFirst() : nil
             defer { state.isSweepPlanned = true }
