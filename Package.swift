@@ -36,7 +36,8 @@ let package = Package(
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
             swiftSettings: houseRules),
-        .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+        .testTarget(
+            name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),

@@ -4,10 +4,10 @@ import Foundation
 struct Article {
     private let lines: [String]
 
-    /// Reads a page of SettingsModel's catalog.
-    static func read(_ name: String) throws -> Article {
+    /// Reads a page of a module's catalog.
+    static func read(_ name: String, of module: String = "SettingsModel") throws -> Article {
         let catalog = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/SettingsModel/SettingsModel.docc/\(name).md").standardized
+            .appending(path: "../../Sources/\(module)/\(module).docc/\(name).md").standardized
         return Article(lines: try String(contentsOf: catalog, encoding: .utf8).components(separatedBy: "\n"))
     }
 

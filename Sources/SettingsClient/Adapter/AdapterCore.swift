@@ -99,11 +99,16 @@ extension AdapterCore {
         if !isTold { report(error, key, .read) }
     }
 
-    /// Brings the replica to where the backend is.
+    /// Brings the replica to where the backend is, by every change that leads there: observers miss none.
     func synchronize() throws(DefaultsError) {
         try load(insists: true)
-        do {
-            replica.apply(.state(try backend.load()))
+        do throws(BackendError) {
+            var hasMore = true
+            while hasMore, let cursor = replica.cursor {
+                let news = try backend.news(since: cursor)
+                replica.apply(news)
+                hasMore = if case .changes(let changes) = news { changes.hasMore } else { false }
+            }
             waitingRenames.resume(in: replica)
         } catch {
             throw DefaultsError(error)

@@ -26,6 +26,7 @@ public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
     /// Settings without a daemon, which behave the same and last as long as the adapter: for tests and previews.
     ///
     /// - Parameters:
+    ///   - keyStore: where the keys are defined.
     ///   - schema: what the suite may hold; without one, anything.
     ///   - arguments: what the command line would say, without the program's name.
     ///   - log: what is done with each issue; by default a line on standard error.

@@ -48,6 +48,10 @@ final class InMemoryBackend: SuiteBackend {
         shared.withLock { $0.contents.state() }
     }
 
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        shared.withLock { $0.contents.observation(since: place) ?? .state($0.contents.state()) }
+    }
+
     func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         shared.withLock { $0.contents.setting(key) }
     }

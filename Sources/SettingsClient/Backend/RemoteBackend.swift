@@ -32,6 +32,14 @@ final class RemoteBackend: SuiteBackend {
         return state
     }
 
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        let call = APICall.observe(watched, since: .cursor(place), wait: .zero, limit: nil, latest: false)
+        let news = try ask { server.read(call, by: $0) }
+        // A state to begin anew with is for whoever follows.
+        if case .changes = news { return news }
+        return .state(try load())
+    }
+
     func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         try ask {
             let answer = server.read(.setting(key, in: suite), by: $0)

@@ -28,9 +28,18 @@ protocol SuiteBackend: AnyObject, Sendable {
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary
 
+    /// What happened after a place in history, or the beginning of that; where history does not tell, the suite as it is.
+    func news(since place: Cursor) throws(BackendError) -> Observation
+
     /// Tells everything that happens after a place in history, in order, until it is stopped. The handler is called on a
     /// thread of the backend's, never from within another call.
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following
+}
+
+extension SuiteBackend {
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        .state(try load())
+    }
 }
 
 /// Following that can be stopped.

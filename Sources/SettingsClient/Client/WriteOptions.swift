@@ -10,7 +10,7 @@ public struct WriteOptions: Hashable, Sendable {
     public var isDryRun: Bool
     /// Write keys that the schema locks. Of a schema, nothing is locked: there it is refused.
     public var overridesLocks: Bool
-    /// Names the write, so that it is done once however often it is sent: see ``RequestKey/unique()``. A write that has
+    /// Names the write, so that it is done once however often it is sent: see `RequestKey.unique()`. A write that has
     /// one is sent again when the connection ends before anything of an answer came.
     public var requestKey: RequestKey?
 

@@ -20,3 +20,6 @@ public final class DefaultsObservation: Sendable {
         observer.end(waits: true)
     }
 }
+
+/// ``DefaultsObservation`` under the name that users of typed user defaults know.
+public typealias DefaultsDisposable = DefaultsObservation

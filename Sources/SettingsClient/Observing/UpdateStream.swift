@@ -15,7 +15,6 @@ final class UpdateStream<Update: Sendable>: SettingObserver {
 
     private struct Shared {
         var backlog = NoticeBacklog()
-        var hasBegun = false
         var isTaken = false
         var isEnded = false
         /// Who waits for the next notice.
@@ -31,8 +30,7 @@ final class UpdateStream<Update: Sendable>: SettingObserver {
 
     func take(_ notice: ObserverNotice) {
         let waiter = shared.withLock { shared -> CheckedContinuation<ObserverNotice?, Never>? in
-            if case .began = notice { shared.hasBegun = true }
-            guard shared.hasBegun, !shared.isEnded else { return nil }
+            guard !shared.isEnded else { return nil }
             if let waiter = shared.waiter.take() { return waiter }
             shared.backlog.append(notice)
             return nil

@@ -27,6 +27,11 @@ final class Replica: Sendable {
         shared.withLock { $0.state.schema }
     }
 
+    /// The place in history up to which everything was told.
+    var cursor: Cursor? {
+        shared.withLock { $0.state.cursor }
+    }
+
     /// The keys that have or had something.
     var keys: [KeyName] {
         shared.withLock { Array($0.state.entries.keys) }

@@ -14,7 +14,7 @@ struct ObservationLifetimeTests {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
         weak var owner: Owner?
-        var first: DefaultsObservation?
+        var first: DefaultsDisposable?
         do {
             let captured = Owner()
             owner = captured
@@ -111,6 +111,35 @@ struct ObservationLifetimeTests {
         #expect(log.wait(for: "out again"))
         #expect(log.all.suffix(3) == ["in again", "dropped", "out again"])
         #expect(observation == nil)
+    }
+
+    @Test("What happened before is not told, even if others are only just being told of it")
+    func beginnings() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let log = EventLog()
+        let held = Held<DefaultsObservation>()
+        let sequence = Held<DefaultsUpdates<DefaultsUpdate<Int>>>()
+        let all = Held<DefaultsUpdates<UntypedUpdate>>()
+        // This listener is called before the one of the observers, with the same news.
+        let listener = defaults.core.replica.listenForNews { [unowned defaults] news in
+            guard held.value == nil, case .changed? = news.first else { return }
+            sequence.value = defaults.updates(of: \.launchCount)
+            all.value = defaults.updates()
+            held.value = defaults.observe(\.launchCount) { log.add("late \($0.told)") }
+        }
+        let early = defaults.observe(\.loginTries) { log.add("early \($0.told)") }
+        defaults.launchCount = 1
+        defaults.launchCount = 2
+        defaults.loginTries = 3
+        #expect(log.wait(for: "early 1→3"))
+        #expect(log.all == ["late 1→2", "early 1→3"])
+        var updates = try #require(sequence.value).makeAsyncIterator()
+        var untyped = try #require(all.value).makeAsyncIterator()
+        #expect(await updates.next()?.told == "1→2")
+        #expect(await untyped.next()?.newValue == 2)
+        defaults.core.replica.stopListening(listener)
+        held.value = nil
+        withExtendedLifetime(early) {}
     }
 
     @Test("An observation keeps its adapter, and an adapter that nobody holds goes with it")

@@ -1,0 +1,36 @@
+import SettingsClient
+
+// The code of the article "Observing settings", word for word: a test holds the two against each other.
+
+func watchTheme() -> DefaultsObservation {
+    Defaults.observe(\.theme, options: [.initial, .old, .new]) { update in
+        print(update.oldValue as Any, update.newValue)
+    }
+}
+
+func follow() async {
+    for await update in Defaults.updates(of: \.volume, \.theme) {
+        if let volume = update[\.volume] { print("volume", volume.newValue) }
+        if let theme = update[\.theme] { print("theme", theme.newValue) }
+    }
+}
+
+struct Appearance {
+    @Setting(\.theme, in: Defaults) var theme
+    @Setting(\.volume, in: Defaults, options: .cached) var volumeAtStart
+    @SwiftyUserDefault(keyPath: \.launchCount, in: Defaults, options: [.cached, .observed]) var launchCount
+}
+
+final class Model: Sendable {
+    static let theme = Setting(\.theme, in: Defaults)
+    let volume = Setting(\.volume, in: Defaults)
+
+    func mute() { volume.value = 0 }
+}
+
+nonisolated extension DefaultsKeys {
+    var fontSize: DefaultsKey<Int> { .init("fontSize", defaultValue: 12) }
+}
+
+// swift-format-ignore: AlwaysUseLowerCamelCase
+nonisolated let Defaults = DefaultsAdapter(suite: "com.example.app", keyStore: DefaultsKeys())
