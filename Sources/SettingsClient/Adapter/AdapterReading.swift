@@ -12,7 +12,7 @@ extension AdapterCore {
     /// The value for a plain getter.
     @inlinable
     func value<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Value {
-        if let value = slots.slot(for: path)?.cachedValue { return value }
+        if let value = slots.keptValue(for: path) { return value }
         return missedValue(path)
     }
 
@@ -20,14 +20,21 @@ extension AdapterCore {
     @usableFromInline
     func missedValue<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Value {
         let slot = slot(path)
-        return (slot.cachedReading ?? look(slot)).value
+        return (slot.keptReading(slots.readers) ?? look(slot)).value
     }
 
     /// The value for a plain getter by key; the default is that of the key given.
+    @inlinable
     func value<Value>(_ key: DefaultsKey<Value>) -> Value {
+        if let value = slots.keptValue(for: key) { return value }
+        return missedValue(key)
+    }
+
+    /// The value where none is kept, or one that does not hold any more.
+    @usableFromInline
+    func missedValue<Value>(_ key: DefaultsKey<Value>) -> Value {
         let slot = slots.slot(for: key)
-        if let value = slot.cachedValue(orDefault: key.defaultValue) { return value }
-        let reading = look(slot)
+        let reading = slot.keptReading(slots.readers) ?? look(slot)
         return reading.isDefault ? key.defaultValue : reading.value
     }
 
@@ -53,7 +60,7 @@ extension AdapterCore {
         try load()
         let version = cell.version
         let reading = resolve(slot, replica.visible(cell.name))
-        slot.keep(reading, version: version)
+        slot.keep(reading, version: version, slots.readers)
         if let problem = reading.problem { report(problem, slot.key.name, .read) }
         return reading
     }

@@ -14,7 +14,7 @@ public import SettingsModel
 /// `removeAll`, `set`, `setIfAbsent`, `synchronize`, `transaction`, `update`, `value`. `Defaults[\.name]` always means
 /// the key.
 @dynamicMemberLookup
-public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
+public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: KeyedAccess {
     @usableFromInline let core: AdapterCore
 
     init(
@@ -38,6 +38,12 @@ public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
         return DefaultsAdapter(
             keyStore: keyStore, backend: InMemoryBackend(suite: suite, schema: schema), arguments: arguments,
             log: log ?? IssueBoard.standardLog)
+    }
+
+    /// What the settings are reached through.
+    @inlinable
+    public static func core(of access: DefaultsAdapter) -> AdapterCore {
+        access.core
     }
 
     /// What went wrong in getters and setters, from here on.

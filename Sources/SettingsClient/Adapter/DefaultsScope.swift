@@ -4,11 +4,17 @@ public import SettingsModel
 ///
 /// A store holds nothing but keys, so where it stands is in its prefix, and the scope needs nothing but its type.
 @dynamicMemberLookup
-public struct DefaultsScope<Keys: DefaultsKeyStore>: Sendable {
+public struct DefaultsScope<KeyStore: DefaultsKeyStore>: KeyedAccess {
     @usableFromInline let core: AdapterCore
 
     @usableFromInline
     init(core: AdapterCore) {
         self.core = core
+    }
+
+    /// What the settings are reached through.
+    @inlinable
+    public static func core(of access: DefaultsScope) -> AdapterCore {
+        access.core
     }
 }

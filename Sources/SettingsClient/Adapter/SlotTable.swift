@@ -4,33 +4,24 @@ internal import Synchronization
 /// Finds the slot of a key.
 ///
 /// Evaluating a computed key costs more than all else that a read does, so a key path is known by its identity: the
-/// literal of a key path without captures is one object for the whole program.
+/// literal of a key path without captures is one object for the whole program. All keys that say the same share one slot,
+/// so that what is stored is decoded once for all of them.
 @usableFromInline
 final class SlotTable: Sendable {
     private let replica: Replica
     private let arguments: LaunchArguments
     private let report: @Sendable (String, DefaultsError) -> Void
-    private let tables = Mutex(Tables())
+    @usableFromInline let readers = Readers()
+    @usableFromInline let byPath = SlotIndex()
+    private let byKey = SlotIndex()
+    private let added = Mutex(Added())
 
     /// How many slots a key may have for each way to name it: a key path that captures is another object on each use.
     private static let mostOfOneKey = 8
 
-    private struct Tables: Sendable {
-        var byPath: [ObjectIdentifier: (path: RetainedPath, slot: any AnyObject & Sendable)] = [:]
+    private struct Added: Sendable {
+        var entries: [SlotEntry] = []
         var pathCount: [UTF8Text: Int] = [:]
-        var byName: [NameAndType: [any AnyObject & Sendable]] = [:]
-    }
-
-    /// What slots that are found by name have in common.
-    private struct NameAndType: Hashable {
-        let name: UTF8Text
-        let type: ObjectIdentifier
-    }
-
-    /// A key path kept alive, so that no other object gets its identity. It is never evaluated, nor given out, so it does
-    /// not matter to which isolation it belongs.
-    private struct RetainedPath: @unchecked Sendable {
-        let path: AnyKeyPath
     }
 
     init(
@@ -43,63 +34,118 @@ final class SlotTable: Sendable {
 
     /// How many key paths are known.
     var pathCount: Int {
-        tables.withLock { $0.byPath.count }
+        added.withLock { $0.pathCount.values.reduce(0, +) }
     }
+}
 
-    /// The slot of a key path; nil for a path that is not kept, whose key is then looked up by its name.
+/// By key path.
+extension SlotTable {
+    /// The value of a key path's slot, if it is known and nothing changed since it was decoded.
     @inlinable
+    func keptValue<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>) -> Value? {
+        // Entries live as long as the table, which therefore has to outlast their use.
+        withExtendedLifetime(self) {
+            guard let entry = byPath.only(of: UInt(bitPattern: ObjectIdentifier(path))) else { return nil }
+            // The path was kept, so this is the same object, and its type says what the slot was made for.
+            return entry._withUnsafeGuaranteedRef { unsafeDowncast($0.slot, to: Slot<Value>.self).keptValue(readers) }
+        }
+    }
+
+    /// The slot of a key path; nil for a path that is not kept, whose key is then looked up.
     func slot<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>) -> Slot<Value>? {
-        guard let found = slot(of: ObjectIdentifier(path)) else { return nil }
-        // The path was kept, so this is the same object, and its type says what the slot was made for.
-        return unsafeDowncast(found, to: Slot<Value>.self)
+        withExtendedLifetime(self) {
+            guard let entry = byPath.only(of: UInt(bitPattern: ObjectIdentifier(path))) else { return nil }
+            return unsafeDowncast(entry.takeUnretainedValue().slot, to: Slot<Value>.self)
+        }
     }
 
-    /// The slot of a key path by its identity.
-    @usableFromInline
-    func slot(of path: ObjectIdentifier) -> (any AnyObject & Sendable)? {
-        tables.withLock { $0.byPath[path]?.slot }
-    }
-
-    /// Makes a slot for a path that is not known, or finds the one by its key's name.
+    /// The slot of a path that is not known, by its key. The path is known from then on, unless too many of the key are.
     func addSlot<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>, key: DefaultsKey<Value>) -> Slot<Value> {
+        let slot = slot(for: key, withDefault: true)
+        let number = UInt(bitPattern: ObjectIdentifier(path))
+        let retained = SlotEntry.RetainedPath(path: path)
         let name = UTF8Text(key.name)
-        let isFull = tables.withLock { $0.pathCount[name, default: 0] >= Self.mostOfOneKey }
-        if isFull { return slot(for: key, withDefault: true) }
-        let slot = make(key)
-        let retained = RetainedPath(path: path)
-        let id = ObjectIdentifier(path)
-        return tables.withLock { tables in
-            if let known = tables.byPath[id]?.slot { return unsafeDowncast(known, to: Slot<Value>.self) }
-            tables.byPath[id] = (retained, slot)
-            tables.pathCount[name, default: 0] += 1
+        return added.withLock { added in
+            if let known = byPath.only(of: number) {
+                return unsafeDowncast(known.takeUnretainedValue().slot, to: Slot<Value>.self)
+            }
+            guard added.pathCount[name, default: 0] < Self.mostOfOneKey else { return slot }
+            added.pathCount[name, default: 0] += 1
+            let entry = SlotEntry(number, .path(retained), slot, next: byPath.first(of: number))
+            added.entries.append(entry)
+            byPath.add(entry)
             return slot
         }
+    }
+}
+
+/// By key.
+extension SlotTable {
+    /// The value of a key's slot, or the key's default, if it is known and nothing changed since it was decoded.
+    @inlinable
+    func keptValue<Value>(for key: DefaultsKey<Value>) -> Value? {
+        withExtendedLifetime(self) {
+            let entry = entry(
+                key.name, ObjectIdentifier(Value.self), key.limits, key.traits, allowed: key.placeOfAllowed)
+            return entry?._withUnsafeGuaranteedRef {
+                unsafeDowncast($0.slot, to: Slot<Value>.self).keptValue(readers, orDefault: key.defaultValue)
+            }
+        }
+    }
+
+    /// The entry of a key that says this. It is to be used while the table is sure to be there.
+    @usableFromInline
+    func entry(
+        _ name: String, _ type: ObjectIdentifier, _ limits: KeyLimits, _ traits: KeyTraits, allowed: UInt
+    ) -> Unmanaged<SlotEntry>? {
+        let number = KeyIdentity.number(name, type)
+        var next = byKey.first(of: number)
+        while let entry = next {
+            let isFound = entry._withUnsafeGuaranteedRef { entry in
+                guard entry.number == number, case .key(let key) = entry.meaning else { return false }
+                return key.type == type && key.allowed == allowed && key.name.hasSameBytes(as: name)
+                    && key.limits == limits && key.traits == traits
+            }
+            if isFound { return entry }
+            next = entry._withUnsafeGuaranteedRef { $0.next }
+        }
+        return nil
     }
 
     /// The slot of a key by its name, type and rules.
     ///
     /// - Parameter needsDefault: whether its default has to be the key's, too.
     func slot<Value>(for key: DefaultsKey<Value>, withDefault needsDefault: Bool = false) -> Slot<Value> {
-        let name = NameAndType(name: UTF8Text(key.name), type: ObjectIdentifier(Value.self))
-        let known = tables.withLock { $0.byName[name] } ?? []
-        for slot in known {
-            // All slots under the name and the type are of that type.
-            let slot = unsafeDowncast(slot, to: Slot<Value>.self)
-            guard slot.key.hasSameRules(as: key) else { continue }
+        let known = slots(named: key)
+        for slot in known where slot.key.hasSameRules(as: key) {
             if !needsDefault || slot.key.hasSameDefault(as: key) { return slot }
         }
-        let slot = make(key)
-        return tables.withLock { tables in
-            if tables.byName[name, default: []].count < Self.mostOfOneKey {
-                tables.byName[name, default: []].append(slot)
-            }
-            return slot
-        }
-    }
-
-    private func make<Value>(_ key: DefaultsKey<Value>) -> Slot<Value> {
         let slot = Slot(key, replica: replica, arguments: arguments)
         if case .failure(let error) = slot.codec { report(key.name, error) }
+        guard known.count < Self.mostOfOneKey else { return slot }
+        let number = KeyIdentity.number(key.name, ObjectIdentifier(Value.self))
+        added.withLock { added in
+            let entry = SlotEntry(number, .key(KeyIdentity(key)), slot, next: byKey.first(of: number))
+            added.entries.append(entry)
+            byKey.add(entry)
+        }
         return slot
+    }
+
+    /// The slots of a key's name and type, the oldest first.
+    private func slots<Value>(named key: DefaultsKey<Value>) -> [Slot<Value>] {
+        let type = ObjectIdentifier(Value.self)
+        let number = KeyIdentity.number(key.name, type)
+        var slots: [Slot<Value>] = []
+        withExtendedLifetime(self) {
+            var next = byKey.first(of: number)
+            while let entry = next?.takeUnretainedValue() {
+                if case .key(let known) = entry.meaning, known.type == type, known.name.hasSameBytes(as: key.name) {
+                    slots.append(unsafeDowncast(entry.slot, to: Slot<Value>.self))
+                }
+                next = entry.next
+            }
+        }
+        return slots.reversed()
     }
 }

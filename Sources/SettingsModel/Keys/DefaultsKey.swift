@@ -17,7 +17,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     public let traits: KeyTraits
     /// The only values that are allowed, if they were listed.
     public let allowed: [Value]?
-    let limits: KeyLimits
+    @usableFromInline package let limits: KeyLimits
 
     init(name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits) {
         self.name = name

@@ -1,5 +1,6 @@
 /// The limits of a key, on the way to keywords of its schema.
-struct KeyLimits: Hashable, Sendable {
+@usableFromInline
+package struct KeyLimits: Hashable, Sendable {
     var bounds: NumberBounds?
     var maxLength: Int?
     var pattern: String?

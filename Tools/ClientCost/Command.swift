@@ -1,0 +1,50 @@
+import SettingsClient
+
+/// What the command line asks for.
+struct Command {
+    static let usage = """
+        usage: client-cost reads MILLISECONDS | decodes
+
+        Measures what the Swift client costs its program, and prints figures as JSON.
+
+          reads MILLISECONDS   nanoseconds a read, for so long each way: on one thread, and beside another that does the same
+          decodes              how often a Codable value is decoded while it is read at each of its revisions
+        """
+
+    private let words: [String]
+
+    init(_ words: [String]) {
+        self.words = words
+    }
+
+    func run() throws {
+        switch words.first {
+        case "reads" where words.count == 2:
+            try reads(milliseconds: number(1, 1...10_000))
+        case "decodes" where words.count == 1:
+            let decoding = try Decoding()
+            write(["revisions": .integer(Int64(decoding.revisions)), "decodes": .integer(Int64(decoding.decodes))])
+        default:
+            throw CostFailure(Self.usage)
+        }
+    }
+
+    private func number(_ position: Int, _ range: ClosedRange<Int>) throws -> Int {
+        guard let value = Int(words[position]), range.contains(value) else { throw CostFailure(Self.usage) }
+        return value
+    }
+
+    private func reads(milliseconds: Int) {
+        Read.prepare()
+        // What is made at the first read is made before any is timed.
+        for read in Read.all { _ = read.body() }
+        for read in Read.all {
+            let timing = ReadTiming(read, milliseconds: milliseconds)
+            write(["read": .string(timing.name), "one": .double(timing.alone), "two": .double(timing.besideAnother)])
+        }
+    }
+
+    private func write(_ figures: JSONObject) {
+        print(JSONValue.object(figures))
+    }
+}
