@@ -34,12 +34,12 @@ struct Command {
         return value
     }
 
-    private func reads(milliseconds: Int) {
+    private func reads(milliseconds: Int) throws {
         Read.prepare()
         // What is made at the first read is made before any is timed.
         for read in Read.all { _ = read.body() }
         for read in Read.all {
-            let timing = ReadTiming(read, milliseconds: milliseconds)
+            let timing = try ReadTiming(read, milliseconds: milliseconds)
             write(["read": .string(timing.name), "one": .double(timing.alone), "two": .double(timing.besideAnother)])
         }
     }

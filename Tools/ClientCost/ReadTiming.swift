@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Synchronization
 
 /// How long a read takes, on one thread and beside another thread that does the same all the time.
@@ -10,53 +11,78 @@ struct ReadTiming {
 
     /// Reads in one batch: long enough for the clock's own cost to vanish, short enough that hardly any is interrupted.
     private static let batch = 2000
+    /// Reads after which the other thread says how far it is.
+    private static let step = 50
 
     /// Where results go, so that nobody finds that they are not needed.
     private static let sink = Atomic(0)
 
-    init(_ read: Read, milliseconds: Int) {
+    init(_ read: Read, milliseconds: Int) throws {
         name = read.name
-        alone = Self.median(of: read.body, milliseconds)
-        besideAnother = Self.beside(read.body) { Self.median(of: read.body, milliseconds) }
+        alone = try Self.median(of: read.body, milliseconds)
+        let other = Other(read.body)
+        besideAnother = try Self.median(of: read.body, milliseconds, beside: other)
+        other.stop()
     }
 
-    /// The median of batches over some time.
-    private static func median(of read: @Sendable () -> Int, _ milliseconds: Int) -> Double {
+    /// The median of batches over some time. Beside another thread only those count during which both had a core: this
+    /// one was not interrupted, and the other read at least a quarter as often.
+    private static func median(
+        of read: @Sendable () -> Int, _ milliseconds: Int, beside other: Other? = nil
+    ) throws -> Double {
         var figures: [Double] = []
         let end = monotonicNanoseconds() + milliseconds * 1_000_000
-        while monotonicNanoseconds() < end || figures.count < 3 { figures.append(time(read)) }
+        let latest = end + 10_000_000_000
+        while monotonicNanoseconds() < end || figures.count < 100 {
+            let before = (steps: other?.steps ?? 0, interruptions: interruptions())
+            let figure = time(read, count: batch)
+            if let other, (other.steps - before.steps) * step < batch / 4 || interruptions() > before.interruptions {
+                if monotonicNanoseconds() > latest { throw CostFailure("two threads do not get to run at once") }
+                continue
+            }
+            figures.append(figure)
+        }
         return figures.sorted()[figures.count / 2]
     }
 
+    /// How often another program got the core of this thread. Waiting for something is none.
+    private static func interruptions() -> Int {
+        var usage = rusage()
+        // Of this thread alone: the name for it is a GNU extension.
+        getrusage(__rusage_who_t(1), &usage)
+        return usage.ru_nivcsw
+    }
+
     @inline(never)
-    private static func time(_ read: @Sendable () -> Int) -> Double {
+    private static func time(_ read: @Sendable () -> Int, count: Int) -> Double {
         var sum = 0
         let start = monotonicNanoseconds()
-        for _ in 0..<batch { sum &+= read() }
+        for _ in 0..<count { sum &+= read() }
         let spent = monotonicNanoseconds() - start
-        sink.add(sum, ordering: .relaxed)
-        return Double(spent) / Double(batch)
+        sink.wrappingAdd(sum, ordering: .relaxed)
+        return Double(spent) / Double(count)
     }
 
-    /// Does something while another thread reads; it has begun to when the body begins.
-    private static func beside(_ read: @escaping @Sendable () -> Int, _ body: () -> Double) -> Double {
-        let flags = Flags()
-        let group = DispatchGroup()
-        DispatchQueue.global().async(group: group) {
-            while !flags.isOver.load(ordering: .acquiring) {
-                _ = time(read)
-                flags.hasBegun.store(true, ordering: .releasing)
+    /// Another thread that reads all the time.
+    private final class Other: Sendable {
+        private let count = Atomic(0)
+        private let isOver = Atomic(false)
+        private let group = DispatchGroup()
+
+        init(_ read: @escaping @Sendable () -> Int) {
+            DispatchQueue.global().async(group: group) { [self] in
+                while !isOver.load(ordering: .acquiring) {
+                    _ = time(read, count: step)
+                    count.wrappingAdd(1, ordering: .relaxed)
+                }
             }
         }
-        while !flags.hasBegun.load(ordering: .acquiring) {}
-        let result = body()
-        flags.isOver.store(true, ordering: .releasing)
-        group.wait()
-        return result
-    }
 
-    private final class Flags: Sendable {
-        let hasBegun = Atomic(false)
-        let isOver = Atomic(false)
+        var steps: Int { count.load(ordering: .relaxed) }
+
+        func stop() {
+            isOver.store(true, ordering: .releasing)
+            group.wait()
+        }
     }
 }

@@ -43,7 +43,8 @@ struct SlotIndex: ~Copyable, Sendable {
 @usableFromInline
 final class SlotEntry: Sendable {
     @usableFromInline let number: UInt
-    @usableFromInline let slot: any AnyObject & Sendable
+    /// Kept by the entry. Not counted, so that readers on several cores do not write to one place in memory.
+    @usableFromInline let unmanagedSlot: Unmanaged<any AnyObject & Sendable>
     @usableFromInline let next: Unmanaged<SlotEntry>?
     /// What the number stands for.
     let meaning: Meaning
@@ -62,7 +63,16 @@ final class SlotEntry: Sendable {
     init(_ number: UInt, _ meaning: Meaning, _ slot: any AnyObject & Sendable, next: Unmanaged<SlotEntry>?) {
         self.number = number
         self.meaning = meaning
-        self.slot = slot
+        unmanagedSlot = Unmanaged.passRetained(slot)
         self.next = next
+    }
+
+    deinit {
+        unmanagedSlot.release()
+    }
+
+    /// The slot, by those who know the type of its values.
+    func slot<Value>(_ type: Value.Type = Value.self) -> Slot<Value> {
+        unsafeDowncast(unmanagedSlot.takeUnretainedValue(), to: Slot<Value>.self)
     }
 }

@@ -47,7 +47,11 @@ extension SlotTable {
         withExtendedLifetime(self) {
             guard let entry = byPath.only(of: UInt(bitPattern: ObjectIdentifier(path))) else { return nil }
             // The path was kept, so this is the same object, and its type says what the slot was made for.
-            return entry._withUnsafeGuaranteedRef { unsafeDowncast($0.slot, to: Slot<Value>.self).keptValue(readers) }
+            return entry._withUnsafeGuaranteedRef {
+                $0.unmanagedSlot._withUnsafeGuaranteedRef {
+                    unsafeDowncast($0, to: Slot<Value>.self).keptValue(readers)
+                }
+            }
         }
     }
 
@@ -55,7 +59,7 @@ extension SlotTable {
     func slot<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>) -> Slot<Value>? {
         withExtendedLifetime(self) {
             guard let entry = byPath.only(of: UInt(bitPattern: ObjectIdentifier(path))) else { return nil }
-            return unsafeDowncast(entry.takeUnretainedValue().slot, to: Slot<Value>.self)
+            return entry.takeUnretainedValue().slot()
         }
     }
 
@@ -67,7 +71,7 @@ extension SlotTable {
         let name = UTF8Text(key.name)
         return added.withLock { added in
             if let known = byPath.only(of: number) {
-                return unsafeDowncast(known.takeUnretainedValue().slot, to: Slot<Value>.self)
+                return known.takeUnretainedValue().slot()
             }
             guard added.pathCount[name, default: 0] < Self.mostOfOneKey else { return slot }
             added.pathCount[name, default: 0] += 1
@@ -88,7 +92,9 @@ extension SlotTable {
             let entry = entry(
                 key.name, ObjectIdentifier(Value.self), key.limits, key.traits, allowed: key.placeOfAllowed)
             return entry?._withUnsafeGuaranteedRef {
-                unsafeDowncast($0.slot, to: Slot<Value>.self).keptValue(readers, orDefault: key.defaultValue)
+                $0.unmanagedSlot._withUnsafeGuaranteedRef {
+                    unsafeDowncast($0, to: Slot<Value>.self).keptValue(readers, orDefault: key.defaultValue)
+                }
             }
         }
     }
@@ -141,7 +147,7 @@ extension SlotTable {
             var next = byKey.first(of: number)
             while let entry = next?.takeUnretainedValue() {
                 if case .key(let known) = entry.meaning, known.type == type, known.name.hasSameBytes(as: key.name) {
-                    slots.append(unsafeDowncast(entry.slot, to: Slot<Value>.self))
+                    slots.append(entry.slot())
                 }
                 next = entry.next
             }
