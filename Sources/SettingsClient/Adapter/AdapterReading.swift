@@ -12,7 +12,7 @@ extension AdapterCore {
     /// The value for a plain getter.
     @inlinable
     func value<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Value {
-        if let value = slots.keptValue(for: path) { return value }
+        if let value = slots.cachedValue(for: path) { return value }
         return missedValue(path)
     }
 
@@ -20,13 +20,13 @@ extension AdapterCore {
     @usableFromInline
     func missedValue<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Value {
         let slot = slot(path)
-        return (slot.keptReading(slots.readers) ?? look(slot)).value
+        return (slot.cachedReading ?? look(slot)).value
     }
 
     /// The value for a plain getter by key; the default is that of the key given.
     @inlinable
     func value<Value>(_ key: DefaultsKey<Value>) -> Value {
-        if let value = slots.keptValue(for: key) { return value }
+        if let value = slots.cachedValue(for: key) { return value }
         return missedValue(key)
     }
 
@@ -34,7 +34,7 @@ extension AdapterCore {
     @usableFromInline
     func missedValue<Value>(_ key: DefaultsKey<Value>) -> Value {
         let slot = slots.slot(for: key)
-        let reading = slot.keptReading(slots.readers) ?? look(slot)
+        let reading = slot.cachedReading ?? look(slot)
         return reading.isDefault ? key.defaultValue : reading.value
     }
 
@@ -60,7 +60,7 @@ extension AdapterCore {
         try load()
         let version = cell.version
         let reading = resolve(slot, replica.visible(cell.name))
-        slot.keep(reading, version: version, slots.readers)
+        slot.keep(reading, version: version)
         if let problem = reading.problem { report(problem, slot.key.name, .read) }
         return reading
     }

@@ -14,7 +14,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
 extension AdapterCore {
     /// Begins a change. Nothing is locked while it is under way.
     func begin<Value>(_ slot: Slot<Value>, default defaultValue: Value? = nil) -> InPlaceChange<Value> {
-        var reading = slot.keptReading(slots.readers) ?? look(slot)
+        var reading = slot.cachedReading ?? look(slot)
         if reading.isDefault, let defaultValue { reading.value = defaultValue }
         let value = reading.value
         return InPlaceChange(

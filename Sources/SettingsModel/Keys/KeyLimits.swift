@@ -1,6 +1,5 @@
 /// The limits of a key, on the way to keywords of its schema.
-@usableFromInline
-package struct KeyLimits: Hashable, Sendable {
+struct KeyLimits: Hashable, Sendable {
     var bounds: NumberBounds?
     var maxLength: Int?
     var pattern: String?

@@ -16,9 +16,11 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
 
     /// What was read last; nil for nothing.
     @usableFromInline let kept = Atomic<Unmanaged<KeptReading<Value>>?>(nil)
+    @usableFromInline let readers: Readers
 
-    init(_ key: DefaultsKey<Value>, replica: Replica, arguments: LaunchArguments) {
+    init(_ key: DefaultsKey<Value>, replica: Replica, arguments: LaunchArguments, readers: Readers) {
         self.key = key
+        self.readers = readers
         do {
             codec = .success(try KeyCodec(key))
         } catch {
@@ -87,7 +89,7 @@ struct Reading<Value: DefaultsSerializable>: Sendable {
 extension Slot {
     /// The value, if nothing changed since it was decoded.
     @inlinable
-    func keptValue(_ readers: Readers) -> Value? {
+    var cachedValue: Value? {
         guard let version = cell?.version else { return nil }
         return readers.read {
             kept.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef {
@@ -98,7 +100,7 @@ extension Slot {
 
     /// The value, or this one in place of the default, if nothing changed since it was decoded.
     @inlinable
-    func keptValue(_ readers: Readers, orDefault defaultValue: @autoclosure () -> Value) -> Value? {
+    func cachedValue(orDefault defaultValue: @autoclosure () -> Value) -> Value? {
         guard let version = cell?.version else { return nil }
         return readers.read {
             kept.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef {
@@ -109,7 +111,7 @@ extension Slot {
     }
 
     /// The reading, if nothing changed since it was made.
-    func keptReading(_ readers: Readers) -> Reading<Value>? {
+    var cachedReading: Reading<Value>? {
         guard let version = cell?.version else { return nil }
         return readers.read {
             kept.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef {
@@ -118,7 +120,7 @@ extension Slot {
         }
     }
 
-    func keep(_ reading: Reading<Value>, version: UInt64, _ readers: Readers) {
+    func keep(_ reading: Reading<Value>, version: UInt64) {
         let new = Unmanaged.passRetained(KeptReading(version: version, reading: reading))
         guard let old = kept.exchange(new, ordering: .sequentiallyConsistent) else { return }
         readers.letGo(of: old.takeRetainedValue())
