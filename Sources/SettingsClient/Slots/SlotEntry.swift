@@ -14,7 +14,7 @@ final class SlotEntry: Sendable {
         /// An object by its identity, kept alive so that no other gets that.
         case object(Object)
         /// A name and a type by what they have in common with few others; and whether the slot's key says nothing else.
-        case name(String, ObjectIdentifier, isPlain: Bool)
+        case name(TypedName, isPlain: Bool)
     }
 
     enum Object: Sendable {

@@ -123,9 +123,10 @@ extension SlotTable {
     /// The entry of a key that says nothing but its name, type and default.
     @usableFromInline
     func entry(named name: String, _ type: ObjectIdentifier) -> Unmanaged<SlotEntry>? {
-        byName.newest(of: NameNumber.of(name, type)) { entry in
-            guard case .name(let known, type, isPlain: true) = entry.meaning else { return false }
-            return known.hasSameBytes(as: name)
+        let name = name.utf8Span.span
+        return byName.newest(of: TypedName.number(name, type)) { entry in
+            guard case .name(let known, isPlain: true) = entry.meaning else { return false }
+            return known.isSame(as: name, type)
         }
     }
 
@@ -139,8 +140,9 @@ extension SlotTable {
     private func knownSlot<Value>(for key: DefaultsKey<Value>, withDefault needsDefault: Bool) -> Slot<Value>? {
         let type = ObjectIdentifier(Value.self)
         return withExtendedLifetime(self) {
-            let entry = byName.newest(of: NameNumber.of(key.name, type)) { entry in
-                guard case .name(let known, type, isPlain: _) = entry.meaning, known.hasSameBytes(as: key.name) else {
+            let name = key.name.utf8Span.span
+            let entry = byName.newest(of: TypedName.number(name, type)) { entry in
+                guard case .name(let known, isPlain: _) = entry.meaning, known.isSame(as: name, type) else {
                     return false
                 }
                 return entry.withSlot(of: Value.self) { slot in
@@ -157,8 +159,9 @@ extension SlotTable {
         let type = ObjectIdentifier(Value.self)
         added.withLock { added in
             guard added.count(key.name, .slot(type)) else { return }
-            let meaning = SlotEntry.Meaning.name(key.name, type, isPlain: key.rules == nil)
-            added.entries.append(byName.add(NameNumber.of(key.name, type), meaning, slot))
+            let number = TypedName.number(key.name.utf8Span.span, type)
+            let meaning = SlotEntry.Meaning.name(TypedName(key.name, type), isPlain: key.rules == nil)
+            added.entries.append(byName.add(number, meaning, slot))
         }
         return slot
     }
