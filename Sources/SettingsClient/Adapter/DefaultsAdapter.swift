@@ -16,12 +16,15 @@ public import SettingsModel
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: KeyedAccess {
     @usableFromInline let core: AdapterCore
+    @usableFromInline let keepers: InlineArray<16, CoreKeeper>
 
     init(
         keyStore: KeyStore, backend: any SuiteBackend, arguments: [String] = [],
         log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
     ) {
-        core = AdapterCore(backend: backend, arguments: arguments, log: log)
+        let core = AdapterCore(backend: backend, arguments: arguments, log: log)
+        self.core = core
+        keepers = InlineArray { _ in CoreKeeper(core) }
     }
 
     /// Settings without a daemon, which behave the same and last as long as the adapter: for tests and previews.
@@ -44,6 +47,11 @@ public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: KeyedAccess {
     @inlinable
     public static func core(of access: DefaultsAdapter) -> AdapterCore {
         access.core
+    }
+
+    /// The keys of a store within the adapter's: `Defaults.player.volume`.
+    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
+        @inlinable get { DefaultsScope<Inner>(keeper: keepers[ThreadPlace.current]) }
     }
 
     /// What went wrong in getters and setters, from here on.

@@ -16,9 +16,7 @@ public protocol KeyedAccess<KeyStore>: Sendable {
 
 extension KeyedAccess {
     @inlinable var core: AdapterCore { Self.core(of: self) }
-}
 
-extension KeyedAccess {
     /// The value of a key.
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         @inlinable get { core.value(path) }
@@ -46,11 +44,6 @@ extension KeyedAccess {
         @inlinable get { core.value(path) }
         nonmutating set { self[path] = newValue }
         nonmutating _modify { yield &self[path] }
-    }
-
-    /// The keys of a store within this one: `Defaults.player.volume`.
-    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
-        @inlinable get { DefaultsScope<Inner>(core: core) }
     }
 }
 

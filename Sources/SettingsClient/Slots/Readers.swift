@@ -1,4 +1,3 @@
-public import Glibc
 public import Synchronization
 
 /// Who is reading at this moment, so that readers need no lock and what was replaced is let go of when none can be at it.
@@ -8,8 +7,7 @@ public import Synchronization
 /// that is in one order that everybody sees: a reader who has the old pointer loaded it before it was replaced, and had
 /// counted itself in before, so a counter at zero says that it is out again; and what it did before is done.
 ///
-/// A thread counts at a place of its own, as far as there are places. So readers do not wait for each other, nor for the
-/// memory that the other has just written.
+/// Each thread counts in its place, so readers wait neither for each other nor for what the other has just written.
 @usableFromInline
 final class Readers: Sendable {
     /// A counter, as far from the next as memory is handed from core to core.
@@ -32,10 +30,9 @@ final class Readers: Sendable {
     /// Runs a body that may use what pointers lead to that may be replaced meanwhile. It must not call out.
     @inlinable
     func read<Result>(_ body: () -> Result) -> Result {
-        // Where a thread keeps what is its own differs by pages from thread to thread.
-        let place = ((UInt(pthread_self()) >> 12) &* 0x9E37_79B9_7F4A_7C15) >> 60
-        counters[Int(truncatingIfNeeded: place)].present.wrappingAdd(1, ordering: .sequentiallyConsistent)
-        defer { counters[Int(truncatingIfNeeded: place)].present.wrappingSubtract(1, ordering: .releasing) }
+        let place = ThreadPlace.current
+        counters[place].present.wrappingAdd(1, ordering: .sequentiallyConsistent)
+        defer { counters[place].present.wrappingSubtract(1, ordering: .releasing) }
         return body()
     }
 
