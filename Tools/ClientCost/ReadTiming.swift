@@ -32,7 +32,7 @@ struct ReadTiming {
     ) throws -> Double {
         var figures: [Double] = []
         let end = monotonicNanoseconds() + milliseconds * 1_000_000
-        let latest = end + 10_000_000_000
+        let latest = end + 60_000_000_000
         while monotonicNanoseconds() < end || figures.count < 100 {
             let before = (steps: other?.steps ?? 0, interruptions: interruptions())
             let figure = time(read, count: batch)

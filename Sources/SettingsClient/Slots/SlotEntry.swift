@@ -1,4 +1,5 @@
 internal import SettingsModel
+internal import Synchronization
 
 /// One way to find a slot.
 @usableFromInline
@@ -8,25 +9,18 @@ final class SlotEntry: Sendable {
     @usableFromInline let slot: Unmanaged<any AnyObject & Sendable>
     @usableFromInline let next: Unmanaged<SlotEntry>?
     let meaning: Meaning
+    /// How many objects stand for the slot beside this entry, by kind.
+    let pathCount = Atomic(0)
+    let rulesCount = Atomic(0)
 
-    /// What the number stands for.
-    enum Meaning: Sendable {
-        /// An object by its identity, kept alive so that no other gets that.
-        case object(Object)
-        /// A name and a type by what they have in common with few others; and whether the slot's key says nothing else.
-        case name(TypedName, isPlain: Bool)
-    }
-
-    enum Object: Sendable {
-        case path(RetainedPath)
-        case rules(KeyRules)
-
-        var identity: ObjectIdentifier {
-            switch self {
-            case .path(let path): ObjectIdentifier(path.path)
-            case .rules(let rules): ObjectIdentifier(rules)
-            }
-        }
+    /// What the number stands for: one of these. Each is by itself, as taking it out of an enumeration would count it.
+    struct Meaning: Sendable {
+        /// A key path by its identity, kept alive so that no other object gets that.
+        var path: RetainedPath?
+        /// A key's name and type, by what they have in common with few others.
+        var name: TypedName?
+        /// What the key of that name says beside it; without a name, this by its identity, kept alive.
+        var rules: KeyRules?
     }
 
     /// A key path that is never evaluated, nor given out, so it does not matter to which isolation it belongs.
@@ -43,6 +37,16 @@ final class SlotEntry: Sendable {
 
     deinit {
         slot.release()
+    }
+
+    /// Whether this is the entry of a name and type.
+    func isOf(_ name: Span<UInt8>, _ type: ObjectIdentifier) -> Bool {
+        meaning.name?.isSame(as: name, type) ?? false
+    }
+
+    /// Whether the key of the name is sure to say this.
+    func isSure(of rules: KeyRules?) -> Bool {
+        rules == nil ? meaning.rules == nil : KeyRules.areSurelySame(meaning.rules, rules)
     }
 
     /// Uses the slot; whoever does knows that its values are of this type.

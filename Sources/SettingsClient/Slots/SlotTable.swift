@@ -16,33 +16,13 @@ final class SlotTable: Sendable {
     private let byName = SlotIndex()
     private let added = Mutex(Added())
 
-    /// How many entries of a kind a name may have: a key path that captures is another object on each use, and so are the
-    /// rules of a key that is made on each use.
+    /// How many slots there may be of one name and type, and how many objects of a kind that stand for one: a key path that
+    /// captures is another object on each use, and so are the rules of a key that is made on each use.
     private static let mostOfOneKind = 8
 
     private struct Added: Sendable {
         var entries: [SlotEntry] = []
-        var counts: [Counted: Int] = [:]
-
-        /// Whether there may be one more; then it is counted.
-        mutating func count(_ name: String, _ kind: Counted.Kind) -> Bool {
-            let counted = Counted(name: UTF8Text(name), kind: kind)
-            let count = counts[counted, default: 0]
-            guard count < SlotTable.mostOfOneKind else { return false }
-            counts[counted] = count + 1
-            return true
-        }
-    }
-
-    private struct Counted: Hashable {
-        let name: UTF8Text
-        let kind: Kind
-
-        enum Kind: Hashable {
-            case path
-            case rules
-            case slot(ObjectIdentifier)
-        }
+        var slotCounts: [UInt: Int] = [:]
     }
 
     init(
@@ -58,12 +38,16 @@ final class SlotTable: Sendable {
         added.withLock { $0.entries.count }
     }
 
-    /// Has an object stand for a slot from here on, unless too many do.
-    private func add<Value>(_ object: SlotEntry.Object, _ kind: Counted.Kind, for slot: Slot<Value>) {
-        let number = UInt(bitPattern: object.identity)
+    /// Has an object stand for what an entry leads to from here on, unless enough do.
+    private func add(
+        _ object: AnyObject, _ meaning: SlotEntry.Meaning, to entry: SlotEntry, _ count: borrowing Atomic<Int>
+    ) {
+        guard count.load(ordering: .relaxed) < Self.mostOfOneKind else { return }
+        let number = UInt(bitPattern: ObjectIdentifier(object))
         added.withLock { added in
-            guard byObject.only(of: number) == nil, added.count(slot.key.name, kind) else { return }
-            added.entries.append(byObject.add(number, .object(object), slot))
+            guard byObject.only(of: number) == nil else { return }
+            count.wrappingAdd(1, ordering: .relaxed)
+            added.entries.append(byObject.add(number, meaning, entry.slot.takeUnretainedValue()))
         }
     }
 }
@@ -93,9 +77,10 @@ extension SlotTable {
 
     /// The slot of a path that is not known, by its key, whose default is then the slot's.
     func addSlot<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>, key: DefaultsKey<Value>) -> Slot<Value> {
-        let slot = knownSlot(for: key, withDefault: true) ?? addSlot(for: key)
-        add(.path(SlotEntry.RetainedPath(path: path)), .path, for: slot)
-        return slot
+        guard let entry = sharedEntry(of: key, withDefault: true) else { return makeSlot(for: key) }
+        let retained = SlotEntry.RetainedPath(path: path)
+        add(path, SlotEntry.Meaning(path: retained), to: entry, entry.pathCount)
+        return entry.withSlot(of: Value.self) { $0 }
     }
 }
 
@@ -111,58 +96,63 @@ extension SlotTable {
         }
     }
 
-    /// The entry of a key, where it can be found without comparing what keys say. It is to be used while the table is sure
-    /// to be there.
+    /// The entry of a key, where it can be found without asking its type. It is to be used while the table is sure to be
+    /// there.
     @inlinable
     func entry<Value>(of key: DefaultsKey<Value>) -> Unmanaged<SlotEntry>? {
         // Rules that are known were kept, so this is the same object, and belongs to a key of this type.
-        if let rules = key.rules { return byObject.only(of: UInt(bitPattern: ObjectIdentifier(rules))) }
-        return entry(named: key.name, ObjectIdentifier(Value.self))
+        if let rules = key.rules, let entry = byObject.only(of: UInt(bitPattern: ObjectIdentifier(rules))) {
+            return entry
+        }
+        return entry(named: key.name, ObjectIdentifier(Value.self), key.rules)
     }
 
-    /// The entry of a key that says nothing but its name, type and default.
+    /// The entry of a key that says this.
     @usableFromInline
-    func entry(named name: String, _ type: ObjectIdentifier) -> Unmanaged<SlotEntry>? {
+    func entry(named name: String, _ type: ObjectIdentifier, _ rules: KeyRules?) -> Unmanaged<SlotEntry>? {
         let name = name.utf8Span.span
-        return byName.newest(of: TypedName.number(name, type)) { entry in
-            guard case .name(let known, isPlain: true) = entry.meaning else { return false }
-            return known.isSame(as: name, type)
+        let found = byName.newest(of: TypedName.number(name, type)) { entry in
+            entry.isOf(name, type) && entry.isSure(of: rules)
         }
+        if let rules {
+            found?._withUnsafeGuaranteedRef { add(rules, SlotEntry.Meaning(rules: rules), to: $0, $0.rulesCount) }
+        }
+        return found
     }
 
     /// The slot of a key by its name, type and rules. Its default may be another.
     func slot<Value>(for key: DefaultsKey<Value>) -> Slot<Value> {
-        let slot = knownSlot(for: key, withDefault: false) ?? addSlot(for: key)
-        if let rules = key.rules { add(.rules(rules), .rules, for: slot) }
-        return slot
+        guard let entry = sharedEntry(of: key, withDefault: false) else { return makeSlot(for: key) }
+        if let rules = key.rules { add(rules, SlotEntry.Meaning(rules: rules), to: entry, entry.rulesCount) }
+        return entry.withSlot(of: Value.self) { $0 }
     }
 
-    private func knownSlot<Value>(for key: DefaultsKey<Value>, withDefault needsDefault: Bool) -> Slot<Value>? {
+    /// The entry of a key by all that it says, made if it is not known; nil if too many say something else under the name.
+    private func sharedEntry<Value>(of key: DefaultsKey<Value>, withDefault needsDefault: Bool) -> SlotEntry? {
         let type = ObjectIdentifier(Value.self)
-        return withExtendedLifetime(self) {
-            let name = key.name.utf8Span.span
-            let entry = byName.newest(of: TypedName.number(name, type)) { entry in
-                guard case .name(let known, isPlain: _) = entry.meaning, known.isSame(as: name, type) else {
-                    return false
-                }
-                return entry.withSlot(of: Value.self) { slot in
+        let name = key.name.utf8Span.span
+        let number = TypedName.number(name, type)
+        let known = byName.newest(of: number) { entry in
+            entry.isOf(name, type)
+                && entry.withSlot(of: Value.self) { slot in
                     slot.key.hasSameRules(as: key) && (!needsDefault || slot.key.hasSameDefault(as: key))
                 }
-            }
-            return entry?._withUnsafeGuaranteedRef { $0.withSlot(of: Value.self) { $0 } }
+        }
+        if let known { return known.takeUnretainedValue() }
+        guard added.withLock({ $0.slotCounts[number, default: 0] < Self.mostOfOneKind }) else { return nil }
+        let slot = makeSlot(for: key)
+        return added.withLock { added in
+            added.slotCounts[number, default: 0] += 1
+            let entry = byName.add(
+                number, SlotEntry.Meaning(name: TypedName(key.name, type), rules: key.rules), slot)
+            added.entries.append(entry)
+            return entry
         }
     }
 
-    private func addSlot<Value>(for key: DefaultsKey<Value>) -> Slot<Value> {
+    private func makeSlot<Value>(for key: DefaultsKey<Value>) -> Slot<Value> {
         let slot = Slot(key, replica: replica, arguments: arguments, readers: readers)
         if case .failure(let error) = slot.codec { report(key.name, error) }
-        let type = ObjectIdentifier(Value.self)
-        added.withLock { added in
-            guard added.count(key.name, .slot(type)) else { return }
-            let number = TypedName.number(key.name.utf8Span.span, type)
-            let meaning = SlotEntry.Meaning.name(TypedName(key.name, type), isPlain: key.rules == nil)
-            added.entries.append(byName.add(number, meaning, slot))
-        }
         return slot
     }
 }

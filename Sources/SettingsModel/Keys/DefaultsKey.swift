@@ -36,9 +36,8 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
 
     /// Whether both keys say the same of their values, but for the default.
     package func hasSameRules(as other: DefaultsKey) -> Bool {
-        guard KeyRules.areSame(rules, other.rules) else { return false }
-        guard allowed != nil || other.allowed != nil else { return true }
-        return encodedAllowed == other.encodedAllowed
+        if KeyRules.areSurelySame(rules, other.rules) { return true }
+        return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
     }
 
     /// Whether readers of both keys get the same while nothing is stored. Two defaults without JSON are not the same.

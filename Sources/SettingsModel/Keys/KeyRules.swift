@@ -6,18 +6,26 @@
 package final class KeyRules: Sendable {
     let limits: KeyLimits
     let traits: KeyTraits
+    /// Whether the key lists what is allowed, which is not here: values know themselves whether they are equal.
+    let isLimitedToList: Bool
 
     /// Nil if nothing is said, as of most keys.
     init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool) {
         guard !limits.isEmpty || !traits.isEmpty || isLimitedToList else { return nil }
         self.limits = limits
         self.traits = traits
+        self.isLimitedToList = isLimitedToList
     }
 
-    /// Whether both say the same.
+    /// Whether two keys say the same but for the values that they list, if they do.
     static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         if one === other { return true }
         guard let one, let other else { return false }
-        return one.limits == other.limits && one.traits == other.traits
+        return one.isLimitedToList == other.isLimitedToList && one.limits == other.limits && one.traits == other.traits
+    }
+
+    /// Whether two keys are sure to say the same. If not, they may nevertheless: lists would have to be compared.
+    package static func areSurelySame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
+        areSame(one, other) && (one === other || one?.isLimitedToList != true)
     }
 }
