@@ -3,12 +3,13 @@ import SettingsClient
 /// What the command line asks for.
 struct Command {
     static let usage = """
-        usage: client-cost reads MILLISECONDS | decodes
+        usage: client-cost reads MILLISECONDS [PART] | decodes
 
         Measures what the Swift client costs its program, and prints figures as JSON.
 
-          reads MILLISECONDS   nanoseconds a read, for so long each way: on one thread, and beside another that does the same
-          decodes              how often a Codable value is decoded while it is read at each of its revisions
+          reads MILLISECONDS [PART]   nanoseconds a read, for so long each way: on one thread, beside another that reads
+                                      another key, and beside one that reads the same; of reads with PART in their names
+          decodes                     how often a Codable value is decoded while it is read at each of its revisions
         """
 
     private let words: [String]
@@ -19,8 +20,8 @@ struct Command {
 
     func run() throws {
         switch words.first {
-        case "reads" where words.count == 2:
-            try reads(milliseconds: number(1, 1...10_000))
+        case "reads" where words.count == 2 || words.count == 3:
+            try reads(milliseconds: number(1, 1...10_000), part: words.count == 3 ? words[2] : "")
         case "decodes" where words.count == 1:
             let decoding = try Decoding()
             write(["revisions": .integer(Int64(decoding.revisions)), "decodes": .integer(Int64(decoding.decodes))])
@@ -34,13 +35,17 @@ struct Command {
         return value
     }
 
-    private func reads(milliseconds: Int) throws {
+    private func reads(milliseconds: Int, part: String) throws {
         Read.prepare()
         // What is made at the first read is made before any is timed.
         for read in Read.all { _ = read.body() }
-        for read in Read.all {
-            let timing = try ReadTiming(read, milliseconds: milliseconds)
-            write(["read": .string(timing.name), "one": .double(timing.alone), "two": .double(timing.besideAnother)])
+        for read in Read.all where part.isEmpty || read.name.contains(part) {
+            let other = read.name == Read.all[0].name ? Read.all[3] : Read.all[0]
+            let timing = try ReadTiming(read, other: other, milliseconds: milliseconds)
+            write([
+                "read": .string(read.name), "alone": .double(timing.alone), "besideOther": .double(timing.besideOther),
+                "besideSame": .double(timing.besideSame), "isCounted": .bool(read.isCounted),
+            ])
         }
     }
 

@@ -2,12 +2,14 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// How long a read takes, on one thread and beside another thread that does the same all the time.
+/// How long a read takes.
 struct ReadTiming {
-    let name: String
-    /// Nanoseconds a read.
+    /// Nanoseconds a read, on one thread alone.
     let alone: Double
-    let besideAnother: Double
+    /// The same while another thread reads another key all the time.
+    let besideOther: Double
+    /// The same while another thread reads the same.
+    let besideSame: Double
 
     /// Reads in one batch: long enough for the clock's own cost to vanish, short enough that hardly any is interrupted.
     private static let batch = 2000
@@ -17,25 +19,22 @@ struct ReadTiming {
     /// Where results go, so that nobody finds that they are not needed.
     private static let sink = Atomic(0)
 
-    init(_ read: Read, milliseconds: Int) throws {
-        name = read.name
-        alone = try Self.median(of: read.body, milliseconds)
-        let other = Other(read.body)
-        besideAnother = try Self.median(of: read.body, milliseconds, beside: other)
-        other.stop()
+    init(_ read: Read, other: Read, milliseconds: Int) throws {
+        alone = try Self.median(of: read, milliseconds)
+        besideOther = try Self.median(of: read, milliseconds, beside: Other(other))
+        besideSame = try Self.median(of: read, milliseconds, beside: Other(read))
     }
 
     /// The median of batches over some time. Beside another thread only those count during which both had a core: this
     /// one was not interrupted, and the other read at least a quarter as often.
-    private static func median(
-        of read: @Sendable () -> Int, _ milliseconds: Int, beside other: Other? = nil
-    ) throws -> Double {
+    private static func median(of read: Read, _ milliseconds: Int, beside other: Other? = nil) throws -> Double {
+        defer { other?.stop() }
         var figures: [Double] = []
         let end = monotonicNanoseconds() + milliseconds * 1_000_000
         let latest = end + 60_000_000_000
         while monotonicNanoseconds() < end || figures.count < 100 {
             let before = (steps: other?.steps ?? 0, interruptions: interruptions())
-            let figure = time(read, count: batch)
+            let figure = time(read.body, count: batch)
             if let other, (other.steps - before.steps) * step < batch / 4 || interruptions() > before.interruptions {
                 if monotonicNanoseconds() > latest { throw CostFailure("two threads do not get to run at once") }
                 continue
@@ -69,10 +68,10 @@ struct ReadTiming {
         private let isOver = Atomic(false)
         private let group = DispatchGroup()
 
-        init(_ read: @escaping @Sendable () -> Int) {
+        init(_ read: Read) {
             DispatchQueue.global().async(group: group) { [self] in
                 while !isOver.load(ordering: .acquiring) {
-                    _ = time(read, count: step)
+                    _ = time(read.body, count: step)
                     count.wrappingAdd(1, ordering: .relaxed)
                 }
             }
