@@ -39,6 +39,9 @@ let package = Package(
             name: "client-cost", dependencies: ["ClientCostKeys", "SettingsClient"], path: "Tools/ClientCost",
             swiftSettings: houseRules),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
+        .target(
+            name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
+            swiftSettings: houseRules),
         .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
@@ -46,7 +49,9 @@ let package = Package(
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(
             name: "SettingsClientTests",
-            dependencies: ["HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: [
+                "ExportingKit", "HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",
