@@ -32,6 +32,12 @@ let package = Package(
             swiftSettings: houseRules),
         .executableTarget(
             name: "watch-load", dependencies: ["CLinux"], path: "Tools/WatchLoad", swiftSettings: houseRules),
+        .target(
+            name: "ClientCostKeys", dependencies: ["SettingsClient"], path: "Tools/ClientCostKeys",
+            swiftSettings: houseRules),
+        .executableTarget(
+            name: "client-cost", dependencies: ["ClientCostKeys", "SettingsClient"], path: "Tools/ClientCost",
+            swiftSettings: houseRules),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",

@@ -2,9 +2,9 @@ internal import Dispatch
 internal import SettingsModel
 internal import Synchronization
 
-/// What all views of one adapter share: the replica, the layers over and under it, and the way to the backend.
-@usableFromInline
-final class AdapterCore: Sendable {
+/// What all views of one adapter share: the replica, the layers over and under it, and the way to the backend. Nothing of
+/// it is for programs.
+public final class AdapterCore: Sendable {
     let backend: any SuiteBackend
     let replica = Replica()
     let arguments: LaunchArguments

@@ -12,7 +12,7 @@ extension AdapterCore {
     /// The value for a plain getter.
     @inlinable
     func value<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Value {
-        if let value = slots.slot(for: path)?.cachedValue { return value }
+        if let value = slots.cachedValue(for: path) { return value }
         return missedValue(path)
     }
 
@@ -24,10 +24,17 @@ extension AdapterCore {
     }
 
     /// The value for a plain getter by key; the default is that of the key given.
+    @inlinable
     func value<Value>(_ key: DefaultsKey<Value>) -> Value {
+        if let value = slots.cachedValue(for: key) { return value }
+        return missedValue(key)
+    }
+
+    /// The value where none is kept, or one that does not hold any more.
+    @usableFromInline
+    func missedValue<Value>(_ key: DefaultsKey<Value>) -> Value {
         let slot = slots.slot(for: key)
-        if let value = slot.cachedValue(orDefault: key.defaultValue) { return value }
-        let reading = look(slot)
+        let reading = slot.cachedReading ?? look(slot)
         return reading.isDefault ? key.defaultValue : reading.value
     }
 

@@ -13,14 +13,17 @@ public import SettingsModel
 /// Members of the adapter win over keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means
 /// the key. Keys that are hidden so are told when a schema is made of them.
 @dynamicMemberLookup
-public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
+public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: KeyedAccess {
     @usableFromInline let core: AdapterCore
+    @usableFromInline let keepers: InlineArray<16, CoreKeeper>
 
     init(
         keyStore: KeyStore, backend: any SuiteBackend, arguments: [String] = [],
         log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
     ) {
-        core = AdapterCore(backend: backend, arguments: arguments, log: log)
+        let core = AdapterCore(backend: backend, arguments: arguments, log: log)
+        self.core = core
+        keepers = InlineArray { _ in CoreKeeper(core) }
     }
 
     /// Settings without a daemon, which behave the same and last as long as the adapter: for tests and previews.
@@ -38,6 +41,17 @@ public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: Sendable {
         return DefaultsAdapter(
             keyStore: keyStore, backend: InMemoryBackend(suite: suite, schema: schema), arguments: arguments,
             log: log ?? IssueBoard.standardLog)
+    }
+
+    /// What the settings are reached through.
+    @inlinable
+    public static func core(of access: DefaultsAdapter) -> AdapterCore {
+        access.core
+    }
+
+    /// The keys of a store within the adapter's: `Defaults.player.volume`.
+    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
+        @inlinable get { DefaultsScope<Inner>(keeper: keepers[ThreadPlace.current]) }
     }
 
     /// What went wrong in getters and setters, from here on.

@@ -61,7 +61,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     public init<Keys>(
         _ path: KeyPath<Keys, DefaultsKey<Value>>, in scope: DefaultsScope<Keys>, options: SettingOptions = []
     ) {
-        self.init(scope.core, scope.core.slot(path), options)
+        self.init(scope.keeper.core, scope.keeper.core.slot(path), options)
     }
 
     /// The setting of a key.

@@ -81,9 +81,11 @@ extension DefaultsAdapter {
 }
 
 extension DefaultsScope {
+    private var core: AdapterCore { keeper.core }
+
     /// Calls a handler with every new value of a key, until what is returned is dropped or disposed of.
     public func observe<Value>(
-        _ path: KeyPath<Keys, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
         core.observe(core.slot(path), options, handler)
@@ -91,25 +93,25 @@ extension DefaultsScope {
 
     /// Calls a handler with every new value of several keys; each update says of which: `update[\.volume]?.newValue`.
     public func observe<First, Second, each More>(
-        _ first: KeyPath<Keys, DefaultsKey<First>>, _ second: KeyPath<Keys, DefaultsKey<Second>>,
-        _ more: repeat KeyPath<Keys, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new],
-        handler: @escaping @Sendable (KeyedUpdate<Keys>) -> Void
+        _ first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
+        _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new],
+        handler: @escaping @Sendable (KeyedUpdate<KeyStore>) -> Void
     ) -> DefaultsObservation {
         core.observe(core.trails(first, second, repeat each more, options: options), handler)
     }
 
     /// Every new value of a key, from here on: nothing is missed between this call and the loop.
     public func updates<Value>(
-        of path: KeyPath<Keys, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new]
+        of path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
         core.updates(core.slot(path), options)
     }
 
     /// Every new value of several keys, from here on; each update says of which: `update[\.volume]?.newValue`.
     public func updates<First, Second, each More>(
-        of first: KeyPath<Keys, DefaultsKey<First>>, _ second: KeyPath<Keys, DefaultsKey<Second>>,
-        _ more: repeat KeyPath<Keys, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new]
-    ) -> DefaultsUpdates<KeyedUpdate<Keys>> {
+        of first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
+        _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new]
+    ) -> DefaultsUpdates<KeyedUpdate<KeyStore>> {
         core.updates(core.trails(first, second, repeat each more, options: options))
     }
 }

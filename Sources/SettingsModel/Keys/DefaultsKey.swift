@@ -13,25 +13,31 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     public let name: String
     /// What a reader gets while nothing is stored; for an optional without a default, nil.
     public let defaultValue: Value
-    /// What the type alone does not say.
-    public let traits: KeyTraits
     /// The only values that are allowed, if they were listed.
     public let allowed: [Value]?
-    let limits: KeyLimits
+    /// What else the key says; nil for nothing, as of most keys.
+    @usableFromInline package let rules: KeyRules?
 
     init(name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits) {
         self.name = name
         self.defaultValue = defaultValue
-        self.limits = limits
         self.allowed = allowed
-        self.traits = traits
+        rules = KeyRules(limits: limits, traits: traits, isLimitedToList: allowed != nil)
+    }
+
+    /// What the type alone does not say.
+    public var traits: KeyTraits {
+        rules?.traits ?? KeyTraits()
+    }
+
+    var limits: KeyLimits {
+        rules?.limits ?? KeyLimits()
     }
 
     /// Whether both keys say the same of their values, but for the default.
     package func hasSameRules(as other: DefaultsKey) -> Bool {
-        guard limits == other.limits, traits == other.traits else { return false }
-        guard allowed != nil || other.allowed != nil else { return true }
-        return encodedAllowed == other.encodedAllowed
+        if KeyRules.areSurelySame(rules, other.rules) { return true }
+        return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
     }
 
     /// Whether readers of both keys get the same while nothing is stored. Two defaults without JSON are not the same.
@@ -77,5 +83,10 @@ public struct KeyTraits: Hashable, Sendable {
         self.renamedFrom = renamedFrom
         self.allowsNonFinite = allowsNonFinite
         self.merge = merge
+    }
+
+    /// Whether nothing is said.
+    var isEmpty: Bool {
+        description == nil && !isSecret && renamedFrom.isEmpty && !allowsNonFinite && merge == nil
     }
 }

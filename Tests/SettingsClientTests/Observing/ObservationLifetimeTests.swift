@@ -176,7 +176,7 @@ struct ObservationLifetimeTests {
             defaults[\.[index]] = index
             observation.dispose()
         }
-        #expect(defaults.core.slots.pathCount <= 4 * 8)
+        #expect(defaults.core.slots.entryCount <= 4 * 8)
         #expect(defaults.core.observers.count == 0)
         #expect(defaults.core.replica.listenerCount == 0)
     }

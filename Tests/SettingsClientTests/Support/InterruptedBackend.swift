@@ -62,6 +62,11 @@ final class InterruptedBackend: SuiteBackend {
         return try backend.load()
     }
 
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        if isAway { throw .unreachable("nobody answers") }
+        return try backend.news(since: place)
+    }
+
     func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         try pass(\.settings)
         return try backend.setting(key)

@@ -1,11 +1,24 @@
 public import SettingsModel
 
-// The same access in each place: by key path, by key, as a member. `=` runs `set`; every change in place runs `_modify`,
-// which writes after the change, so that one that throws writes nothing.
+/// A place where settings are read and written by the keys of a store: an adapter, or a scope of one.
+///
+/// The same access in each place: by key path, by key, as a member. `=` runs `set`; every change in place runs `_modify`,
+/// which writes after the change, so that one that throws writes nothing.
+@dynamicMemberLookup
+public protocol KeyedAccess<KeyStore>: Sendable {
+    /// Where the keys are defined.
+    associatedtype KeyStore: DefaultsKeyStore
 
-extension DefaultsScope {
+    /// What the settings are reached through. It is asked of the type, as a member of the value would win over a key of
+    /// the same name.
+    static func core(of access: Self) -> AdapterCore
+}
+
+extension KeyedAccess {
+    @inlinable var core: AdapterCore { Self.core(of: self) }
+
     /// The value of a key.
-    public subscript<Value>(_ path: KeyPath<Keys, DefaultsKey<Value>>) -> Value {
+    public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         @inlinable get { core.value(path) }
         nonmutating set { core.assign(newValue, to: core.slot(path)) }
         nonmutating _modify {
@@ -17,7 +30,7 @@ extension DefaultsScope {
 
     /// The value of a key.
     public subscript<Value>(key key: DefaultsKey<Value>) -> Value {
-        get { core.value(key) }
+        @inlinable get { core.value(key) }
         nonmutating set { core.assign(newValue, to: core.slots.slot(for: key)) }
         nonmutating _modify {
             var change = core.begin(core.slots.slot(for: key), default: key.defaultValue)
@@ -27,27 +40,18 @@ extension DefaultsScope {
     }
 
     /// The value of a key, as if it were a property.
-    public subscript<Value>(dynamicMember path: KeyPath<Keys, DefaultsKey<Value>>) -> Value {
+    public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         @inlinable get { core.value(path) }
-        nonmutating set { core.assign(newValue, to: core.slot(path)) }
-        nonmutating _modify {
-            var change = core.begin(core.slot(path))
-            yield &change.value
-            core.finish(change)
-        }
-    }
-
-    /// The keys of a store within this one: `Defaults.player.volume`.
-    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<Keys, Inner>) -> DefaultsScope<Inner> {
-        @inlinable get { DefaultsScope<Inner>(core: core) }
+        nonmutating set { self[path] = newValue }
+        nonmutating _modify { yield &self[path] }
     }
 }
 
 // What the operators `?=` and `++` work on. Where a value is asked for, the subscripts above win.
-extension DefaultsScope {
+extension KeyedAccess {
     /// A key as what an operator works on.
     @_disfavoredOverload
-    public subscript<Value>(_ path: KeyPath<Keys, DefaultsKey<Value>>) -> DefaultsReference<Value> {
+    public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
         DefaultsReference(core: core, slot: core.slot(path))
     }
 
@@ -60,7 +64,7 @@ extension DefaultsScope {
     /// A key as what an operator works on.
     @_disfavoredOverload
     public subscript<Value>(
-        dynamicMember path: KeyPath<Keys, DefaultsKey<Value>>
+        dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) -> DefaultsReference<Value> {
         DefaultsReference(core: core, slot: core.slot(path))
     }

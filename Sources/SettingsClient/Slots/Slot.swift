@@ -18,10 +18,13 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     /// Where the taking over from a former name stands; nil for a key that has none.
     let rename: RenameProgress?
 
-    @usableFromInline let cache: Mutex<SlotCache<Value>>
+    /// What was read last; nil for nothing.
+    @usableFromInline let kept = Atomic<Unmanaged<KeptReading<Value>>?>(nil)
+    @usableFromInline let readers: Readers
 
-    init(_ key: DefaultsKey<Value>, replica: Replica, arguments: LaunchArguments) {
+    init(_ key: DefaultsKey<Value>, replica: Replica, arguments: LaunchArguments, readers: Readers) {
         self.key = key
+        self.readers = readers
         var codec: Result<KeyCodec<Value>, DefaultsError>
         do {
             codec = .success(try KeyCodec(key))
@@ -41,32 +44,10 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
             for form in arguments.forms(of: key.name) where argument == nil { argument = try? codec.decode(form) }
         }
         self.argument = argument
-        cache = Mutex(SlotCache(version: 0, reading: Reading(value: key.defaultValue, isDefault: true)))
     }
 
-    /// The value, if nothing changed since it was decoded.
-    @inlinable var cachedValue: Value? {
-        guard let version = cell?.version else { return nil }
-        return cache.withLock { $0.version == version ? .some($0.reading.value) : nil }
-    }
-
-    /// The value, or this one in place of the default, if nothing changed since it was decoded.
-    func cachedValue(orDefault defaultValue: Value) -> Value? {
-        guard let version = cell?.version else { return nil }
-        return cache.withLock { cache in
-            guard cache.version == version else { return nil }
-            return cache.reading.isDefault ? defaultValue : cache.reading.value
-        }
-    }
-
-    /// The reading, if nothing changed since it was made.
-    var cachedReading: Reading<Value>? {
-        guard let version = cell?.version else { return nil }
-        return cache.withLock { $0.version == version ? $0.reading : nil }
-    }
-
-    func keep(_ reading: Reading<Value>, version: UInt64) {
-        cache.withLock { $0 = SlotCache(version: version, reading: reading) }
+    deinit {
+        kept.load(ordering: .acquiring)?.release()
     }
 
     /// Reads JSON and writes it again, as the type does, within the key's limits.
@@ -89,12 +70,12 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// What a slot keeps of the last read.
+/// What was read, and when. It never changes.
 @usableFromInline
-struct SlotCache<Value: DefaultsSerializable>: Sendable {
-    /// Of the cell when the reading was made; 0 for never.
-    @usableFromInline var version: UInt64
-    @usableFromInline var reading: Reading<Value>
+final class KeptReading<Value: DefaultsSerializable>: Sendable {
+    /// Of the cell when the reading was made.
+    @usableFromInline let version: UInt64
+    @usableFromInline let reading: Reading<Value>
 
     init(version: UInt64, reading: Reading<Value>) {
         self.version = version
@@ -107,11 +88,53 @@ struct SlotCache<Value: DefaultsSerializable>: Sendable {
 struct Reading<Value: DefaultsSerializable>: Sendable {
     @usableFromInline var value: Value
     /// Whether the value is the key's own default, as no layer has one.
-    var isDefault = false
+    @usableFromInline var isDefault = false
     /// The effective value on the server from which it was read, or over which it lies.
     var base: JSONValue?
     /// Why a layer could not be read.
     var problem: DefaultsError?
     /// Whether that layer is what is stored, which is then not overwritten by what was computed from another.
     var isStoredUnreadable = false
+}
+
+/// What was read last, for readers without a lock: the pointer is loaded and what it leads to used while they are counted.
+extension Slot {
+    /// The value, if nothing changed since it was decoded.
+    @inlinable
+    var cachedValue: Value? {
+        guard let version = cell?.version else { return nil }
+        return readers.read {
+            kept.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef {
+                $0.version == version ? .some($0.reading.value) : nil
+            }
+        }
+    }
+
+    /// The value, or this one in place of the default, if nothing changed since it was decoded.
+    @inlinable
+    func cachedValue(orDefault defaultValue: @autoclosure () -> Value) -> Value? {
+        guard let version = cell?.version else { return nil }
+        return readers.read {
+            kept.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef {
+                guard $0.version == version else { return nil }
+                return $0.reading.isDefault ? defaultValue() : $0.reading.value
+            }
+        }
+    }
+
+    /// The reading, if nothing changed since it was made.
+    var cachedReading: Reading<Value>? {
+        guard let version = cell?.version else { return nil }
+        return readers.read {
+            kept.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef {
+                $0.version == version ? $0.reading : nil
+            }
+        }
+    }
+
+    func keep(_ reading: Reading<Value>, version: UInt64) {
+        let new = Unmanaged.passRetained(KeptReading(version: version, reading: reading))
+        guard let old = kept.exchange(new, ordering: .sequentiallyConsistent) else { return }
+        readers.letGo(of: old.takeRetainedValue())
+    }
 }

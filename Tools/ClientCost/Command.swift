@@ -1,0 +1,55 @@
+import SettingsClient
+
+/// What the command line asks for.
+struct Command {
+    static let usage = """
+        usage: client-cost reads MILLISECONDS [PART] | decodes
+
+        Measures what the Swift client costs its program, and prints figures as JSON.
+
+          reads MILLISECONDS [PART]   nanoseconds a read, for so long each way: on one thread, beside another that reads
+                                      another key, and beside one that reads the same; of reads with PART in their names
+          decodes                     how often a Codable value is decoded while it is read at each of its revisions
+        """
+
+    private let words: [String]
+
+    init(_ words: [String]) {
+        self.words = words
+    }
+
+    func run() throws {
+        switch words.first {
+        case "reads" where words.count == 2 || words.count == 3:
+            try reads(milliseconds: number(1, 1...10_000), part: words.count == 3 ? words[2] : "")
+        case "decodes" where words.count == 1:
+            let decoding = try Decoding()
+            write(["revisions": .integer(Int64(decoding.revisions)), "decodes": .integer(Int64(decoding.decodes))])
+        default:
+            throw CostFailure(Self.usage)
+        }
+    }
+
+    private func number(_ position: Int, _ range: ClosedRange<Int>) throws -> Int {
+        guard let value = Int(words[position]), range.contains(value) else { throw CostFailure(Self.usage) }
+        return value
+    }
+
+    private func reads(milliseconds: Int, part: String) throws {
+        Read.prepare()
+        // What is made at the first read is made before any is timed.
+        for read in Read.all { _ = read.body() }
+        for read in Read.all where part.isEmpty || read.name.contains(part) {
+            let other = read.name == Read.all[0].name ? Read.all[3] : Read.all[0]
+            let timing = try ReadTiming(read, other: other, milliseconds: milliseconds)
+            write([
+                "read": .string(read.name), "alone": .double(timing.alone), "besideOther": .double(timing.besideOther),
+                "besideSame": .double(timing.besideSame), "isCounted": .bool(read.isCounted),
+            ])
+        }
+    }
+
+    private func write(_ figures: JSONObject) {
+        print(JSONValue.object(figures))
+    }
+}

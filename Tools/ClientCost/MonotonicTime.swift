@@ -1,0 +1,8 @@
+import Glibc
+
+/// Nanoseconds of a clock that nobody sets.
+func monotonicNanoseconds() -> Int {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return time.tv_sec * 1_000_000_000 + time.tv_nsec
+}

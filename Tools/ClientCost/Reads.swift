@@ -1,0 +1,80 @@
+import ClientCostKeys
+import SettingsClient
+
+/// The settings that are read, as a program has them: one global.
+let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
+
+/// One way to read a setting. Each is a function of its own that is not inlined, so that nothing of a read is shared
+/// with the next, or moved out of the loop around it.
+struct Read: Sendable {
+    let name: String
+    /// Whether Swift counts references to the value, or to a part of it.
+    var isCounted = false
+    let body: @Sendable () -> Int
+
+    static let all = [
+        Read(name: "Defaults[\\.launchCount]", body: countByPath),
+        Read(name: "Defaults.launchCount", body: countAsMember),
+        Read(name: "Defaults[\\.volume], limits", body: volumeByPath),
+        Read(name: "Defaults.theme, enum", body: themeAsMember),
+        Read(name: "Defaults[\\.username], String?", isCounted: true, body: usernameByPath),
+        Read(name: "Defaults.nickname, limits", isCounted: true, body: nicknameAsMember),
+        Read(name: "Defaults[\\.libraries], array", isCounted: true, body: librariesByPath),
+        Read(name: "Defaults[\\.window], Codable", isCounted: true, body: windowByPath),
+        Read(name: "Defaults.player.volume, limits", body: nestedVolume),
+        Read(name: "Defaults.player.equalizer.bass", body: nestedBass),
+        Read(name: "Defaults[\\.player.equalizer.bands]", isCounted: true, body: bandsByPath),
+        Read(name: "[key:]", body: countByKey),
+        Read(name: "[key:], limits", body: volumeByKey),
+        Read(name: "[key:], length and pattern", isCounted: true, body: nicknameByKey),
+        Read(name: "[key:], allowed values", isCounted: true, body: modeByKey),
+        Read(name: "[key:], long name", body: bassByKey),
+        Read(name: "[key:], made for the read", body: countByFreshKey),
+        Read(name: "[key:], made for the read, limits", body: volumeByFreshKey),
+        Read(name: "a variable of the program", isCounted: true, body: variable),
+    ]
+
+    /// Stores what is read. Text is made at run time, and is too long to stand within a string: what the compiler makes of
+    /// a literal needs no counting.
+    static func prepare() {
+        let number = CommandLine.arguments.count
+        Defaults.launchCount = 42
+        Defaults.volume = 0.75
+        Defaults.username = "somebody with a rather long name, number \(number)"
+        Defaults.nickname = "somebody with a nickname of words" + String(repeating: " and more", count: number)
+        Defaults.theme = .dark
+        Defaults.libraries = ["one library of the program", "another library of the program"]
+        Defaults.window = Window(title: "The window of the program, number \(number)", width: 1280, height: 800)
+        Defaults.player.volume = 0.25
+        Defaults.player.equalizer.bass = -3
+        Defaults.player.equalizer.bands = [1, 2, 3]
+        Defaults[key: LooseKeys.mode] = "shuffle"
+    }
+}
+
+/// What a read is for: a value that the reader holds while it does something.
+@inline(never) private func use<Value>(_ value: Value) -> Int { MemoryLayout.size(ofValue: value) }
+
+/// A list in memory, handed out without being looked for: beside it is seen what a read adds.
+private let list = Array(1...CommandLine.arguments.count)
+
+@inline(never) private func handedOut() -> [Int] { list }
+@inline(never) private func variable() -> Int { use(handedOut()) }
+@inline(never) private func countByPath() -> Int { Defaults[\.launchCount] }
+@inline(never) private func countAsMember() -> Int { Defaults.launchCount }
+@inline(never) private func volumeByPath() -> Int { Int(Defaults[\.volume] * 4) }
+@inline(never) private func themeAsMember() -> Int { Defaults.theme == .dark ? 1 : 0 }
+@inline(never) private func usernameByPath() -> Int { use(Defaults[\.username]) }
+@inline(never) private func nicknameAsMember() -> Int { use(Defaults.nickname) }
+@inline(never) private func librariesByPath() -> Int { use(Defaults[\.libraries]) }
+@inline(never) private func windowByPath() -> Int { use(Defaults[\.window]) }
+@inline(never) private func nestedVolume() -> Int { Int(Defaults.player.volume * 4) }
+@inline(never) private func nestedBass() -> Int { Defaults.player.equalizer.bass }
+@inline(never) private func bandsByPath() -> Int { use(Defaults[\.player.equalizer.bands]) }
+@inline(never) private func countByKey() -> Int { Defaults[key: LooseKeys.launchCount] }
+@inline(never) private func volumeByKey() -> Int { Int(Defaults[key: LooseKeys.volume] * 4) }
+@inline(never) private func nicknameByKey() -> Int { use(Defaults[key: LooseKeys.nickname]) }
+@inline(never) private func modeByKey() -> Int { use(Defaults[key: LooseKeys.mode]) }
+@inline(never) private func bassByKey() -> Int { Defaults[key: LooseKeys.bass] }
+@inline(never) private func countByFreshKey() -> Int { Defaults[key: DefaultsKeys().launchCount] }
+@inline(never) private func volumeByFreshKey() -> Int { Int(Defaults[key: DefaultsKeys().volume] * 4) }
