@@ -1,3 +1,4 @@
+import Dispatch
 import SettingsModel
 import TestSupport
 import Testing
@@ -52,7 +53,7 @@ struct AwayTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `A daemon that comes back while a write waits for it gets the write`() async throws {
+    @Test func `A daemon that comes back while a write waits for it gets the write`() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app, timeout: .seconds(60))
@@ -60,15 +61,17 @@ struct AwayTests {
         #expect(defaults.launchCount == 0)
         first.stop()
         let log = EventLog()
-        let writing = Task.detached {
+        DispatchQueue(label: "writing").async {
             log.add("writing")
-            try await defaults.set(\.launchCount, 3)
+            defaults.launchCount = 3
+            log.add("written")
         }
-        #expect(await log.waits(for: "writing"))
+        #expect(log.wait(for: "writing"))
         let second = try ServedDaemon(in: directory, port: 0)
-        try await writing.value
+        #expect(log.wait(for: "written"))
         #expect(defaults.launchCount == 3)
-        withExtendedLifetime(second) {}
+        #expect(try second.client().blocking.setting(names.count, in: names.app).value == 3)
+        #expect(world.takeIssues() == [])
     }
 
     /// Tells an empty suite to who asks for the state, and never answers anything else.
