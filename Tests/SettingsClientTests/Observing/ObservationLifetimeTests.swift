@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -60,7 +61,7 @@ struct ObservationLifetimeTests {
                         shared.called.add(1, ordering: .relaxed)
                         if shared.isDisposed.load(ordering: .acquiring) { late.add(1, ordering: .relaxed) }
                     }
-                    while shared.called.load(ordering: .relaxed) == 0 {}
+                    while shared.called.load(ordering: .relaxed) == 0 { sched_yield() }
                     observation.dispose()
                     shared.isDisposed.store(true, ordering: .releasing)
                 }
