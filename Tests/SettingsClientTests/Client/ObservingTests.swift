@@ -122,12 +122,12 @@ struct ObservingTests {
         let names = names
         let one = Task { for try await _ in client.changes(of: names.app) {} }
         let several = Task { for try await _ in client.changes(of: [names.app, names.net]) {} }
-        #expect(try await daemon.waits(forWatchers: 2))
+        #expect(await daemon.waits(forWatchers: 2))
         one.cancel()
-        #expect(try await daemon.waits(forWatchers: 1))
+        #expect(await daemon.waits(forWatchers: 1))
         try await one.value
         several.cancel()
-        #expect(try await daemon.waits(forWatchers: 0))
+        #expect(await daemon.waits(forWatchers: 0))
         try await several.value
     }
 }

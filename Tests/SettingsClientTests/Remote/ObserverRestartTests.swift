@@ -104,11 +104,11 @@ struct ObserverRestartTests {
         let task = Task { [updates = world.adapter().updates(of: \.launchCount)] in
             for await _ in updates {}
         }
-        #expect(try await daemon.waits(forWatchers: 2))
+        #expect(await daemon.waits(forWatchers: 2))
         task.cancel()
-        #expect(try await daemon.waits(forWatchers: 1))
+        #expect(await daemon.waits(forWatchers: 1))
         observation = nil
-        #expect(try await daemon.waits(forWatchers: 0))
+        #expect(await daemon.waits(forWatchers: 0))
         await task.value
         #expect(observation == nil)
     }

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import SettingsClient
 import SettingsServer
 import Synchronization
@@ -62,7 +63,7 @@ final class ServedDaemon: Sendable {
     }
 
     /// How many requests wait for something to happen, as the daemon counts.
-    func watcherCount() throws -> Int {
+    private func watcherCount() throws -> Int {
         let client = try RawClient(port: port)
         try client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
         let lines = try client.readResponse().text.split(separator: "\n")
@@ -70,13 +71,19 @@ final class ServedDaemon: Sendable {
         return line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
     }
 
-    /// Waits until the daemon counts so many; false if it has not come to that within a minute.
-    func waits(forWatchers count: Int) async throws -> Bool {
-        let deadline = ContinuousClock.now + .seconds(60)
-        while try watcherCount() != count {
-            guard ContinuousClock.now < deadline else { return false }
-            await Task.yield()
+    /// Waits until the daemon counts so many; false if it has not come to that within minutes. It waits as `EventLog` does
+    /// for tests that are tasks, on a thread of its own.
+    func waits(forWatchers count: Int) async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "waiting for watchers").async { [self] in
+                let limit = ContinuousClock.now + .seconds(180)
+                var isReached = false
+                while !isReached, ContinuousClock.now < limit {
+                    isReached = (try? watcherCount()) == count
+                    if !isReached { poll(nil, 0, 20) }
+                }
+                continuation.resume(returning: isReached)
+            }
         }
-        return true
     }
 }
