@@ -19,8 +19,9 @@ final class RawExchange {
         guard socket >= 0 else { throw CostFailure("no socket") }
         var on: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-        let result = withLoopback(port) { connect(socket, $0, $1) }
-        guard result == 0 else { throw CostFailure("nobody listens on port \(port)") }
+        guard withLoopback(port, { connect(socket, $0, $1) }) == 0 else {
+            throw CostFailure("nobody listens on port \(port)")
+        }
         return socket
     }
 
@@ -30,28 +31,16 @@ final class RawExchange {
             throw CostFailure("a request was not sent")
         }
         var filled = 0
-        while true {
-            let count = buffer.withUnsafeMutableBytes { recv(socket, $0.baseAddress! + filled, $0.count - filled, 0) }
+        repeat {
+            let count = buffer.withUnsafeMutableBytes { room in
+                recv(socket, room.baseAddress.map { $0 + filled }, room.count - filled, 0)
+            }
             guard count > 0 else { throw CostFailure("the connection ended") }
             filled += count
-            if let end = Self.end(of: buffer[..<filled]), end <= filled { break }
-        }
+        } while HTTPLength.of(buffer[..<filled]).map { $0 > filled } ?? true
         guard buffer[9] == UInt8(ascii: "2") else {
             throw CostFailure("refused: \(String(decoding: buffer[..<filled], as: UTF8.self))")
         }
-    }
-
-    /// Where an answer ends; nil while its head is not whole.
-    private static func end(of bytes: ArraySlice<UInt8>) -> Int? {
-        let mark = Array("\r\n\r\n".utf8)
-        let field = Array("content-length: ".utf8)
-        guard let body = bytes.end(of: mark), let number = bytes.end(of: field, ignoringCase: true) else { return nil }
-        var length = 0
-        for byte in bytes[number...] {
-            guard let digit = byte.digit else { break }
-            length = length * 10 + digit
-        }
-        return body + length
     }
 }
 
@@ -63,24 +52,5 @@ func withLoopback<Result>(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, sock
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
     return withUnsafePointer(to: address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-    }
-}
-
-extension UInt8 {
-    fileprivate var digit: Int? {
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) ? Int(self - UInt8(ascii: "0")) : nil
-    }
-}
-
-extension Collection<UInt8> where Index == Int {
-    /// Where some bytes end for the first time.
-    func end(of wanted: [UInt8], ignoringCase: Bool = false) -> Int? {
-        guard count >= wanted.count else { return nil }
-        let mask: UInt8 = ignoringCase ? 0x20 : 0
-        for start in startIndex...(endIndex - wanted.count)
-        where wanted.indices.allSatisfy({ self[start + $0] | mask == wanted[$0] | mask }) {
-            return start + wanted.count
-        }
-        return nil
     }
 }

@@ -42,8 +42,13 @@ extension KeyedAccess {
     /// The value of a key, as if it were a property.
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         @inlinable get { core.value(path) }
-        nonmutating set { self[path] = newValue }
-        nonmutating _modify { yield &self[path] }
+        nonmutating set { core.assign(newValue, to: core.slot(path)) }
+        // Not by way of `self[path]`: that would be written after a change that throws, too.
+        nonmutating _modify {
+            var change = core.begin(core.slot(path))
+            yield &change.value
+            core.finish(change)
+        }
     }
 }
 

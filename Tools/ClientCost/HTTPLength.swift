@@ -1,0 +1,32 @@
+/// How long a message is, by its head.
+enum HTTPLength {
+    private static let headEnd = Array("\r\n\r\n".utf8)
+    private static let field = Array("content-length: ".utf8)
+
+    /// Nil while the head is not whole.
+    static func of(_ bytes: ArraySlice<UInt8>) -> Int? {
+        guard let body = bytes.end(of: headEnd) else { return nil }
+        guard let number = bytes[..<body].end(of: field, ignoringCase: true) else { return body - bytes.startIndex }
+        var length = 0
+        for byte in bytes[number...] {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) else { break }
+            length = length * 10 + Int(byte - UInt8(ascii: "0"))
+        }
+        return body - bytes.startIndex + length
+    }
+}
+
+extension ArraySlice<UInt8> {
+    /// Where some bytes end for the first time.
+    func end(of wanted: [UInt8], ignoringCase: Bool = false) -> Int? {
+        let mask: UInt8 = ignoringCase ? 0x20 : 0
+        var start = startIndex
+        while start + wanted.count <= endIndex {
+            var length = 0
+            while length < wanted.count, self[start + length] | mask == wanted[length] | mask { length += 1 }
+            if length == wanted.count { return start + length }
+            start += 1
+        }
+        return nil
+    }
+}

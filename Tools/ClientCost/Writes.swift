@@ -1,0 +1,63 @@
+import ClientCostKeys
+import SettingsClient
+
+/// How long a set takes beside a bare exchange of the same bytes, in turns on one thread.
+///
+/// The bytes are what the client itself sends, taken down on their way to the daemon; only the value, the port and the name
+/// of the write differ from request to request. What the client sends is followed by its own observer all the time, also
+/// while the bare exchanges are made, so the daemon has the same to do.
+struct Writes {
+    /// Microseconds, medians.
+    let set: Double
+    let exchange: Double
+
+    private static let turn = 50
+    /// Numbers of one length.
+    private static let first = 1_000_001
+
+    init(port: UInt16, turns: Int) throws {
+        let template = try Self.template(port)
+        let defaults = try Self.adapter(port)
+        let raw = try RawExchange(port: port)
+        var number = Self.first
+        var times = (set: [Int](), exchange: [Int]())
+        for turn in 0...turns {
+            for _ in 0..<Self.turn {
+                number += 1
+                let start = monotonicNanoseconds()
+                defaults.launchCount = number
+                // The first turn opens connections.
+                if turn > 0 { times.set.append(monotonicNanoseconds() - start) }
+            }
+            for _ in 0..<Self.turn {
+                number += 1
+                let request = try template.request(value: number)
+                let start = monotonicNanoseconds()
+                try raw.exchange(request)
+                if turn > 0 { times.exchange.append(monotonicNanoseconds() - start) }
+            }
+        }
+        let last = try Self.adapter(port).launchCount
+        guard last == number else { throw CostFailure("\(number) was written last, and \(last) is there") }
+        set = Self.median(times.set)
+        exchange = Self.median(times.exchange)
+    }
+
+    private static func median(_ times: [Int]) -> Double {
+        Double(times.sorted()[times.count / 2]) / 1000
+    }
+
+    static func adapter(_ port: UInt16, suite: String = "client-cost") throws -> DefaultsAdapter<DefaultsKeys> {
+        let server = try ServerAddress("http://127.0.0.1:\(port)")
+        return DefaultsAdapter(suite: try SuiteName(suite), keyStore: DefaultsKeys(), server: server) { issue in
+            fatalError("\(issue)")
+        }
+    }
+
+    private static func template(_ port: UInt16) throws -> RequestTemplate {
+        let relay = try Relay(to: port)
+        try adapter(relay.port).launchCount = first
+        let request = try relay.request(with: "\(first)")
+        return try RequestTemplate(request, value: "\(first)", ports: (relay.port, port))
+    }
+}
