@@ -46,6 +46,7 @@ final class KeyTrail<Value: DefaultsSerializable, Update: Sendable>: SettingTrai
         self.slot = slot
         self.options = options
         self.makeUpdate = makeUpdate
+        core.settleRename(of: slot)
     }
 
     private var key: KeyName? { slot.cell?.name }
