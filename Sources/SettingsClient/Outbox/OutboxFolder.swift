@@ -106,8 +106,13 @@ struct OutboxFolder: Sendable {
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
         let aside = "\(path.dropLast(Self.ending.utf8.count))-\(random).damaged"
         let held = try HeldFile(aside, .new, in: files)
-        try held.write(Array(lines.joined(separator: [UInt8(ascii: "\n")])) + [UInt8(ascii: "\n")], at: 0)
-        try held.syncData()
+        do throws(StateFileError) {
+            try held.write(Array(lines.joined(separator: [UInt8(ascii: "\n")])) + [UInt8(ascii: "\n")], at: 0)
+            try held.syncData()
+        } catch {
+            try? files.remove(aside)
+            throw error
+        }
         file = try rewritten(file, contents.writes.map { ($0.number, $0.write) })
         return aside
     }
