@@ -91,9 +91,7 @@ final class CachingBackend: SuiteBackend {
     }
 
     private func plan(after pause: Duration) {
-        let (seconds, fraction) = pause.components
-        let time = DispatchTime.now() + .seconds(Int(seconds)) + .nanoseconds(Int(fraction / 1_000_000_000))
-        queue.asyncAfter(deadline: time) { [weak self] in
+        queue.asyncAfter(deadline: .after(pause)) { [weak self] in
             guard let self else { return }
             shared.withLock { $0.isPlanned = false }
             save()

@@ -16,10 +16,16 @@ final class OutboxBackend: SuiteBackend {
     /// what others left behind has been looked for, as that comes before all else.
     private let keeping = Mutex(false)
     private let isOpen = Atomic(false)
-    private let news = Mutex<(@Sendable (KeptWriteNews) -> Void)?>(nil)
+    private let lookInterval: Duration
+    private let listener = Mutex(Listener())
     private let requestKeys = RequestKeySource()
     /// Where writes are sent that waited.
     private let queue = DispatchQueue(label: "settings outbox")
+
+    /// A function that stands in a mutex by itself gets a layer each time it is looked at, without end.
+    private struct Listener {
+        var tell: (@Sendable (KeptWriteNews) -> Void)?
+    }
 
     private struct Shared {
         var store: OutboxStore
@@ -28,7 +34,11 @@ final class OutboxBackend: SuiteBackend {
         /// Why the first of them waits.
         var reason = ""
         var backOff = BackOff()
-        /// The attempt that is planned; an earlier one whose time comes does nothing.
+        /// What of others cannot be used, as far as it was told.
+        var troubles: Set<OutboxFolder.Trouble> = []
+        /// Whether an attempt is planned or under way.
+        var isPlanned = false
+        /// The attempt that was planned last; an earlier one whose time comes does nothing.
         var plan = 0
         /// Whether that is planned for later, as nobody was there.
         var isAway = false
@@ -39,8 +49,11 @@ final class OutboxBackend: SuiteBackend {
     /// More than all who change one key at a time.
     private static let mostConflicts = 1000
 
-    init(_ inner: any SuiteBackend, _ store: OutboxStore) {
+    /// - Parameter lookInterval: how long after others were seen to have something it is looked whether they are there
+    ///   still.
+    init(_ inner: any SuiteBackend, _ store: OutboxStore, lookInterval: Duration = .seconds(10)) {
         self.inner = inner
+        self.lookInterval = lookInterval
         shared = Mutex(Shared(store: store))
     }
 
@@ -93,7 +106,7 @@ final class OutboxBackend: SuiteBackend {
     }
 
     func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {
-        news.withLock { $0 = handler }
+        listener.withLock { $0.tell = handler }
         inner.hear(handler)
     }
 
@@ -102,22 +115,34 @@ final class OutboxBackend: SuiteBackend {
     /// Takes over what others left behind, before anything is done.
     private func inherit() {
         guard !isOpen.load(ordering: .acquiring) else { return }
-        let count = keeping.withLock { hasInherited in
-            if hasInherited { return 0 }
-            hasInherited = true
-            let (writes, troubles) = shared.withLock { shared in
-                let found = shared.store.inherit()
-                shared.untold = found.writes.count
-                shared.reason = "an earlier run could not send them"
-                return found
-            }
-            for trouble in troubles { tell(.trouble(path: trouble.path, reason: trouble.reason)) }
-            for write in writes { tell(.kept(write, isInherited: true)) }
-            if !writes.isEmpty { hasKept.store(true, ordering: .releasing) }
+        keeping.withLock { hasLooked in
+            if hasLooked { return }
+            look()
+            hasLooked = true
             isOpen.store(true, ordering: .releasing)
-            return writes.count
         }
-        if count > 0 { maySend(count) }
+        maySend()
+    }
+
+    /// Takes over what nobody has. What others have is looked at again later: they may go.
+    private func look() {
+        let (writes, troubles, hasOthers) = shared.withLock { shared in
+            if shared.store.isEmpty { shared.reason = "an earlier run could not send them" }
+            let found = shared.store.inherit()
+            shared.untold += found.writes.count
+            if !found.writes.isEmpty { hasKept.store(true, ordering: .releasing) }
+            let troubles = found.troubles.filter { shared.troubles.insert($0).inserted }
+            return (found.writes, troubles, found.hasOthers)
+        }
+        for trouble in troubles { tell(.trouble(path: trouble.path, reason: trouble.reason)) }
+        for write in writes { tell(.kept(write, isInherited: true)) }
+        shared.withLock { $0.untold -= writes.count }
+        guard hasOthers else { return }
+        queue.asyncAfter(deadline: .after(lookInterval)) { [weak self] in
+            guard let self else { return }
+            keeping.withLock { _ in look() }
+            maySend()
+        }
     }
 
     /// Keeps a write, and says so by what it throws.
@@ -131,16 +156,17 @@ final class OutboxBackend: SuiteBackend {
                     hasKept.store(true, ordering: .releasing)
                 }
                 tell(.kept(write, isInherited: false))
+                shared.withLock { $0.untold -= 1 }
             }
         } catch {
             throw .unreachable("\(reason); and it cannot be kept for later: \(error)")
         }
-        maySend(1)
+        maySend()
         throw .kept(reason)
     }
 
     private func tell(_ news: KeptWriteNews) {
-        self.news.withLock { $0 }?(news)
+        listener.withLock { $0.tell }?(news)
     }
 }
 
@@ -160,14 +186,10 @@ extension OutboxBackend {
         if let reason { throw .unreachable(reason) }
     }
 
-    /// These writes may be sent: whoever shows them has been told.
-    private func maySend(_ count: Int) {
-        let isWaiting = shared.withLock { shared in
-            shared.untold -= count
-            return shared.store.count > count
-        }
-        // Those before them will be followed by these.
-        if !isWaiting { plan(after: .zero) }
+    /// What was told may be sent.
+    private func maySend() {
+        let isNeeded = shared.withLock { !$0.isPlanned && $0.store.count > $0.untold }
+        if isNeeded { plan(after: .zero) }
     }
 
     /// Somebody is there, as it seems.
@@ -179,14 +201,16 @@ extension OutboxBackend {
     private func plan(after pause: Duration, isAway: Bool = false) {
         let plan = shared.withLock { shared in
             shared.isAway = isAway
+            shared.isPlanned = true
             shared.plan += 1
             return shared.plan
         }
         let work: @Sendable () -> Void = { [weak self] in self?.run(plan) }
-        guard pause > .zero else { return queue.async(execute: work) }
-        let (seconds, fraction) = pause.components
-        queue.asyncAfter(
-            deadline: .now() + .seconds(Int(seconds)) + .nanoseconds(Int(fraction / 1_000_000_000)), execute: work)
+        if pause > .zero {
+            queue.asyncAfter(deadline: .after(pause), execute: work)
+        } else {
+            queue.async(execute: work)
+        }
     }
 
     /// One step of a plan, then the next: so nothing holds the outbox when its adapter goes.
@@ -203,15 +227,21 @@ extension OutboxBackend {
         case next
         /// Nothing more can be sent now, for this reason; an attempt is planned.
         case waits(String)
+        /// There is nothing to send.
         case isEmpty
     }
 
     /// Sends the first of those that wait.
     private func step() -> Step {
-        let (first, isTold) = shared.withLock { ($0.store.first, $0.store.count > $0.untold) }
+        let first = shared.withLock { shared -> KeptWrite? in
+            // What is being told of just now plans the next step afterwards.
+            guard shared.store.count > shared.untold, let first = shared.store.first else {
+                shared.isPlanned = false
+                return nil
+            }
+            return first
+        }
         guard let first else { return .isEmpty }
-        // Whoever is telling of it plans the next step.
-        guard isTold else { return .waits("a write is being kept at this moment") }
         let result = Result { () throws(BackendError) in try inner.perform(first.form) }
         switch SendOutcome(result, of: first.form) {
         case .done(let summary): return end(.done(first.original, summary))
@@ -229,6 +259,7 @@ extension OutboxBackend {
             shared.isTroubleTold = false
             guard shared.store.isEmpty else { return .next }
             hasKept.store(false, ordering: .releasing)
+            shared.isPlanned = false
             return .isEmpty
         }
     }

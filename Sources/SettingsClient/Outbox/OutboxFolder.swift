@@ -19,6 +19,8 @@ struct OutboxFolder: Sendable {
     struct Found: Sendable {
         var files: [(file: OutboxFile, writes: [OutboxContents.Write])] = []
         var troubles: [Trouble] = []
+        /// Whether there are files that somebody has.
+        var hasOthers = false
     }
 
     /// A new file. Its name sorts behind those that are there.
@@ -34,7 +36,9 @@ struct OutboxFolder: Sendable {
     }
 
     /// Takes over what nobody has, in the order in which it was begun.
-    func inherit() -> Found {
+    ///
+    /// - Parameter own: the files that the caller has.
+    func inherit(except own: Set<String> = []) -> Found {
         var found = Found()
         let names: [String]
         do {
@@ -45,7 +49,7 @@ struct OutboxFolder: Sendable {
         }
         for name in names {
             let path = "\(path)/\(name)"
-            if name.hasSuffix(Self.ending) {
+            if name.hasSuffix(Self.ending), !own.contains(path) {
                 do throws(StateFileError) {
                     try inherit(path, &found)
                 } catch {
@@ -63,7 +67,10 @@ struct OutboxFolder: Sendable {
 
     private func inherit(_ path: String, _ found: inout Found) throws(StateFileError) {
         let held = try HeldFile(path, .existing, in: files)
-        guard try held.lock() else { return }
+        guard try held.lock() else {
+            found.hasOthers = true
+            return
+        }
         let bytes = try held.read()
         let contents: OutboxContents
         do {

@@ -34,24 +34,37 @@ struct OutboxStore: Sendable {
     /// Where something is that waits, for a message.
     var path: String { queue.first.flatMap { files[$0.file]?.path } ?? folder.path }
 
-    /// Takes over what programs left behind that have gone; to be called once, before anything is kept. Says what that
-    /// is, in order, and what of it cannot be used.
-    mutating func inherit() -> (writes: [SuiteWrite], troubles: [OutboxFolder.Trouble]) {
-        let found = folder.inherit()
+    /// What was found of others.
+    struct Inheritance: Hashable, Sendable {
+        /// What waits from here on, in order, behind what waited before.
         var writes: [SuiteWrite] = []
-        for (file, contents) in found.files {
+        var troubles: [OutboxFolder.Trouble] = []
+        /// Whether there are files that somebody else has.
+        var hasOthers = false
+    }
+
+    /// Takes over what programs left behind that have gone.
+    mutating func inherit() -> Inheritance {
+        let found = folder.inherit(except: Set(files.values.map(\.path)))
+        var inheritance = Inheritance(troubles: found.troubles, hasOthers: found.hasOthers)
+        for (file, writes) in found.files {
             lastFile += 1
             files[lastFile] = file
-            current = lastFile
-            for write in contents {
+            if comesLast(file) { current = lastFile }
+            for write in writes {
                 queue.append(
                     KeptWrite(
                         file: lastFile, number: write.number, original: write.write, form: write.write,
                         size: write.size))
-                writes.append(write.write)
+                inheritance.writes.append(write.write)
             }
         }
-        return (writes, found.troubles)
+        return inheritance
+    }
+
+    /// Whether nothing that waits is in a file with a later name: whoever inherits all of them goes by that.
+    private func comesLast(_ file: OutboxFile) -> Bool {
+        files.values.allSatisfy { !file.path.utf8.lexicographicallyPrecedes($0.path.utf8) }
     }
 
     /// Keeps a write behind all others, on disk when this returns.

@@ -43,8 +43,16 @@ struct ReplicaEntry: Sendable {
     /// Takes a change in, unless what is known is as new.
     mutating func take(_ change: Change, after known: Revision) {
         guard change.revision > max(known, asOf) else { return }
-        confirmed = VisibleSetting(value: change.new, source: change.source, revision: change.revision)
-        asOf = change.revision
+        confirm(
+            VisibleSetting(value: change.new, source: change.source, revision: change.revision), at: change.revision)
+    }
+
+    /// Takes over what the daemon said of a place in history ahead of the replica's. Writes that were acknowledged up to
+    /// there do not hide it.
+    mutating func confirm(_ setting: VisibleSetting, at place: Revision) {
+        confirmed = setting
+        asOf = place
+        pending.removeSettled(upTo: place)
     }
 
     /// Whether nothing would be lost with the entry.

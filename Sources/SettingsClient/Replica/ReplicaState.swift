@@ -104,8 +104,7 @@ struct ReplicaState: Sendable {
         let told = VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         update(setting.key) { entry in
             if setting.revision > max(known, entry.asOf) {
-                entry.confirmed = told
-                entry.asOf = setting.revision
+                entry.confirm(told, at: setting.revision)
             } else if isNewest || entry.confirmed.revision == nil, entry.confirmed.value == told.value {
                 entry.confirmed = told
             }

@@ -29,16 +29,35 @@ final class KeptWorld: Sendable {
     }
 
     /// Another program, for which somebody is there or not.
-    func program(isAway: Bool = false, limits: OutboxStore.Limits = .init(), files: FaultyFiles? = nil) -> Program {
+    func program(
+        isAway: Bool = false, limits: OutboxStore.Limits = .init(), lookInterval: Duration = .seconds(1000)
+    ) -> Program {
         let link = FlakyBackend(server)
         if isAway { link.leave() }
         let owner = OutboxOwner(server: "memory", suite: suite)
-        let folder = OutboxFolder(path: directory.path + "/outbox", owner: owner, files: files ?? self.files)
-        let backend = OutboxBackend(link, OutboxStore(folder, limits: limits))
+        let folder = OutboxFolder(path: directory.path + "/outbox", owner: owner, files: files)
+        let backend = OutboxBackend(link, OutboxStore(folder, limits: limits), lookInterval: lookInterval)
         let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend) { [weak self] issue in
             self?.issues.withLock { $0.append(issue) }
         }
         return Program(defaults: defaults, link: link)
+    }
+
+    /// Lets go of a program, and waits until it has let go of its files: what it was just about may hold it for a moment.
+    func end(_ program: inout Program?) -> Bool {
+        weak let backend = program?.defaults.core.backend
+        program = nil
+        let limit = ContinuousClock.now + .seconds(20)
+        while backend != nil || !areFilesFree, ContinuousClock.now < limit {}
+        return backend == nil && areFilesFree
+    }
+
+    private var areFilesFree: Bool {
+        let machine = MachineFiles()
+        let path = directory.path + "/outbox"
+        return ((try? machine.list(path)) ?? []).allSatisfy { name in
+            (try? HeldFile("\(path)/\(name)", .existing, in: machine).lock()) ?? false
+        }
     }
 
     /// What the server has under a name.

@@ -1,3 +1,4 @@
+import Dispatch
 import SettingsModel
 import TestSupport
 import Testing
@@ -310,13 +311,15 @@ struct OutboxTests {
         first?.defaults.launchCount = 1
         first?.defaults.visits += 1
         first?.defaults.remove(\.username)
-        first = nil
+        #expect(world.end(&first))
         let second = world.program(isAway: true)
         #expect(second.defaults.launchCount == 1 && second.defaults.username == nil)
         #expect(!second.defaults.isSet(\.username))
         second.defaults.launchCount += 1
         #expect(second.defaults.launchCount == 2 && world.fileCount == 1)
-        world.program(isAway: true).defaults.theme = .dark
+        var other: KeptWorld.Program? = world.program(isAway: true)
+        other?.defaults.theme = .dark
+        #expect(world.end(&other))
         second.link.comeBack()
         try await second.defaults.synchronize()
         #expect(world["launchCount"] == 2 && world["visits"] == 6 && world["username"] == nil)
@@ -381,16 +384,44 @@ struct OutboxTests {
 
     @Test("An adapter that goes while something waits leaves no attempt behind")
     func goingAway() throws {
-        weak var core: AdapterCore?
-        do {
-            let program = world.program()
-            program.link.leave()
-            program.defaults.launchCount = 1
-            core = program.defaults.core
+        var program: KeptWorld.Program? = world.program(isAway: true)
+        program?.defaults.launchCount = 1
+        #expect(world.end(&program))
+        #expect(world.waiting.count == 1)
+    }
+
+    @Test("What a program has that is still there when another begins is taken over when it has gone")
+    func lookingAgain() throws {
+        var first: KeptWorld.Program? = world.program(isAway: true)
+        first?.defaults.launchCount = 1
+        let second = world.program(lookInterval: .milliseconds(1))
+        second.defaults.loginTries = 5
+        #expect(second.defaults.launchCount == 0)
+        #expect(world.end(&first))
+        // Its own write and that of the other.
+        #expect(second.link.log.wait { $0.count == 2 })
+        #expect(world["launchCount"] == 1 && world["loginTries"] == 5)
+    }
+
+    @Test("What many threads write goes out by itself, in the order of each, however often the server goes")
+    func threads() throws {
+        let program = world.program()
+        let defaults = program.defaults
+        for thread in 0..<4 { defaults["log \(thread)"] = [] }
+        DispatchQueue.concurrentPerform(iterations: 5) { thread in
+            for round in 0..<50 {
+                if thread < 4 {
+                    defaults["log \(thread)"] += [.integer(Int64(round))]
+                } else {
+                    program.link.leave()
+                    program.link.comeBack()
+                }
+            }
         }
-        // The attempt that is under way may hold it for a moment.
-        let limit = ContinuousClock.now + .seconds(20)
-        while world.waiting.isEmpty, ContinuousClock.now < limit {}
-        #expect(core == nil && world.waiting.count == 1)
+        #expect(program.link.log.wait { $0.count { !$0.hasPrefix("!") } == 204 })
+        for thread in 0..<4 {
+            #expect(world["log \(thread)"] == .array((0..<50).map { .integer(Int64($0)) }), "thread \(thread)")
+        }
+        #expect(world.takeIssues() == [])
     }
 }

@@ -123,6 +123,22 @@ struct ReplicaStateTests {
         #expect(value == "c")
     }
 
+    @Test("A write that changed nothing does not hide what was acknowledged after it")
+    mutating func unchangedBefore() throws {
+        state.adopt(try told(5, "a"))
+        let first = try begin(set("b"))
+        state.settle(first, set("b"), try summary(7))
+        let second = try begin(set("c"))
+        state.settle(second, set("c"), try summary(8, change(8, "c")))
+        #expect(value == "c")
+        let third = try begin(set("d"))
+        state.settle(third, set("d"), try summary(9))
+        let setting = Setting(
+            suite: suite, key: key, value: "e", source: .stored, revision: try #require(Revision(10)), modified: nil)
+        state.learn(setting, fromRefusal: true)
+        #expect(value == "e")
+    }
+
     @Test("A reset takes over what it tells; another history beats everything")
     mutating func resets() throws {
         state.adopt(try told(5, "a"))

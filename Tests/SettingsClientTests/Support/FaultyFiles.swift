@@ -10,14 +10,19 @@ final class FaultyFiles: StateFileSystem {
         case makeDirectory, list, open, lock, read, write, truncate, syncData, syncDirectory, rename, remove
     }
 
+    /// A function that stands in a mutex by itself gets a layer each time it is looked at.
+    private struct Fault {
+        var code: @Sendable (Call, String) -> Int32? = { _, _ in nil }
+    }
+
     private let machine = MachineFiles()
-    private let fault = Mutex<@Sendable (Call, String) -> Int32?>({ _, _ in nil })
+    private let fault = Mutex(Fault())
     /// Every call that was made.
     let log = EventLog()
 
     /// The error that a call ends with, if it does.
     func fail(_ fault: @escaping @Sendable (Call, String) -> Int32?) {
-        self.fault.withLock { $0 = fault }
+        self.fault.withLock { $0.code = fault }
     }
 
     /// All calls of these kinds end with an error.
@@ -102,6 +107,6 @@ final class FaultyFiles: StateFileSystem {
 
     private func check(_ call: Call, _ path: String) throws(StateFileError) {
         defer { log.add(call.rawValue) }
-        if let code = fault.withLock({ $0 })(call, path) { throw StateFileError(path, code: code) }
+        if let code = fault.withLock({ $0.code })(call, path) { throw StateFileError(path, code: code) }
     }
 }

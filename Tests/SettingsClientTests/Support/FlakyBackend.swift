@@ -13,7 +13,7 @@ final class FlakyBackend: SuiteBackend {
         case notSent
         /// It is done, and nobody hears of that.
         case answerLost
-        /// It is not looked at.
+        /// It is not done, if it is a write.
         case refused(Problem)
     }
 
@@ -21,6 +21,7 @@ final class FlakyBackend: SuiteBackend {
         var isAway = false
         var fate: @Sendable () -> Fate = { .answered }
         /// News that followers are not told yet, as they are cut off too.
+        var isHolding = false
         var held: [@Sendable () -> Void] = []
     }
 
@@ -37,17 +38,25 @@ final class FlakyBackend: SuiteBackend {
 
     /// Nobody is there from now on.
     func leave() {
-        state.withLock { $0.isAway = true }
+        state.withLock { state in
+            state.isAway = true
+            state.isHolding = true
+        }
     }
 
     /// Somebody is there again.
     func comeBack() {
-        let held = state.withLock { state in
-            state.isAway = false
-            defer { state.held = [] }
-            return state.held
+        state.withLock { $0.isAway = false }
+        while true {
+            let held = state.withLock { state in
+                // What comes meanwhile is told after what was held.
+                if state.held.isEmpty { state.isHolding = false }
+                defer { state.held = [] }
+                return state.held
+            }
+            if held.isEmpty { return }
+            for news in held { news() }
         }
-        for news in held { news() }
     }
 
     /// What becomes of requests while somebody is there.
@@ -76,8 +85,8 @@ final class FlakyBackend: SuiteBackend {
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
         inner.follow(from: cursor) { [weak self] observation in
             let isHeld = self?.state.withLock { state in
-                if state.isAway { state.held.append { handler(observation) } }
-                return state.isAway
+                if state.isHolding { state.held.append { handler(observation) } }
+                return state.isHolding
             }
             if isHeld != true { handler(observation) }
         }
@@ -87,7 +96,7 @@ final class FlakyBackend: SuiteBackend {
         _ requestKey: RequestKey, _ body: () throws(BackendError) -> WriteSummary
     ) throws(BackendError) -> WriteSummary {
         do {
-            let summary = try ask(body)
+            let summary = try ask(isWrite: true, body)
             log.add(requestKey.text)
             return summary
         } catch {
@@ -96,14 +105,17 @@ final class FlakyBackend: SuiteBackend {
         }
     }
 
-    private func ask<Value>(_ body: () throws(BackendError) -> Value) throws(BackendError) -> Value {
+    private func ask<Value>(
+        isWrite: Bool = false, _ body: () throws(BackendError) -> Value
+    ) throws(BackendError) -> Value {
         switch state.withLock({ $0.isAway ? { .notSent } : $0.fate })() {
         case .answered: return try body()
         case .notSent: throw .unreachable("nobody is there")
         case .answerLost:
             _ = try body()
             throw .unreachable("the answer was lost")
-        case .refused(let problem): throw .refused(problem)
+        case .refused(let problem) where isWrite: throw .refused(problem)
+        case .refused: return try body()
         }
     }
 }
