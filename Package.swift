@@ -33,6 +33,9 @@ let package = Package(
         .executableTarget(
             name: "watch-load", dependencies: ["CLinux"], path: "Tools/WatchLoad", swiftSettings: houseRules),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
+        .target(
+            name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
+            swiftSettings: houseRules),
         .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
@@ -40,7 +43,9 @@ let package = Package(
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(
             name: "SettingsClientTests",
-            dependencies: ["HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: [
+                "ExportingKit", "HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",

@@ -53,6 +53,8 @@ struct SuiteSnapshot: Sendable {
 
     private mutating func take(_ state: ObservedState) {
         guard state.cursor.epoch == cursor.epoch else {
+            // Only whoever follows leads from one history to another.
+            guard state.isReset else { return }
             let version = version
             self = SuiteSnapshot(state, of: suite)
             self.version = version + 1

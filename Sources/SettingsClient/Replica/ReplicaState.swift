@@ -33,11 +33,15 @@ struct ReplicaState: Sendable {
         ReplicaEntry(pending: PendingWrites(removing: resets))
     }
 
-    /// Takes a state in, unless it is older than what is known.
+    /// Takes a state in, unless it is older than what is known. Which of two histories is the older one nobody can tell, so
+    /// only whoever follows leads from one to the other: by a state to begin anew with.
     mutating func adopt(_ state: ObservedState) {
-        guard let contents = state.suites.first else { return forget(at: state.cursor) }
         let isSameHistory = cursor.map { $0.epoch == state.cursor.epoch } ?? true
         if isSameHistory, let cursor, state.cursor.revision <= cursor.revision { return }
+        guard isSameHistory || state.isReset else { return }
+        guard let contents = state.suites.first else {
+            return replace(by: [:], at: state.cursor, isSameHistory: isSameHistory)
+        }
         // Without a schema there are no defaults, so everything is stored.
         let source: Source? = contents.schemaRevision == .zero ? .stored : nil
         var told: [KeyName: VisibleSetting] = [:]
@@ -51,13 +55,6 @@ struct ReplicaState: Sendable {
             told[key] = VisibleSetting(value: nil, source: nil, revision: nil)
         }
         replace(by: told, at: state.cursor, isSameHistory: isSameHistory)
-    }
-
-    /// What is told of a suite that does not exist.
-    private mutating func forget(at place: Cursor) {
-        let isSameHistory = cursor.map { $0.epoch == place.epoch } ?? true
-        if isSameHistory, let cursor, place.revision <= cursor.revision { return }
-        replace(by: [:], at: place, isSameHistory: isSameHistory)
     }
 
     private mutating func replace(by told: [KeyName: VisibleSetting], at place: Cursor, isSameHistory: Bool) {

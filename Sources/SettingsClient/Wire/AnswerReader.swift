@@ -12,7 +12,8 @@ final class AnswerReader: Sendable {
 
     /// What the thread is told.
     private enum Command: Sendable {
-        case start(UInt64, WireRequest, ConnectionPool, deadline: ContinuousClock.Instant, Completion)
+        case start(UInt64, WireRequest, ConnectionPool, TimeSpan, Completion)
+        case hurry(UInt64)
         case cancel(UInt64)
         case found(UInt64, Result<[SocketAddress], SocketAddress.LookupFailure>)
     }
@@ -37,17 +38,27 @@ final class AnswerReader: Sendable {
 
     var isRunning: Bool { mailbox.withLock { $0.wake != nil } }
 
+    /// When a request goes out, nil for at once, and when it is over.
+    struct TimeSpan: Sendable {
+        var start: ContinuousClock.Instant?
+        var deadline: ContinuousClock.Instant
+    }
+
     /// Sends a request and calls the completion, once, on the thread of all readers: it must be short and may not wait.
-    /// Returns the name to cancel it by.
+    /// Where the system has no thread, it is called at once. Returns the name to cancel it by.
     func start(
-        _ request: WireRequest, _ pool: ConnectionPool, by deadline: ContinuousClock.Instant,
-        completion: @escaping Completion
+        _ request: WireRequest, _ pool: ConnectionPool, _ span: TimeSpan, completion: @escaping Completion
     ) -> UInt64 {
         let id = lastID.wrappingAdd(1, ordering: .relaxed).newValue
-        if let failure = post(.start(id, request, pool, deadline: deadline, completion)) {
+        if let failure = post(.start(id, request, pool, span, completion)) {
             completion(.failure(.unreachable(failure, outcome: .notDone)))
         }
         return id
+    }
+
+    /// Sends a request now that was to go out later.
+    func hurry(_ id: UInt64) {
+        _ = post(.hurry(id))
     }
 
     /// Ends a request: its connection is closed and its completion called, unless that has been done already.
@@ -106,7 +117,7 @@ extension AnswerReader {
             while true {
                 for command in takeCommands() { handle(command, &waiting, buffer) }
                 if !waiting.isEmpty { idleUntil = .now + lingering }
-                waiting.wait(beside: pipe.readEnd, until: waiting.nextDeadline ?? idleUntil) { waiting, id, exchange in
+                waiting.wait(beside: pipe.readEnd, until: waiting.nextMoment ?? idleUntil) { waiting, id, exchange in
                     proceed(id, exchange.advance(buffer), &waiting)
                 }
                 if waiting.isEmpty, ContinuousClock.now >= idleUntil, mayEnd() { return }
@@ -118,10 +129,12 @@ extension AnswerReader {
         _ command: Command, _ waiting: inout WaitingExchanges, _ buffer: UnsafeMutableRawBufferPointer
     ) {
         switch command {
-        case .start(let id, let request, let pool, let deadline, let completion):
+        case .start(let id, let request, let pool, let span, let completion):
             let exchange = Exchange(request, pool)
-            waiting.add(id, exchange, by: deadline, completion)
-            proceed(id, exchange.advance(buffer), &waiting)
+            waiting.add(id, exchange, span, completion)
+            if span.start == nil { proceed(id, exchange.advance(buffer), &waiting) }
+        case .hurry(let id):
+            if let exchange = waiting.begin(id) { proceed(id, exchange.advance(buffer), &waiting) }
         case .cancel(let id):
             waiting.finish(id) { .failure(.cancelled(outcome: $0.outcome)) }
         case .found(let id, let result):

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// Each request has a connection of its own for as long as it takes, so that none waits behind a long one.
 final class ConnectionPool: Sendable {
-    /// How many are kept.
+    /// How many are kept unless told otherwise.
     static let mostKept = 8
 
     private struct Kept {
@@ -17,17 +17,22 @@ final class ConnectionPool: Sendable {
         /// The one used last stands last, and is used first.
         var kept: [Kept] = []
         var isSweepPlanned = false
+        var isClosed = false
     }
 
     let address: ServerAddress
     /// The addresses to connect to; nil where the name of the host has to be looked up.
     let addresses: [SocketAddress]?
-    private let idleLimit: Duration
+    private let mostKept: Int
+    private let idleLimit: Duration?
     private let state = Mutex(State())
 
-    /// `idleLimit` is how long a connection is kept without use; daemons wait a little longer.
-    init(_ address: ServerAddress, idleLimit: Duration = .seconds(60)) {
+    /// `idleLimit` is how long a connection is kept without use; daemons wait a little longer. Nil for whoever takes it
+    /// again at once or lets go of the pool.
+    init(_ address: ServerAddress, keeping mostKept: Int = ConnectionPool.mostKept, idleLimit: Duration? = .seconds(60))
+    {
         self.address = address
+        self.mostKept = mostKept
         self.idleLimit = idleLimit
         addresses = SocketAddress.known(for: address)
     }
@@ -42,27 +47,37 @@ final class ConnectionPool: Sendable {
         return nil
     }
 
+    /// Closes what is kept, and keeps nothing from here on.
+    func close() {
+        // What is taken out is closed after the lock is free.
+        _ = state.withLock { state in
+            state.isClosed = true
+            defer { state.kept = [] }
+            return state.kept
+        }
+    }
+
     /// Keeps a connection whose last answer is complete.
     func give(_ socket: OpenSocket) {
-        // What is taken out is closed after the lock is free.
         let (dropped, plansSweep) = state.withLock { state -> (Kept?, Bool) in
+            guard !state.isClosed else { return (nil, false) }
             state.kept.append(Kept(socket: socket, since: .now))
-            let dropped = state.kept.count > Self.mostKept ? state.kept.removeFirst() : nil
+            let dropped = state.kept.count > mostKept ? state.kept.removeFirst() : nil
             defer { state.isSweepPlanned = true }
             return (dropped, !state.isSweepPlanned)
         }
         _ = dropped
-        if plansSweep { planSweep() }
+        if plansSweep, let idleLimit { planSweep(after: idleLimit) }
     }
 
     /// Has what was idle for too long closed, so that a program that has nothing to say holds no descriptors.
-    private func planSweep() {
+    private func planSweep(after idleLimit: Duration) {
         let (seconds, fraction) = idleLimit.components
         let time = DispatchTime.now() + .seconds(Int(seconds)) + .nanoseconds(Int(fraction / 1_000_000_000))
-        DispatchQueue.global(qos: .utility).asyncAfter(deadline: time) { [weak self] in self?.sweep() }
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: time) { [weak self] in self?.sweep(idleLimit) }
     }
 
-    private func sweep() {
+    private func sweep(_ idleLimit: Duration) {
         let limit = ContinuousClock.now - idleLimit
         let (dropped, plansSweep) = state.withLock { state -> ([Kept], Bool) in
             let dropped = state.kept.filter { $0.since <= limit }
@@ -71,6 +86,6 @@ final class ConnectionPool: Sendable {
             return (dropped, state.isSweepPlanned)
         }
         _ = dropped
-        if plansSweep { planSweep() }
+        if plansSweep { planSweep(after: idleLimit) }
     }
 }

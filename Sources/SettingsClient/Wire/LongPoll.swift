@@ -6,24 +6,25 @@ internal import Synchronization
 /// It is to be started once. Letting go of it does not end it: `cancel` does.
 final class LongPoll: Sendable {
     private enum Phase {
-        case fresh
+        case fresh(isHurried: Bool)
         case started(UInt64)
         case cancelled
     }
 
     private let request: WireRequest
     private let pool: ConnectionPool
-    private let deadline: ContinuousClock.Instant
+    private let span: AnswerReader.TimeSpan
     private let reader: AnswerReader
-    private let phase = Mutex(Phase.fresh)
+    private let phase = Mutex(Phase.fresh(isHurried: false))
 
+    /// `start` is when the request goes out; nil for as soon as it is started.
     init(
-        _ request: WireRequest, _ pool: ConnectionPool, by deadline: ContinuousClock.Instant,
-        reader: AnswerReader = .shared
+        _ request: WireRequest, _ pool: ConnectionPool, from start: ContinuousClock.Instant? = nil,
+        by deadline: ContinuousClock.Instant, reader: AnswerReader = .shared
     ) {
         self.request = request
         self.pool = pool
-        self.deadline = deadline
+        span = AnswerReader.TimeSpan(start: start, deadline: deadline)
         self.reader = reader
     }
 
@@ -32,13 +33,26 @@ final class LongPoll: Sendable {
     func start(_ completion: @escaping AnswerReader.Completion) {
         let isCancelled = phase.withLock { if case .cancelled = $0 { true } else { false } }
         guard !isCancelled else { return completion(.failure(.cancelled(outcome: .notDone))) }
-        let id = reader.start(request, pool, by: deadline, completion: completion)
-        let wasCancelled = phase.withLock { phase in
-            if case .cancelled = phase { return true }
-            phase = .started(id)
-            return false
+        let id = reader.start(request, pool, span, completion: completion)
+        let before = phase.withLock { phase in
+            defer { if case .fresh = phase { phase = .started(id) } }
+            return phase
         }
-        if wasCancelled { reader.cancel(id) }
+        switch before {
+        case .fresh(isHurried: false), .started: break
+        case .fresh(isHurried: true): reader.hurry(id)
+        case .cancelled: reader.cancel(id)
+        }
+    }
+
+    /// Sends the request now if it was to go out later.
+    func hurry() {
+        let id = phase.withLock { phase -> UInt64? in
+            if case .fresh = phase { phase = .fresh(isHurried: true) }
+            if case .started(let id) = phase { return id }
+            return nil
+        }
+        if let id { reader.hurry(id) }
     }
 
     /// Closes the connection of the request and has the completion told so, unless it has been called.

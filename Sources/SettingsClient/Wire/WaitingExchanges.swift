@@ -5,6 +5,8 @@ internal import SettingsModel
 struct WaitingExchanges {
     private struct Entry {
         let exchange: Exchange
+        /// When it goes out; nil if it has.
+        var start: ContinuousClock.Instant?
         let deadline: ContinuousClock.Instant
         let completion: AnswerReader.Completion
         /// Negative while it waits for something other than a descriptor.
@@ -16,18 +18,25 @@ struct WaitingExchanges {
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// When the first of them is over.
-    var nextDeadline: ContinuousClock.Instant? { entries.values.lazy.map(\.deadline).min() }
+    /// When the first of them goes out or is over.
+    var nextMoment: ContinuousClock.Instant? { entries.values.lazy.map { $0.start ?? $0.deadline }.min() }
 
     func exchange(_ id: UInt64) -> Exchange? {
         entries[id]?.exchange
     }
 
     mutating func add(
-        _ id: UInt64, _ exchange: Exchange, by deadline: ContinuousClock.Instant,
+        _ id: UInt64, _ exchange: Exchange, _ span: AnswerReader.TimeSpan,
         _ completion: @escaping AnswerReader.Completion
     ) {
-        entries[id] = Entry(exchange: exchange, deadline: deadline, completion: completion)
+        entries[id] = Entry(exchange: exchange, start: span.start, deadline: span.deadline, completion: completion)
+    }
+
+    /// The exchange that is to go out now; nil if it has gone out.
+    mutating func begin(_ id: UInt64) -> Exchange? {
+        guard entries[id]?.start != nil else { return nil }
+        entries[id]?.start = nil
+        return entries[id]?.exchange
     }
 
     mutating func setInterest(_ id: UInt64, _ descriptor: Int32, _ events: Int16) {
@@ -49,8 +58,8 @@ struct WaitingExchanges {
         return (result(entry.exchange), entry.completion)
     }
 
-    /// Waits until something happens or the time is over, and calls the body with each exchange that can go on. Those
-    /// whose own time is over are ended.
+    /// Waits until something happens or the time is over, and calls the body with each exchange that can go on or begin.
+    /// Those whose own time is over are ended.
     mutating func wait(
         beside wake: Int32, until time: ContinuousClock.Instant,
         _ body: (inout WaitingExchanges, UInt64, Exchange) -> Void
@@ -69,9 +78,13 @@ struct WaitingExchanges {
             }
         }
         let now = ContinuousClock.now
-        guard let first = nextDeadline, first <= now else { return }
-        for (id, entry) in entries where entry.deadline <= now {
-            finish(id) { .failure(.timedOut(outcome: $0.outcome)) }
+        guard let first = nextMoment, first <= now else { return }
+        for (id, entry) in entries {
+            if entry.deadline <= now {
+                finish(id) { .failure(.timedOut(outcome: $0.outcome)) }
+            } else if let start = entry.start, start <= now, let exchange = begin(id) {
+                body(&self, id, exchange)
+            }
         }
     }
 }

@@ -7,13 +7,20 @@ import Testing
 enum Place: CaseIterable, Sendable {
     /// In this program's memory.
     case memory
+    /// In a daemon that is reached over TCP.
+    case tcp
+    /// In a daemon that is reached over a Unix domain socket.
+    case unixSocket
 
     /// A suite of its own, empty.
     func world(schema: Schema? = nil) throws -> World {
+        let suite = try SuiteName("com.example.app")
         switch self {
         case .memory:
-            let backend = InMemoryBackend(suite: try SuiteName("com.example.app"), schema: schema)
+            let backend = InMemoryBackend(suite: suite, schema: schema)
             return World { backend }
+        case .tcp: return try World(served: suite, .tcp, schema)
+        case .unixSocket: return try World(served: suite, .unix, schema)
         }
     }
 }
@@ -21,15 +28,35 @@ enum Place: CaseIterable, Sendable {
 /// A suite that several adapters may use, as several programs would, and what they complain of.
 final class World: Sendable {
     private let makeBackend: @Sendable () -> any SuiteBackend
+    /// The daemon, if there is one. It lasts as long as an adapter that uses it.
+    private let daemon: ServedDaemon?
     private let issues = Mutex<[DefaultsIssue]>([])
 
-    init(_ makeBackend: @escaping @Sendable () -> any SuiteBackend) {
+    init(of daemon: ServedDaemon? = nil, _ makeBackend: @escaping @Sendable () -> any SuiteBackend) {
+        self.daemon = daemon
         self.makeBackend = makeBackend
+    }
+
+    /// A suite of a daemon of its own.
+    fileprivate convenience init(
+        served suite: SuiteName, _ transport: ServedDaemon.Transport, _ schema: Schema?
+    ) throws {
+        let daemon = try ServedDaemon()
+        if let schema { try daemon.client().blocking.setSchema(schema.document, of: suite) }
+        self.init(at: try daemon.address(transport), suite, of: daemon)
+    }
+
+    /// A suite of a server, for programs that have connections of their own and are so patient.
+    convenience init(
+        at address: ServerAddress, _ suite: SuiteName, timeout: Duration = .seconds(20), of daemon: ServedDaemon? = nil
+    ) {
+        self.init(of: daemon) { RemoteBackend(suite: suite, server: SharedServer(address), timeout: timeout) }
     }
 
     /// Another program that uses the suite.
     func adapter<Keys: DefaultsKeyStore>(_ keys: Keys, arguments: [String] = []) -> DefaultsAdapter<Keys> {
-        DefaultsAdapter(keyStore: keys, backend: makeBackend(), arguments: arguments) { [weak self] issue in
+        DefaultsAdapter(keyStore: keys, backend: makeBackend(), arguments: arguments) { [weak self, daemon] issue in
+            withExtendedLifetime(daemon) {}
             self?.issues.withLock { $0.append(issue) }
         }
     }

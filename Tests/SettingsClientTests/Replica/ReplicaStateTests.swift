@@ -20,11 +20,11 @@ struct ReplicaStateTests {
     }
 
     private func told(
-        _ revision: Int64, _ value: JSONValue?, epoch: String = "e", schema: Revision = .zero
+        _ revision: Int64, _ value: JSONValue?, epoch: String = "e", schema: Revision = .zero, isReset: Bool = false
     ) throws -> ObservedState {
         let values = value.map { [SuiteContents.Entry(key: key, value: $0)] } ?? []
         let contents = SuiteContents(suite: suite, schemaRevision: schema, values: values)
-        return ObservedState(.one(contents), cursor: try cursor(revision, epoch))
+        return ObservedState(.one(contents), cursor: try cursor(revision, epoch), isReset: isReset)
     }
 
     private func change(_ revision: Int64, _ value: JSONValue?) throws -> Change {
@@ -148,7 +148,9 @@ struct ReplicaStateTests {
         #expect(value == "b")
         state.adopt(try told(12, nil))
         #expect(value == nil)
-        state.adopt(try told(3, "restored", epoch: "f"))
+        state.adopt(try told(30, "of somebody who asked", epoch: "f"))
+        #expect(value == nil, "only whoever follows leads to another history")
+        state.adopt(try told(3, "restored", epoch: "f", isReset: true))
         #expect(value == "restored")
         state.apply(try changes(20, change(20, "of the old history")))
         #expect(value == "restored")

@@ -5,7 +5,20 @@ import TestSupport
 /// Stands before a daemon and can lose its answers: the request is done, and the connection ends instead of the answer.
 final class CuttingProxy: Sendable {
     private final class Cuts: Sendable {
-        let count = Mutex(0)
+        private let rest = Mutex<(count: Int, method: String)>((0, ""))
+
+        func set(_ count: Int, _ method: String) {
+            rest.withLock { $0 = (count, method) }
+        }
+
+        /// Whether the answer to this request is to be lost.
+        func take(_ request: String) -> Bool {
+            rest.withLock { rest in
+                guard rest.count > 0, request.hasPrefix(rest.method) else { return false }
+                rest.count -= 1
+                return true
+            }
+        }
     }
 
     let server: ScriptedServer
@@ -16,11 +29,7 @@ final class CuttingProxy: Sendable {
             guard let daemon = try? RawClient(port: port) else { return }
             while let request = peer.readRequest() {
                 guard (try? daemon.send(request)) != nil, let answer = try? daemon.readResponse() else { return }
-                let cut = cuts.count.withLock { count in
-                    defer { count = max(0, count - 1) }
-                    return count > 0
-                }
-                if cut {
+                if cuts.take(request) {
                     log.add("cut")
                     return
                 }
@@ -32,8 +41,8 @@ final class CuttingProxy: Sendable {
         }
     }
 
-    /// So many answers from now on are lost.
-    func cut(_ count: Int) {
-        cuts.count.withLock { $0 = count }
+    /// So many answers from now on are lost, of all or of those to requests with a method.
+    func cut(_ count: Int, of method: String = "") {
+        cuts.set(count, method)
     }
 }

@@ -105,6 +105,10 @@ final class ScriptedServer: Sendable {
     /// An answer with the state of a service.
     static let service = answer(#"{"name":"settingsd","version":"1","revision":1,"cursor":"e.1"}"#)
 
+    /// An answer to observing one suite that does not exist.
+    static let emptySuite = answer(
+        #"{"revision":1,"cursor":"e.1","schemaRevision":{},"values":{},"missing":["app"],"changes":[]}"#)
+
     /// An answer to a reset.
     static let reset = answer(#"{"revision":2,"changed":true,"changes":[]}"#)
 

@@ -1,10 +1,11 @@
 import Dispatch
 import SettingsClient
 import SettingsServer
+import Synchronization
 import TestSupport
 
 /// A daemon in this process, over TCP and over a Unix domain socket.
-final class ServedDaemon {
+final class ServedDaemon: Sendable {
     /// Which way a test goes.
     enum Transport: CaseIterable, Sendable {
         case tcp
@@ -17,7 +18,7 @@ final class ServedDaemon {
     let port: UInt16
     let path: String
     private let daemon: Daemon
-    private var isStopped = false
+    private let isStopped = Atomic(false)
 
     convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
         try self.init(in: TemporaryDirectory(), port: 0, adapt)
@@ -38,12 +39,12 @@ final class ServedDaemon {
     }
 
     deinit {
-        if !isStopped { daemon.stop { _ in } }
+        if !isStopped.load(ordering: .relaxed) { daemon.stop { _ in } }
     }
 
     /// Stops, and waits until that is done.
     func stop() {
-        isStopped = true
+        isStopped.store(true, ordering: .relaxed)
         let done = DispatchSemaphore(value: 0)
         daemon.stop { _ in done.signal() }
         done.wait()

@@ -1,0 +1,30 @@
+internal import SettingsModel
+
+/// In place of a suite that nobody can tell where to find: every call says why.
+final class NoBackend: SuiteBackend {
+    let suite: SuiteName
+    private let reason: String
+
+    init(suite: SuiteName, reason: String) {
+        self.suite = suite
+        self.reason = reason
+    }
+
+    func load() throws(BackendError) -> ObservedState { throw .unreachable(reason) }
+
+    func setting(_ key: KeyName) throws(BackendError) -> Setting { throw .unreachable(reason) }
+
+    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        throw .unreachable(reason)
+    }
+
+    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary { throw .unreachable(reason) }
+
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+        Nothing()
+    }
+
+    private struct Nothing: Following {
+        func stop() {}
+    }
+}

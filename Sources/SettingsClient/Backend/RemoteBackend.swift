@@ -1,0 +1,114 @@
+internal import SettingsModel
+internal import Synchronization
+
+/// A suite of a daemon.
+///
+/// Each call sends and receives on the thread that calls, which depends on no other, and ends at its deadline.
+final class RemoteBackend: SuiteBackend {
+    let suite: SuiteName
+    private let server: SharedServer
+    private let timeout: Duration
+    private let following = Mutex(WeakFollower())
+
+    private struct WeakFollower {
+        weak var follower: RemoteFollower?
+    }
+
+    init(suite: SuiteName, server: SharedServer, timeout: Duration) {
+        self.suite = suite
+        self.server = server
+        // As good as forever, and short enough to be added to a time.
+        self.timeout = min(timeout, .seconds(1 << 31))
+    }
+
+    func load() throws(BackendError) -> ObservedState {
+        let call = APICall.observe(watched, since: nil, wait: nil, limit: nil, latest: false)
+        guard case .state(let state) = try ask({ server.read(call, by: $0) }) else {
+            throw failure("the daemon tells changes to somebody who knows nothing yet")
+        }
+        guard follower.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
+            throw failure("the daemon is another one, and did not tell so in time to whoever follows")
+        }
+        return state
+    }
+
+    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+        try ask {
+            let answer = server.read(.setting(key, in: suite), by: $0)
+            let result = answer.result.map(\.body).flatMapError { error in
+                Setting(suite: suite, key: key, ifToldBy: error).map { .success($0) } ?? .failure(error)
+            }
+            return ServerAnswer(result: result, epoch: answer.epoch)
+        }
+    }
+
+    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        let call = APICall.commit(transaction, WriteOptions(requestKey: requestKey))
+        return try ask { server.write(call, by: $0) }.body
+    }
+
+    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        let call = APICall.reset(suite, prefix: nil, WriteOptions(requestKey: requestKey))
+        return try ask { server.write(call, by: $0) }.body
+    }
+
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+        let follower = RemoteFollower(watched, server, from: cursor, handler)
+        following.withLock { $0.follower = follower }
+        follower.start()
+        return follower
+    }
+
+    private var follower: RemoteFollower? { following.withLock { $0.follower } }
+
+    /// Asks until the answer is from the history that whoever follows has been told of.
+    private func ask<Output>(
+        _ send: (ContinuousClock.Instant) -> ServerAnswer<Output>
+    ) throws(BackendError) -> Output {
+        let deadline = ContinuousClock.now + timeout
+        let follower = follower
+        while true {
+            let moves = follower?.history.moves ?? 0
+            let answer = send(deadline)
+            if let follower, let epoch = answer.epoch, !follower.history.isAt(epoch) {
+                // Either may be the older one: that is told apart by who has moved meanwhile.
+                if follower.history.moves == moves {
+                    follower.askAnew()
+                    follower.history.wait(forMoveAfter: moves, until: deadline)
+                }
+                if !follower.history.isAt(epoch), ContinuousClock.now < deadline { continue }
+            }
+            do throws(SettingsError) {
+                return try answer.result.get()
+            } catch {
+                // What was refused is refused for good, unless the server says that it could not at that moment.
+                if case .problem(let problem, _) = error, !problem.isTransient { throw .refused(problem) }
+                throw failure(error.description)
+            }
+        }
+    }
+
+    private func failure(_ reason: String) -> BackendError {
+        .unreachable("\(server.address): \(reason)")
+    }
+
+    /// The suite is asked for as one of several: so one that does not exist is an answer, with a place in history, and no
+    /// refusal.
+    private var watched: Watched {
+        Watched(suites: [suite], isSeveral: true, keys: [], prefixes: [])
+    }
+}
+
+extension Setting {
+    /// The setting that a refusal to show it tells of: without a value, or with one that does not fit the schema.
+    fileprivate init?(suite: SuiteName, key: KeyName, ifToldBy error: SettingsError) {
+        guard case .problem(let problem, let revision) = error else { return nil }
+        let source: Source
+        switch problem.code {
+        case .notSet, .unknownSuite, .unknownKey: source = .unset
+        case .invalidStored: source = .invalid
+        default: return nil
+        }
+        self.init(suite: suite, key: key, value: nil, source: source, revision: revision ?? .zero, modified: nil)
+    }
+}

@@ -1,0 +1,131 @@
+internal import Dispatch
+internal import SettingsModel
+internal import Synchronization
+
+/// Follows a suite of a server until it is stopped: one long-poll after the other, each on the thread that reads for the
+/// whole process, over a connection of its own.
+///
+/// While it goes on it keeps itself: whoever lets go of it without `stop` has it go on for ever.
+final class RemoteFollower: Following {
+    private struct State {
+        var place: ObservedPlace
+        /// The request that is under way, or goes out later.
+        var poll: LongPoll?
+        var isStopped = false
+    }
+
+    private let watched: Watched
+    private let server: SharedServer
+    private let pool: ConnectionPool
+    private let reader: AnswerReader
+    private let handler: @Sendable (Observation) -> Void
+    private let state: Mutex<State>
+    /// Which history the handler has been told of.
+    let history: ToldHistory
+
+    /// How long the daemon is asked to wait with its answers.
+    private static let wait = Duration.seconds(60)
+    /// How much longer than that an answer may take.
+    private static let timeout = Duration.seconds(10)
+    private let longPause: Duration
+
+    /// `longPause` is how long it stays away after what trying again is not likely to help against: another program may
+    /// have the address, or a proxy a mind of its own.
+    init(
+        _ watched: Watched, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
+        longPause: Duration = .seconds(5), _ handler: @escaping @Sendable (Observation) -> Void
+    ) {
+        self.watched = watched
+        self.server = server
+        self.reader = reader
+        self.longPause = longPause
+        self.handler = handler
+        pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil)
+        state = Mutex(State(place: ObservedPlace(since: .cursor(cursor))))
+        history = ToldHistory(cursor.epoch)
+    }
+
+    /// To be called once.
+    func start() {
+        ask()
+    }
+
+    func stop() {
+        let poll = state.withLock { state in
+            state.isStopped = true
+            defer { state.poll = nil }
+            return state.poll
+        }
+        poll?.cancel()
+        pool.close()
+    }
+
+    /// Asks at once, over a new connection: the daemon may be another one.
+    func askAnew() {
+        state.withLock { $0.poll }?.cancel()
+    }
+
+    deinit {
+        server.setLater(nil, of: ObjectIdentifier(self))
+    }
+
+    /// Asks what comes next, after a pause.
+    ///
+    /// - Parameter isAway: whether the pause is one because nobody was there: then it ends when somebody is.
+    private func ask(after pause: Duration = .zero, isAway: Bool = false) {
+        let next = state.withLock { state -> (APICall<Observation>, LongPoll)? in
+            guard !state.isStopped else { return nil }
+            let call = APICall.observe(
+                watched, since: state.place.since, wait: Self.wait, limit: nil, latest: false)
+            let now = ContinuousClock.now
+            let poll = LongPoll(
+                call.request, pool, from: pause > .zero ? now + pause : nil,
+                by: now + pause + Self.wait + Self.timeout, reader: reader)
+            state.poll = poll
+            return (call, poll)
+        }
+        guard let (call, poll) = next else { return }
+        server.setLater(isAway ? poll : nil, of: ObjectIdentifier(self))
+        poll.start { [self] result in take(Result { () throws(SettingsError) in try call.read(result.get()) }) }
+    }
+
+    /// On the thread of the reader, unless the system has none.
+    private func take(_ result: Result<Observation, SettingsError>) {
+        var generator = SystemRandomNumberGenerator()
+        let step = state.withLock { state -> ObservedPlace.Step? in
+            guard !state.isStopped else { return nil }
+            state.poll = nil
+            switch result {
+            case .success(let observation): return state.place.step(observation)
+            case .failure(.cancelled): return .again(after: .zero)
+            case .failure(let error): return state.place.step(error, using: &generator)
+            }
+        }
+        switch (step, result) {
+        case (nil, _): return
+        case (_, .failure(.cancelled)): ask()
+        case (.deliver(let observation), _):
+            history.tell(of: observation.cursor.epoch) { handler(observation) }
+            goOn(after: state.withLock { $0.place.pause })
+        case (.again(let pause), .success): goOn(after: pause)
+        case (.again(let pause), .failure(.unreachable)): ask(afterFailure: pause, isAway: true)
+        case (.again(let pause), .failure): ask(afterFailure: pause, isAway: false)
+        case (.fail, _): ask(afterFailure: longPause, isAway: false)
+        }
+    }
+
+    /// After an answer. A pause is one that a daemon asks for that goes down.
+    private func goOn(after pause: Duration) {
+        if pause == .zero { server.answered() }
+        ask(after: pause, isAway: pause > .zero)
+    }
+
+    private func ask(afterFailure pause: Duration, isAway: Bool) {
+        guard reader.isRunning else {
+            // The system had no thread to wait in either, and may have none for a while.
+            DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in ask() }
+            return
+        }
+        ask(after: pause, isAway: isAway)
+    }
+}

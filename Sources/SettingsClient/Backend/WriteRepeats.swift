@@ -1,0 +1,47 @@
+internal import SettingsModel
+
+/// Whether a write is sent again that was not answered, under the same request key. It does no input and output.
+struct WriteRepeats: Sendable {
+    /// Whether it is worth waiting for a server that is not there: it may be about to come back.
+    let waitsForServer: Bool
+    /// Whether one of the attempts may have been done.
+    private(set) var mayBeDone = false
+    private var attempts = 0
+    private var backOff = BackOff()
+
+    init(waitsForServer: Bool) {
+        self.waitsForServer = waitsForServer
+    }
+
+    /// When to send it again, after an attempt that failed; nil for never.
+    mutating func pause(
+        after error: SettingsError, using generator: inout some RandomNumberGenerator
+    ) -> Duration? {
+        attempts += 1
+        if error.outcome == .unknown { mayBeDone = true }
+        switch error {
+        case .unreachable:
+            guard mayBeDone || waitsForServer else { return nil }
+            // A server that lost a connection is likely to be there.
+            return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
+        case .problem(let problem, _):
+            guard problem.isTransient else { return nil }
+            let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
+            return backOff.next(notBefore: asked, using: &generator)
+        case .timedOut, .malformedAnswer, .cancelled: return nil
+        }
+    }
+
+    /// The last failure, with what is known of all attempts. What is refused is known: if an earlier attempt had been
+    /// done, its answer would have been given again.
+    func summary(of error: SettingsError) -> SettingsError {
+        guard mayBeDone else { return error }
+        return switch error {
+        case .unreachable(let reason, _): .unreachable(reason, outcome: .unknown)
+        case .timedOut: .timedOut(outcome: .unknown)
+        case .malformedAnswer(let reason, _): .malformedAnswer(reason, outcome: .unknown)
+        case .cancelled: .cancelled(outcome: .unknown)
+        case .problem: error
+        }
+    }
+}

@@ -1,0 +1,17 @@
+import SettingsClient
+import Testing
+
+// As a program writes it: no other file of these tests does, and there the ready-made one is meant.
+// swift-format-ignore: AlwaysUseLowerCamelCase
+private let Defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+
+@Suite("A program's own global")
+struct OwnGlobalTests {
+    @Test("It is meant where it is visible, in place of the ready-made one")
+    func shadowing() {
+        Defaults.launchCount += 1
+        Defaults[\.username] = "me"
+        let own: DefaultsAdapter<ClientKeys> = Defaults
+        #expect(own.launchCount == 1 && own.username == "me")
+    }
+}

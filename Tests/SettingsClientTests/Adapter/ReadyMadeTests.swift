@@ -1,0 +1,125 @@
+import Glibc
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+extension DefaultsKeys {
+    fileprivate var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0) }
+}
+
+/// The global `Defaults`, each time in a process of its own, with an environment of its own.
+@Suite("The ready-made settings")
+struct ReadyMadeTests {
+    @Test("They are where the environment says")
+    func environment() async {
+        await #expect(processExitsWith: .success) {
+            exit(try ReadyMadeTests.areWhereTheEnvironmentSays() ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    /// A function of its own, so that the daemon is gone when the process ends.
+    private static func areWhereTheEnvironmentSays() throws -> Bool {
+        let directory = try TemporaryDirectory()
+        let daemon = try DaemonProcess(data: directory.path + "/data")
+        setenv("SETTINGS_URL", "http://127.0.0.1:\(daemon.port)", 1)
+        setenv("SETTINGS_SUITE", "com.example.ready", 1)
+        Defaults.launchCount += 1
+        Defaults[\.launchCount] += 1
+        let client = try SettingsClient("http://127.0.0.1:\(daemon.port)").blocking
+        let (suite, key) = (try SuiteName("com.example.ready"), try KeyName("launchCount"))
+        return try client.setting(key, in: suite).value == 2 && Defaults.launchCount == 2
+    }
+
+    @Test("An environment that says what cannot be is an issue, not the end")
+    func badEnvironment() async {
+        await #expect(processExitsWith: .success) {
+            setenv("SETTINGS_URL", "127.0.0.1:7070", 1)
+            let issues = Defaults.issues
+            let count = Defaults.launchCount
+            Defaults.launchCount = 3
+            var iterator = issues.makeAsyncIterator()
+            for attempt in [DefaultsIssue.Attempt.read, .write] {
+                let issue = await iterator.next()
+                guard issue?.attempt == attempt, case .unreachable(let reason)? = issue?.error,
+                    reason.hasPrefix("SETTINGS_URL: 127.0.0.1:7070: it begins with http://")
+                else { exit(EXIT_FAILURE) }
+            }
+            exit(count == 0 && Defaults.launchCount == 0 ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    @Test("A name in the source that no suite can have ends the program, with what is wrong and where")
+    func wrongLiteral() async throws {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            _ = DefaultsAdapter(suite: "my app", keyStore: DefaultsKeys())
+        }
+        let said = String(decoding: try #require(result).standardErrorContent, as: UTF8.self)
+        #expect(said.contains("ReadyMadeTests.swift"))
+        #expect(said.contains("\"my app\" is no suite: a suite name consists of A-Z a-z 0-9 . _ -, but character 3"))
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let environment: ProgramEnvironment
+        let suite: String
+        /// Why there is no backend; nil if there is one.
+        let refusal: String?
+
+        init(
+            _ program: String, suite: String? = nil, server: String? = nil, _ expected: String, refusal: String? = nil
+        ) {
+            environment = ProgramEnvironment(server: server, suite: suite, program: program)
+            self.suite = expected
+            self.refusal = refusal
+        }
+
+        var testDescription: String { "\(environment)" }
+    }
+
+    static let rows = [
+        Row("/usr/local/bin/player", "player"),
+        Row("player", "player"),
+        Row("./My Player (2).app/", "My-Player--2-.app"),
+        Row("/opt/.hidden", "hidden"),
+        Row("/opt/Füße", "F--e"),
+        Row("", "program"),
+        Row("/", "program"),
+        Row("...", "program"),
+        Row(String(repeating: "x", count: 200), String(repeating: "x", count: 128)),
+        Row("player", suite: "com.example.app", "com.example.app"),
+        Row("player", suite: "", "player"),
+        Row("player", server: "unix:/run/settingsd.sock", "player"),
+        Row("player", server: "", "player"),
+        Row(
+            "player", suite: "my app", "player",
+            refusal: "SETTINGS_SUITE: a suite name consists of A-Z a-z 0-9 . _ -, but character 3 is ' '"),
+        Row(
+            "player", server: "ftp://host", "player",
+            refusal: "SETTINGS_URL: ftp://host: there is no ftp: here, only http://host:port and unix:/path"),
+    ]
+
+    @Test("The suite is what the environment says, else the program's name made one", arguments: rows)
+    func suites(_ row: Row) throws {
+        let backend = row.environment.backend(suite: nil, server: nil, timeout: .milliseconds(1))
+        #expect(backend.suite.text == row.suite)
+        guard let refusal = row.refusal else {
+            #expect(backend is RemoteBackend)
+            return
+        }
+        #expect(throws: BackendError.unreachable(refusal)) { try backend.load() }
+        #expect(throws: BackendError.unreachable(refusal)) { try backend.reset(requestKey: .unique()) }
+        #expect(throws: BackendError.unreachable(refusal)) { try backend.setting(try KeyName("k")) }
+        #expect(throws: BackendError.unreachable(refusal)) {
+            try backend.commit(Transaction(do: []), requestKey: .unique())
+        }
+    }
+
+    @Test("What a program says itself does not ask the environment")
+    func explicit() throws {
+        let environment = ProgramEnvironment(server: "ftp://host", suite: "my app", program: "player")
+        let backend = environment.backend(
+            suite: try SuiteName("app"), server: .usual, timeout: .milliseconds(1))
+        #expect(backend is RemoteBackend && backend.suite.text == "app")
+    }
+}

@@ -1,0 +1,133 @@
+import Dispatch
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Adapters whose daemon is not there, or does not answer.
+struct AwayTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    @Test func `Without a daemon at start there are defaults and issues, until one comes`() async throws {
+        let directory = try TemporaryDirectory()
+        let address = try ServerAddress("unix:\(directory.path)/socket")
+        let world = World(at: address, names.app, timeout: .milliseconds(100))
+        let defaults = world.adapter()
+        #expect(defaults.launchCount == 0 && defaults.theme == .light && !defaults.isSet(\.theme))
+        defaults.launchCount = 3
+        #expect(defaults.launchCount == 0)
+        let issues = world.takeIssues()
+        #expect(issues.map(\.attempt).contains(.read) && issues.map(\.attempt).contains(.write))
+        let reason = "\(address): the daemon is not reachable: No such file or directory"
+        #expect(issues.allSatisfy { $0.error == .unreachable(reason) })
+        await #expect(throws: DefaultsError.unreachable(reason)) { try await defaults.value(\.launchCount) }
+        let daemon = try ServedDaemon(in: directory, port: 0)
+        #expect(try await defaults.value(\.launchCount) == 0)
+        defaults.launchCount += 3
+        #expect(defaults.launchCount == 3)
+        #expect(try daemon.client().blocking.setting(names.count, in: names.app).value == 3)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `While the daemon is away, values are read as they were, and writes are taken back`() throws {
+        let directory = try TemporaryDirectory()
+        let first = try ServedDaemon(in: directory, port: 0)
+        let world = World(at: try first.address(.unix), names.app, timeout: .milliseconds(500))
+        let defaults = world.adapter()
+        defaults.launchCount = 3
+        first.stop()
+        let start = ContinuousClock.now
+        for number in 10..<40 { defaults.launchCount = number }
+        #expect(defaults.launchCount == 3)
+        #expect(world.takeIssues().map(\.attempt) == Array(repeating: .write, count: 30))
+        #expect(.now - start < .seconds(10), "one waited for the daemon, not each")
+        let second = try ServedDaemon(in: directory, port: 0)
+        defaults.launchCount += 1
+        #expect(defaults.launchCount == 4)
+        #expect(try second.client().blocking.setting(names.count, in: names.app).value == 4)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `A daemon that comes back while a write waits for it gets the write`() throws {
+        let directory = try TemporaryDirectory()
+        let first = try ServedDaemon(in: directory, port: 0)
+        let world = World(at: try first.address(.unix), names.app, timeout: .seconds(60))
+        let defaults = world.adapter()
+        #expect(defaults.launchCount == 0)
+        first.stop()
+        let log = EventLog()
+        DispatchQueue(label: "writing").async {
+            log.add("writing")
+            defaults.launchCount = 3
+            log.add("written")
+        }
+        #expect(log.wait(for: "writing"))
+        let second = try ServedDaemon(in: directory, port: 0)
+        #expect(log.wait(for: "written"))
+        #expect(defaults.launchCount == 3)
+        #expect(try second.client().blocking.setting(names.count, in: names.app).value == 3)
+        #expect(world.takeIssues() == [])
+    }
+
+    /// Tells an empty suite to who asks for the state, and never answers anything else.
+    private func silentServer() throws -> ScriptedServer {
+        try ScriptedServer { _, peer, log in
+            while let request = peer.readRequest() {
+                if request.hasPrefix("GET /v1/observe"), !request.contains("since=") {
+                    peer.send(ScriptedServer.emptySuite)
+                    continue
+                }
+                log.add(request.hasPrefix("GET") ? "followed" : "asked")
+                if peer.read() == nil { return log.add("left") }
+            }
+        }
+    }
+
+    @Test func `A daemon that does not answer holds a setter until the deadline, and getters not at all`() async throws
+    {
+        let server = try silentServer()
+        let world = World(at: server.address, names.app, timeout: .milliseconds(200))
+        let defaults = world.adapter()
+        #expect(defaults.launchCount == 0)
+        let start = ContinuousClock.now
+        defaults.launchCount = 1
+        let spent = ContinuousClock.now - start
+        #expect(spent >= .milliseconds(200) && spent < .seconds(20))
+        #expect(defaults.launchCount == 0)
+        let reason = "\(server.address): no answer in time; it may have been done nevertheless"
+        #expect(world.takeIssues().map(\.error) == [.unreachable(reason)])
+        await #expect(throws: DefaultsError.unreachable(reason)) { try await defaults.set(\.launchCount, 1) }
+        await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
+    }
+
+    @Test func `A server that refuses to tell the suite is complained of once for each time it was asked`() throws {
+        let server = try ScriptedServer { _, peer, log in
+            while peer.readRequest() != nil {
+                log.add("asked")
+                peer.send(ScriptedServer.answer(#"{"code":"misdirected","detail":"not here"}"#, status: 421))
+            }
+        }
+        let world = World(at: server.address, names.app)
+        let defaults = world.adapter()
+        for _ in 0..<1000 { #expect(defaults.launchCount == 0 && defaults["theme"].value == nil) }
+        let issues = world.takeIssues()
+        #expect(issues.count == server.log.count("asked") && issues.count < 100)
+        #expect(issues.allSatisfy { $0.error.code == .misdirected })
+    }
+
+    @Test func `Letting go of an adapter closes its connections`() throws {
+        let server = try silentServer()
+        do {
+            let defaults = World(at: server.address, names.app).adapter()
+            #expect(defaults.launchCount == 0)
+            #expect(server.log.wait(for: "followed"))
+        }
+        #expect(server.log.wait(for: "left"))
+        #expect(server.log.count("connection") == 2 && server.log.count("asked") == 0)
+    }
+}

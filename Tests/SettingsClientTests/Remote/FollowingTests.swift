@@ -1,0 +1,220 @@
+import Glibc
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Following one suite, from answer to answer.
+struct FollowingTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    private func change(_ revision: Int) -> String {
+        #"{"suite":"app","key":"theme","old":null,"new":\#(revision),"oldSource":"stored","source":"stored","#
+            + #""revision":\#(revision),"modified":"2026-01-01T00:00:00.000Z"}"#
+    }
+
+    private func changes(_ revisions: Int..., more: Bool = false) -> String {
+        let last = revisions.last ?? 0
+        return ScriptedServer.answer(
+            #"{"revision":\#(last),"cursor":"e.\#(last)","schemaRevision":{"app":0},"more":\#(more),"#
+                + #""changes":[\#(revisions.map(change).joined(separator: ","))]}"#)
+    }
+
+    private func state(_ revision: Int, _ value: Int, epoch: String = "e") -> String {
+        ScriptedServer.answer(
+            #"{"revision":\#(revision),"cursor":"\#(epoch).\#(revision)","schemaRevision":{"app":0},"reset":true,"#
+                + #""values":{"app":{"theme":\#(value)}},"changes":[]}"#)
+    }
+
+    /// Answers observers with these, one after the other, then lets them wait.
+    private func server(_ answers: [String]) throws -> ScriptedServer {
+        let rest = Rest(answers)
+        return try ScriptedServer { _, peer, log in
+            while let request = peer.readRequest() {
+                let since = request.split(separator: "since=").dropFirst().first?.prefix { $0 != "&" && $0 != " " }
+                log.add(since.map { "since \($0)" } ?? "anew")
+                guard let answer = rest.next() else {
+                    _ = peer.read()
+                    break
+                }
+                guard !answer.isEmpty else { return }
+                peer.send(answer)
+            }
+            log.add("left")
+        }
+    }
+
+    private final class Rest: Sendable {
+        private let answers: Mutex<[String]>
+
+        init(_ answers: [String]) {
+            self.answers = Mutex(answers.reversed())
+        }
+
+        func next() -> String? { answers.withLock { $0.popLast() } }
+    }
+
+    private func follow(_ server: ScriptedServer, _ log: EventLog, longPause: Duration = .seconds(5)) throws
+        -> any Following
+    {
+        let cursor = try #require(Cursor("e.1"))
+        let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
+        let follower = RemoteFollower(watched, SharedServer(server.address), from: cursor, longPause: longPause) {
+            switch $0 {
+            case .state(let state): log.add("state \(state.suites.first?.values.first?.value ?? .null)")
+            case .changes(let news): for change in news.changes { log.add("\(change.new ?? .null)") }
+            }
+        }
+        follower.start()
+        return follower
+    }
+
+    @Test func `It goes on from each answer, at once where there is more`() throws {
+        let server = try server([changes(2, 3, more: true), changes(4), changes(5, 6)])
+        let log = EventLog()
+        let following = try follow(server, log)
+        #expect(log.wait(for: "6"))
+        #expect(log.all == ["2", "3", "4", "5", "6"])
+        #expect(server.log.wait(for: "since e.6"))
+        let asked = server.log.all.filter { $0.hasPrefix("since") }
+        #expect(asked == ["since e.1", "since e.3", "since e.4", "since e.6"])
+        #expect(server.log.count("connection") == 1)
+        following.stop()
+        #expect(server.log.wait(for: "left"))
+    }
+
+    @Test func `A state to begin anew with is told, of the same history and of another`() throws {
+        let server = try server([changes(2), state(90, 9), changes(91), state(3, 30, epoch: "f")])
+        let log = EventLog()
+        let following = try follow(server, log)
+        #expect(server.log.wait(for: "since f.3"))
+        #expect(log.all == ["2", "state 9", "91", "state 30"])
+        following.stop()
+    }
+
+    @Test func `Connections that end are opened again, and nothing is told twice`() throws {
+        let server = try server([changes(2), "", "", changes(3), "", changes(4)])
+        let log = EventLog()
+        let following = try follow(server, log)
+        #expect(log.wait(for: "4"))
+        #expect(log.all == ["2", "3", "4"])
+        following.stop()
+        #expect(server.log.wait(for: "left"))
+    }
+
+    @Test func `What is no answer of a daemon is asked for again, later`() throws {
+        let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
+        let server = try server([changes(2), ScriptedServer.answer("<html>"), refusal, changes(3)])
+        let log = EventLog()
+        let following = try follow(server, log, longPause: .milliseconds(1))
+        #expect(log.wait(for: "3"))
+        #expect(log.all == ["2", "3"])
+        following.stop()
+    }
+
+    @Test func `Once it is stopped nothing is told, and nobody is asked`() throws {
+        let server = try server([""])
+        for _ in 0..<100 {
+            let log = EventLog()
+            let following = try follow(server, log, longPause: .milliseconds(1))
+            following.stop()
+            following.stop()
+            #expect(log.all.isEmpty)
+        }
+        // Stopped in its pause after a failure.
+        let lost = EventLog()
+        let following = try follow(server, lost)
+        #expect(server.log.wait { $0.contains { $0.hasPrefix("since") } })
+        following.stop()
+        #expect(lost.all.isEmpty)
+    }
+
+    @Test func `A suite is told of that comes into being, is dropped, and comes again`() throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client().blocking
+        let world = World(at: try daemon.address(.unix), names.app)
+        let defaults = world.adapter()
+        let log = EventLog()
+        _ = defaults.core.replica.listen { changes in
+            for change in changes { log.add("\(change.key) \(change.new.value.map { "\($0)" } ?? "-")") }
+        }
+        #expect(defaults.launchCount == 0)
+        try client.merge(["launchCount": 1, "username": "me"], into: names.app)
+        #expect(log.wait(for: "launchCount 1") && defaults.username == "me")
+        try client.drop(names.app)
+        #expect(log.wait(for: "launchCount -"))
+        #expect(log.wait(for: "username -"))
+        #expect(defaults.launchCount == 0 && defaults.username == nil && !defaults.isSet(\.username))
+        let schema = try Schema(of: ClientKeys.self) {
+            \.launchCount; \.loginTries
+        }
+        try client.setSchema(schema.document, of: names.app)
+        #expect(log.wait(for: "loginTries 1"))
+        #expect(!defaults.isSet(\.loginTries))
+        defaults.launchCount += 5
+        #expect(defaults.launchCount == 5 && defaults.isSet(\.launchCount))
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `Nobody is told from within a call`() throws {
+        let daemon = try ServedDaemon()
+        let backend = RemoteBackend(
+            suite: names.app, server: SharedServer(try daemon.address(.unix)), timeout: .seconds(20))
+        let log = EventLog()
+        let state = try backend.load()
+        let caller = pthread_self()
+        let following = backend.follow(from: state.cursor) { _ in
+            log.add(pthread_equal(pthread_self(), caller) != 0 ? "within" : "beside")
+        }
+        for number in 0..<100 {
+            let operation = Transaction.Operation(suite: names.app, key: names.count, .set(.integer(Int64(number))))
+            _ = try backend.commit(Transaction(do: [operation]), requestKey: .unique())
+        }
+        #expect(log.wait(for: "beside"))
+        following.stop()
+        #expect(log.count("within") == 0)
+    }
+
+    @Test func `Two suites are followed beside each other, over one connection each and one for all writes`() throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let address = proxy.server.address
+        let one = DefaultsAdapter(suite: names.app, keyStore: ClientKeys(), server: address, arguments: [])
+        let two = DefaultsAdapter(suite: names.net, keyStore: ClientKeys(), server: address, arguments: [])
+        for number in 1...20 {
+            one.launchCount = number
+            two.launchCount = -number
+            #expect(one.launchCount == number && two.launchCount == -number)
+        }
+        let log = EventLog()
+        for adapter in [one, two] {
+            _ = adapter.core.replica.listen { changes in
+                for change in changes where change.key == names.theme { log.add("\(change.new.value ?? .null)") }
+            }
+        }
+        let client = try daemon.client().blocking
+        try client.set(names.theme, to: "dark", in: names.app)
+        try client.set(names.theme, to: "light", in: names.net)
+        #expect(log.wait(for: "\"dark\"") && log.wait(for: "\"light\""))
+        #expect(one.theme == .dark && two.theme == .light)
+        #expect(proxy.server.log.count("connection") == 3)
+    }
+
+    @Test func `A server is one object for as long as somebody uses it`() throws {
+        let address = try ServerAddress("unix:/run/of-this-test.sock")
+        weak var first: SharedServer?
+        do {
+            let server = SharedServer.at(address)
+            first = server
+            #expect(SharedServer.at(address) === server)
+        }
+        #expect(first == nil)
+        #expect(SharedServer.at(address).address == address)
+    }
+}

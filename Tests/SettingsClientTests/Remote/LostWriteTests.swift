@@ -1,0 +1,79 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Writes that were done, and whose answers were lost on the way.
+struct LostWriteTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    @Test(arguments: [1, 2, 3, 7])
+    func `An answer that is lost, once or several times, leaves the write done once`(cuts: Int) throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let world = World(at: proxy.server.address, names.app)
+        let defaults = world.adapter()
+        defaults.visits += 1
+        proxy.cut(cuts, of: "POST")
+        defaults.visits += 1
+        #expect(defaults.visits == 2)
+        proxy.cut(cuts, of: "POST")
+        defaults.visits += 1
+        defaults.recent.append("x")
+        defaults["list"] += [1]
+        #expect(defaults.visits == 3 && defaults.recent == ["start", "x"] && defaults["list"].array == [1])
+        #expect(proxy.server.log.count("cut") == 2 * cuts)
+        proxy.cut(cuts, of: "DELETE")
+        defaults.removeAll()
+        #expect(defaults.visits == 0 && !defaults.isSet(\.visits))
+        #expect(try daemon.client().blocking.suite(names.app).contents.values.isEmpty)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `Somebody else's write between the attempts stays`() throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let defaults = World(at: proxy.server.address, names.app).adapter()
+        let other = World(at: try daemon.address(), names.app).adapter()
+        for _ in 0..<5 {
+            proxy.cut(2, of: "POST")
+            defaults.visits += 1
+            other.visits += 10
+        }
+        #expect(try daemon.client().blocking.setting(try KeyName("visits"), in: names.app).value == 55)
+    }
+
+    @Test func `A write that was done though nobody could say so is told by following`() throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let world = World(at: proxy.server.address, names.app, timeout: .milliseconds(300))
+        let defaults = world.adapter()
+        defaults.launchCount = 1
+        let log = EventLog()
+        _ = defaults.core.replica.listen { changes in
+            for change in changes where change.new.source == .stored { log.add("\(change.new.value ?? .null)") }
+        }
+        proxy.cut(1_000_000, of: "POST")
+        defaults.launchCount = 2
+        #expect(
+            world.takeIssues().map(\.error)
+                == [
+                    .unreachable(
+                        "\(proxy.server.address): the daemon is not reachable: the connection ended; "
+                            + "it may have been done nevertheless")
+                ])
+        proxy.cut(0)
+        defaults.loginTries = 1
+        #expect(log.wait(for: "1"))
+        try daemon.client().blocking.set(names.theme, to: "dark", in: names.app)
+        #expect(log.wait(for: "\"dark\""))
+        #expect(defaults.launchCount == 2)
+        defaults.launchCount += 1
+        #expect(defaults.launchCount == 3)
+    }
+}

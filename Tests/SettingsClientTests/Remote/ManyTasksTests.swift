@@ -1,0 +1,35 @@
+import Testing
+
+@testable import SettingsClient
+
+/// Setters block the thread that calls, also where that is one of the few that all tasks share.
+struct ManyTasksTests {
+    @Test(arguments: ServedDaemon.Transport.allCases)
+    func `Eight tasks that set at once wait for nothing that waits for them`(
+        transport: ServedDaemon.Transport
+    ) async throws {
+        let daemon = try ServedDaemon()
+        let world = World(at: try daemon.address(transport), try SuiteName("app"))
+        let programs = [world.adapter(), world.adapter()]
+        await withTaskGroup(of: Void.self) { group in
+            for task in 0..<8 {
+                group.addTask {
+                    let defaults = programs[task % 2]
+                    for round in 0..<50 {
+                        defaults["task\(task)"] = round
+                        #expect(defaults["task\(task)"].int == round)
+                        defaults.visits += 1
+                    }
+                    // The same once more while others hold threads: this one is given back meanwhile.
+                    for _ in 0..<10 { try? await defaults.update(\.launchCount) { $0 += 1 } }
+                }
+            }
+        }
+        for program in programs {
+            try await program.synchronize()
+            #expect(program.visits == 400 && program.launchCount == 80)
+            for task in 0..<8 { #expect(program["task\(task)"].int == 49) }
+        }
+        #expect(world.takeIssues() == [])
+    }
+}

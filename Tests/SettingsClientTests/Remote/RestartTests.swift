@@ -1,0 +1,163 @@
+import Dispatch
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Adapters whose daemon goes and comes back.
+struct RestartTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    /// Notes the values of a key as a reader sees them, one after the other.
+    private func watch(_ key: String, in defaults: DefaultsAdapter<ClientKeys>) -> EventLog {
+        let log = EventLog()
+        _ = defaults.core.replica.listen { changes in
+            for change in changes where change.key.text == key {
+                log.add(change.new.value.map { "\($0)" } ?? "-")
+            }
+        }
+        return log
+    }
+
+    @Test func `Over a restart values are there again, and every change is told once and in order`() throws {
+        let directory = try TemporaryDirectory()
+        let first = try ServedDaemon(in: directory, port: 0)
+        let world = World(at: try first.address(.unix), names.app)
+        let (one, two) = (world.adapter(), world.adapter())
+        one.username = "me"
+        one.launchCount = 1
+        one.username = nil
+        #expect(two.launchCount == 1)
+        let log = watch("launchCount", in: two)
+        for number in 2...4 { one.launchCount = number }
+        first.stop()
+        #expect(one.launchCount == 4 && two.username == nil, "reads need no daemon")
+        let second = try ServedDaemon(in: directory, port: 0)
+        for number in 5...7 {
+            try second.client().blocking.set(names.count, to: .integer(Int64(number)), in: names.app)
+        }
+        one.launchCount = 8
+        #expect(one.launchCount == 8)
+        #expect(log.wait(for: "8"))
+        #expect(log.all == (2...8).map { "\($0)" })
+        let third = world.adapter()
+        #expect(third.launchCount == 8 && third.username == nil)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `What is counted while the daemon is killed again and again is counted once`() async throws {
+        let directory = try TemporaryDirectory()
+        let (data, socket) = (directory.path + "/data", directory.path + "/socket")
+        func start() throws -> DaemonProcess { try DaemonProcess(data: data, options: ["--listen", "unix:\(socket)"]) }
+        var daemon = try start()
+        let world = World(at: try ServerAddress("unix:\(socket)"), names.app)
+        let programs = [world.adapter(), world.adapter()]
+        let log = EventLog()
+        let (threads, rounds) = (4, 60)
+        let counting = DispatchQueue(label: "counting")
+        counting.async {
+            DispatchQueue.concurrentPerform(iterations: threads) { thread in
+                for round in 0..<rounds {
+                    programs[thread % 2][\.visits] += 1
+                    if round % 10 == 0 { programs[thread % 2].recent.append("\(thread).\(round)") }
+                    log.add("counted")
+                }
+            }
+            log.add("done")
+        }
+        for life in 1...3 {
+            #expect(await log.waits(for: "counted", times: life * threads * rounds / 4))
+            try daemon.killAtOnce()
+            daemon = try start()
+        }
+        #expect(await log.waits(for: "done"))
+        for program in programs {
+            try await program.synchronize()
+            #expect(program.visits == threads * rounds)
+            #expect(program.recent.count == 1 + threads * rounds / 10)
+        }
+        #expect(world.takeIssues() == [])
+        try daemon.stop()
+    }
+
+    /// A daemon with other data, at the place of another one.
+    private func replacement(of first: ServedDaemon) throws -> ServedDaemon {
+        let place = first.path
+        let daemon = try ServedDaemon(in: try TemporaryDirectory(), port: 0) { $0.listen.append(.unix(path: place)) }
+        try daemon.client().blocking.merge(["launchCount": 70, "tags": ["other"]], into: names.app)
+        return daemon
+    }
+
+    private func used(_ world: World) -> DefaultsAdapter<ClientKeys> {
+        let defaults = world.adapter()
+        for number in 1...20 { defaults.launchCount = number }
+        defaults.username = "me"
+        return defaults
+    }
+
+    @Test func `When the daemon is replaced by one with other data, the state comes anew`() throws {
+        let first = try ServedDaemon()
+        let world = World(at: try first.address(.unix), names.app)
+        let defaults = used(world)
+        let (counts, users) = (watch("launchCount", in: defaults), watch("username", in: defaults))
+        first.stop()
+        let second = try replacement(of: first)
+        #expect(counts.wait(for: "70") && users.wait(for: "-"))
+        #expect(defaults.launchCount == 70 && defaults.username == nil && defaults.tags == ["other"])
+        try second.client().blocking.set(names.count, to: 71, in: names.app)
+        #expect(counts.wait(for: "71"))
+        defaults.launchCount += 1
+        #expect(defaults.launchCount == 72)
+        #expect(counts.all == ["70", "71", "72"])
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `A write to another daemon with other data is seen at once, and all the rest with it`() throws {
+        let first = try ServedDaemon()
+        let world = World(at: try first.address(.unix), names.app)
+        let defaults = used(world)
+        first.stop()
+        let second = try replacement(of: first)
+        // The new history has lower revisions than the one that is known.
+        defaults.loginTries = 5
+        #expect(defaults.loginTries == 5 && defaults.launchCount == 70 && defaults.username == nil)
+        defaults.launchCount += 1
+        #expect(defaults.launchCount == 71)
+        #expect(try second.client().blocking.setting(names.count, in: names.app).value == 71)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `Synchronizing with another daemon with other data leads to its history`() async throws {
+        let first = try ServedDaemon()
+        let world = World(at: try first.address(.unix), names.app)
+        let defaults = used(world)
+        first.stop()
+        let second = try replacement(of: first)
+        try await defaults.synchronize()
+        #expect(defaults.launchCount == 70 && defaults.username == nil && defaults.isSet(\.launchCount))
+        withExtendedLifetime(second) {}
+    }
+
+    @Test func `A setting that was asked for in another history is one of that`() async throws {
+        let schema = try Schema(of: ClientKeys.self) {
+            \.launchCount; \.username; \.tags
+        }
+        let first = try ServedDaemon()
+        try first.client().blocking.setSchema(schema.document, of: names.app)
+        let world = World(at: try first.address(.unix), names.app)
+        let defaults = used(world)
+        let other = world.adapter()
+        #expect(other.launchCount == 20)
+        first.stop()
+        let second = try replacement(of: first)
+        // With a schema the source of a value is asked for.
+        #expect(other.isSet(\.launchCount) && other.launchCount == 70)
+        withExtendedLifetime((defaults, second)) {}
+    }
+}

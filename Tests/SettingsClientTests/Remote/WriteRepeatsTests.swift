@@ -1,0 +1,87 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Whether a write is sent again")
+struct WriteRepeatsTests {
+    private var generator = SeededGenerator(seed: 3)
+
+    enum After: Sendable {
+        case never, atOnce, later
+    }
+
+    struct Row: Sendable, CustomTestStringConvertible {
+        let error: SettingsError
+        let first: After
+        /// After an attempt that may have been done.
+        let second: After
+        /// After it, what became of the write, if nothing more is tried.
+        let outcome: SettingsError.Outcome
+
+        init(_ error: SettingsError, first: After, second: After, _ outcome: SettingsError.Outcome) {
+            self.error = error
+            self.first = first
+            self.second = second
+            self.outcome = outcome
+        }
+
+        var testDescription: String { error.description }
+    }
+
+    private static func problem(_ code: ErrorCode, _ outcome: SettingsError.Outcome? = nil) -> SettingsError {
+        var problem = Problem(code, "x")
+        problem.outcome = outcome
+        return .problem(problem, revision: nil)
+    }
+
+    static let rows = [
+        Row(.unreachable("x", outcome: .notDone), first: .later, second: .later, .unknown),
+        Row(.unreachable("x", outcome: .unknown), first: .atOnce, second: .later, .unknown),
+        Row(.timedOut(outcome: .notDone), first: .never, second: .never, .unknown),
+        Row(.timedOut(outcome: .unknown), first: .never, second: .never, .unknown),
+        Row(.malformedAnswer("x", outcome: .unknown), first: .never, second: .never, .unknown),
+        Row(problem(.overloaded, .notDone), first: .later, second: .later, .notDone),
+        Row(problem(.shuttingDown, .notDone), first: .later, second: .later, .notDone),
+        Row(problem(.storageFailed, .unknown), first: .later, second: .later, .unknown),
+        Row(problem(.invalidValue), first: .never, second: .never, .notDone),
+        Row(problem(.preconditionFailed), first: .never, second: .never, .notDone),
+        Row(problem(.insufficientStorage), first: .never, second: .never, .notDone),
+    ]
+
+    private func kind(_ pause: Duration?) -> After {
+        pause.map { $0 == .zero ? .atOnce : .later } ?? .never
+    }
+
+    @Test("After each failure, and after one that leaves open whether it was done", arguments: rows)
+    mutating func failures(_ row: Row) {
+        var fresh = WriteRepeats(waitsForServer: true)
+        #expect(kind(fresh.pause(after: row.error, using: &generator)) == row.first)
+        #expect(fresh.summary(of: row.error) == row.error)
+        var repeats = WriteRepeats(waitsForServer: true)
+        _ = repeats.pause(after: .unreachable("lost", outcome: .unknown), using: &generator)
+        #expect(kind(repeats.pause(after: row.error, using: &generator)) == row.second)
+        #expect(repeats.summary(of: row.error).outcome == row.outcome)
+    }
+
+    @Test("A server that is not there is not waited for again, unless a write may have been done there")
+    mutating func away() {
+        let nobody = SettingsError.unreachable("nobody", outcome: .notDone)
+        var repeats = WriteRepeats(waitsForServer: false)
+        #expect(repeats.pause(after: nobody, using: &generator) == nil)
+        #expect(repeats.summary(of: nobody).outcome == .notDone)
+        var sent = WriteRepeats(waitsForServer: false)
+        #expect(sent.pause(after: .unreachable("lost", outcome: .unknown), using: &generator) == .zero)
+        #expect(kind(sent.pause(after: nobody, using: &generator)) == .later)
+    }
+
+    @Test("A server that says when to come back is not asked before")
+    mutating func asked() {
+        var problem = Problem(.overloaded, "x")
+        problem.retryAfterMs = 5000
+        var repeats = WriteRepeats(waitsForServer: true)
+        let pause = repeats.pause(after: .problem(problem, revision: nil), using: &generator)
+        #expect(pause.map { $0 >= .seconds(5) } ?? false)
+    }
+}
