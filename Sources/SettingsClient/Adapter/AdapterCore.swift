@@ -43,6 +43,10 @@ public final class AdapterCore: Sendable {
         slots = SlotTable(replica: replica, arguments: self.arguments) { key, error in
             issues.report(DefaultsIssue(suite: suite, key: key, attempt: .read, error: error))
         }
+        backend.hear { [replica, issues] news in
+            replica.apply(news)
+            if let issue = news.issue(in: suite) { issues.report(issue) }
+        }
     }
 
     deinit {
@@ -67,7 +71,7 @@ extension AdapterCore {
                 guard loading.following == nil else { return }
                 if let failure = loading.failure, !insists, failure.until > ContinuousClock.now { throw failure.error }
                 do throws(BackendError) {
-                    let state = try backend.load()
+                    let state = try beginning()
                     replica.apply(.state(state))
                     beginObserving()
                     loading.following = backend.follow(from: state.cursor) {
@@ -88,6 +92,25 @@ extension AdapterCore {
         }
     }
 
+    /// The same for somebody who wants one key. It need not be loaded where the program's own writes say what is there.
+    func load(for key: KeyName, insists: Bool = false) throws(DefaultsError) {
+        do {
+            try load(insists: insists)
+        } catch {
+            guard replica.isCovered(key) else { throw error }
+        }
+    }
+
+    /// The suite as it is, or else as it was known last.
+    private func beginning() throws(BackendError) -> ObservedState {
+        do {
+            return try backend.load()
+        } catch {
+            guard case .unreachable = error, let state = backend.lastKnown() else { throw error }
+            return state
+        }
+    }
+
     /// Reports that something could not be read; that the suite could not be loaded, once for each time that was tried:
     /// a program reads far more often.
     func reportUnread(_ error: DefaultsError, _ key: String?) {
@@ -99,10 +122,12 @@ extension AdapterCore {
         if !isTold { report(error, key, .read) }
     }
 
-    /// Brings the replica to where the backend is, by every change that leads there: observers miss none.
+    /// Brings the backend what is kept for it, and the replica to where the backend is, by every change that leads there:
+    /// observers miss none.
     func synchronize() throws(DefaultsError) {
         try load(insists: true)
         do throws(BackendError) {
+            try backend.sendKept()
             var hasMore = true
             while hasMore, let cursor = replica.cursor {
                 let news = try backend.news(since: cursor)

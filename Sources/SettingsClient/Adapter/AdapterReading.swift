@@ -57,7 +57,7 @@ extension AdapterCore {
             // It was reported when the slot was made.
             return Reading(value: slot.key.defaultValue, isDefault: true)
         }
-        try load()
+        try load(for: cell.name)
         _ = differences(of: slot)
         takeOver(for: slot)
         let version = cell.version
@@ -121,7 +121,7 @@ extension AdapterCore {
 
     /// Whether somebody stored something under a key.
     func isStored(_ key: KeyName) throws(DefaultsError) -> Bool {
-        try load()
+        try load(for: key)
         let source = withSource(replica.visible(key), key).source
         // Where even asking did not help, a value is there.
         return source?.isStored ?? true

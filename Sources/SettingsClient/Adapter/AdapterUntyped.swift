@@ -8,7 +8,7 @@ extension AdapterCore {
         if let argument = arguments.forms(of: name).first { return argument }
         guard let key = keyName(name, .read) else { return nil }
         do {
-            try load()
+            try load(for: key)
         } catch {
             reportUnread(error, name)
             return registered.withLock { $0[key] }
@@ -53,19 +53,30 @@ extension AdapterCore {
         _ key: KeyName, by operation: InPlaceOperation, orStore first: JSONValue
     ) throws(DefaultsError) {
         for _ in 0..<1000 {
-            let isStored = try isStored(key)
             let start = registered.withLock { $0[key] }
-            let hasDefault = start == nil && replica.visible(key).value != nil
+            let value = start.flatMap { try? operation.applied(to: $0) } ?? first
+            let plan = ChangePlan(base: nil, new: value, delta: MergeDelta(operation), start: start)
+            let isThere = try isThere(key, orRegistered: start)
             do throws(BackendError) {
-                if isStored || hasDefault { return try commit([self.operation(key, .change(operation))]) }
-                let value = start.flatMap { try? operation.applied(to: $0) } ?? first
+                if isThere { return try commit([self.operation(key, .change(operation))], else: .change(plan)) }
                 return try commit(
-                    [self.operation(key, .set(value))], if: [.setting(suite, key, .stored(false))])
+                    [self.operation(key, .set(value))], if: [.setting(suite, key, .stored(false))],
+                    else: .change(plan))
             } catch {
                 guard try learnFrom(error, of: key) else { throw DefaultsError(error) }
             }
         }
         throw .refused(Problem(.preconditionFailed, "\(key) of suite \(suite) is changed all the time"))
+    }
+
+    /// Whether the server has a value to change. While nobody is there to say so, it is taken to have one.
+    private func isThere(_ key: KeyName, orRegistered start: JSONValue?) throws(DefaultsError) -> Bool {
+        do {
+            return try isStored(key) || start == nil && replica.visible(key).value != nil
+        } catch {
+            guard case .unreachable = error else { throw error }
+            return true
+        }
     }
 
     /// Takes in what is there, if a refusal was about that; false if it was about something else.

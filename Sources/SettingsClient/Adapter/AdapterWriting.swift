@@ -3,25 +3,25 @@ internal import Synchronization
 
 /// Writing.
 extension AdapterCore {
-    /// Sends a transaction, and shows it meanwhile.
+    /// Sends a transaction, and shows it meanwhile, or until it was sent if it is kept.
     func commit(
-        _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = []
+        _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [],
+        else conflict: SuiteWrite.Conflict = .refusal
     ) throws(BackendError) {
         // The backend may take writes that it cannot send yet, so it is asked though the suite could not be loaded.
         try? load()
-        let ticket = replica.change { $0.begin(operations) }
+        let write = SuiteWrite(
+            action: .transaction(Transaction(if: conditions, do: operations)), requestKey: requestKeys.next(),
+            conflict: conflict)
+        replica.change { $0.begin(write.requestKey, operations) }
         do {
-            let transaction = Transaction(if: conditions, do: operations)
-            let summary = try backend.commit(transaction, requestKey: requestKeys.next())
-            replica.change { $0.settle(ticket, operations, summary) }
+            let summary = try backend.perform(write)
+            replica.change { $0.settle(write.requestKey, operations, summary) }
         } catch {
-            replica.change { $0.abandon(ticket, operations) }
+            if case .kept = error { throw error }
+            replica.change { $0.abandon(write.requestKey, operations) }
             // What does not exist has nothing to remove.
-            if case .refused(let problem) = error, problem.code == .unknownSuite, conditions.isEmpty,
-                operations.allSatisfy({ $0.action == .delete })
-            {
-                return
-            }
+            if case .refused(let problem) = error, write.isVain(after: problem) { return }
             throw error
         }
     }
@@ -57,7 +57,8 @@ extension AdapterCore {
             return try cell.gate.withLock { _ throws(BackendError) in
                 do throws(BackendError) {
                     try commit(
-                        [operation(cell.name, .set(json))], if: [.setting(suite, cell.name, .stored(false))])
+                        [operation(cell.name, .set(json))], if: [.setting(suite, cell.name, .stored(false))],
+                        else: .yielding)
                     return true
                 } catch {
                     guard let current = error.current else { throw error }
@@ -73,20 +74,22 @@ extension AdapterCore {
     /// Takes all stored values of the suite away.
     func removeAll() throws(DefaultsError) {
         try? load()
+        let write = SuiteWrite(action: .reset, requestKey: requestKeys.next())
         do {
-            let summary = try backend.reset(requestKey: requestKeys.next())
+            let summary = try backend.perform(write)
             replica.change { $0.apply(summary) }
         } catch {
-            if case .refused(let problem) = error, problem.code == .unknownSuite { return }
+            if case .refused(let problem) = error, write.isVain(after: problem) { return }
             throw DefaultsError(error)
         }
     }
 
-    /// Does what a setter does: what fails is reported, as it cannot be thrown.
+    /// Does what a setter does: what fails is reported, as it cannot be thrown. What is kept has not failed.
     func attempt(_ key: String?, _ body: () throws(DefaultsError) -> Void) {
         do {
             try body()
         } catch {
+            if case .kept = error { return }
             report(error, key, .write)
         }
     }

@@ -1,7 +1,8 @@
 public import SettingsModel
 
-// The forms for async code: they block no thread and throw what goes wrong. A key path may not leave its isolation, so
-// each is turned into its slot at once.
+// The forms for async code: they block no thread and throw what goes wrong. What returns has been acknowledged by the
+// server: a write that is kept until the server is back throws `DefaultsError.kept`. A key path may not leave its
+// isolation, so each is turned into its slot at once.
 
 extension DefaultsAdapter {
     /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
@@ -11,8 +12,8 @@ extension DefaultsAdapter {
         let slot = core.slot(path)
         return try await core.offload { [core] () throws(DefaultsError) in
             _ = try slot.codec.get()
-            try core.load(insists: true)
             guard let cell = slot.cell else { return slot.key.defaultValue }
+            try core.load(for: cell.name, insists: true)
             try core.refuseAnotherType(slot)
             core.takeOver(for: slot)
             let (reading, _) = core.reading(of: slot, cell)
@@ -21,7 +22,7 @@ extension DefaultsAdapter {
         }
     }
 
-    /// Stores a value.
+    /// Stores a value. Throws ``DefaultsError/kept(_:)`` if that is done only when the server is back.
     public nonisolated(nonsending) func set<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ value: Value
     ) async throws(DefaultsError) {
@@ -56,7 +57,8 @@ extension DefaultsAdapter {
         }
     }
 
-    /// Reads and writes several keys, all or none. The body runs again if somebody else changes what it read.
+    /// Reads and writes several keys, all or none. The body runs again if somebody else changes what it read. If the
+    /// transaction is kept until the server is back, it does not: what was read has to hold by then, or nothing is done.
     public nonisolated(nonsending) func transaction<Result>(
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
@@ -85,7 +87,8 @@ extension DefaultsAdapter {
         }
     }
 
-    /// Waits until what is read here is what the server has: everything that was acknowledged to anybody before.
+    /// Waits until the server has what was written here, and what is read here is what the server has: everything that
+    /// was acknowledged to anybody before.
     public nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
         try await core.offload { [core] () throws(DefaultsError) in try core.synchronize() }
     }

@@ -22,6 +22,11 @@ public enum DefaultsError: Error, Hashable, Sendable {
     case namespaceTaken(NamespaceRegistry.Conflict)
     /// There was no answer, for this reason.
     case unreachable(String)
+    /// There was no answer, for this reason. The write is kept: it is seen here, and is sent when the server is back, also
+    /// by a later run of the program. If it is refused then, that is an issue.
+    case kept(String)
+    /// A file of kept writes cannot be used as it is, for this reason.
+    case unusableFile(path: String, reason: String)
 
     /// The server's code, if it was the server that refused.
     public var code: ErrorCode? {
@@ -37,6 +42,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
         switch error {
         case .refused(let problem): self = .refused(problem)
         case .unreachable(let reason): self = .unreachable(reason)
+        case .kept(let reason): self = .kept(reason)
         }
     }
 }
@@ -59,6 +65,8 @@ extension DefaultsError: CustomStringConvertible {
         case .notTakenOver(let name, let error): "what is stored under the former name \(name) was left there: \(error)"
         case .namespaceTaken(let conflict): conflict.description
         case .unreachable(let reason): reason
+        case .kept(let reason): "kept until the server is back: \(reason)"
+        case .unusableFile(let path, let reason): "\(path): \(reason)"
         }
     }
 

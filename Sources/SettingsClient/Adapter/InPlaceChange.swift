@@ -27,8 +27,6 @@ extension AdapterCore {
         attempt(change.slot.key.name) { () throws(DefaultsError) in
             let new = try change.slot.encode(change.value)
             if case .success(let before) = change.before, before == new { return }
-            // What nobody could read is not overwritten by what was computed from something else.
-            if change.reading.isStoredUnreadable, let problem = change.reading.problem { throw problem }
             try write(new, change)
         }
     }
@@ -36,17 +34,30 @@ extension AdapterCore {
     private func write<Value>(_ new: JSONValue?, _ change: InPlaceChange<Value>) throws(DefaultsError) {
         guard let cell = change.slot.cell else { return }
         try cell.gate.withLock { _ throws(DefaultsError) in
-            var attempt = ChangeAttempt(new, guardedBy: replica.guardTest(for: cell.name, base: change.reading.base))
+            let plan = plan(change, to: new)
+            var attempt = try firstAttempt(plan, change, cell.name)
             for _ in 0..<Self.mostAttempts {
                 let conditions = attempt.test.map { [Transaction.Condition.setting(suite, cell.name, $0)] } ?? []
                 do throws(BackendError) {
-                    return try commit([operation(cell.name, attempt.action)], if: conditions)
+                    return try commit([operation(cell.name, attempt.action)], if: conditions, else: .change(plan))
                 } catch {
-                    attempt = try resolved(error, after: attempt, new, change)
+                    attempt = try resolved(error, after: attempt, plan, change.slot)
                 }
             }
             throw .refused(Problem(.preconditionFailed, "\(cell.name) of suite \(suite) is changed all the time"))
         }
+    }
+
+    private func firstAttempt<Value>(
+        _ plan: ChangePlan, _ change: InPlaceChange<Value>, _ key: KeyName
+    ) throws(DefaultsError) -> ChangeAttempt {
+        guard change.reading.isStoredUnreadable, let problem = change.reading.problem else {
+            return ChangeAttempt(plan.new, guardedBy: replica.guardTest(for: key, base: plan.base))
+        }
+        // What nobody could read is not overwritten by what was computed from something else. While nobody is there to
+        // tell it, what was done can be done to whatever it is.
+        guard case .unreachable = problem, let operation = plan.delta?.operation else { throw problem }
+        return ChangeAttempt(operation)
     }
 
     /// More than all the threads of two machines that change one key at a time.
@@ -54,23 +65,14 @@ extension AdapterCore {
 
     /// What to try next after a refusal; throws if there is nothing.
     private func resolved<Value>(
-        _ error: BackendError, after attempt: ChangeAttempt, _ new: JSONValue?, _ change: InPlaceChange<Value>
+        _ error: BackendError, after attempt: ChangeAttempt, _ plan: ChangePlan, _ slot: Slot<Value>
     ) throws(DefaultsError) -> ChangeAttempt {
-        guard let cell = change.slot.cell, let current = try current(of: cell.name, after: error, attempt),
-            current.source != .invalid
-        else {
+        guard let cell = slot.cell, let current = try current(of: cell.name, after: error, attempt) else {
             throw DefaultsError(error)
         }
-        // The value is what it was: only its revision was not known, or it went there and back.
-        if current.value == change.reading.base { return ChangeAttempt(new, guardedBy: .revision(current.revision)) }
-        guard let delta = try delta(change, to: new) else { throw DefaultsError(error) }
-        let base = if let value = current.value { value } else { try fallback(of: change.slot) }
-        // Over nothing at all, what was made of nothing is what there is to store.
-        let merged = if let base { delta.applied(to: base) } else { new }
-        guard let merged else { throw DefaultsError(error) }
-        let value = try change.slot.normalized(merged)
-        if current.value != nil, let operation = delta.operation { return ChangeAttempt(.change(operation)) }
-        return ChangeAttempt(value, guardedBy: .revision(current.revision))
+        let next = try plan.next(over: current) { json throws(DefaultsError) in try slot.normalized(json) }
+        guard let next else { throw DefaultsError(error) }
+        return next
     }
 
     /// What the key is by now, if that is what the refusal was about.
@@ -83,9 +85,7 @@ extension AdapterCore {
             return current
         }
         // What the server does by itself has no condition; it fails if the value went away or became another kind.
-        guard case .change = attempt.action, problem.code == .notSet || problem.code == .invalidOperation else {
-            return nil
-        }
+        guard case .change = attempt.action, problem.isAboutValue else { return nil }
         do {
             return try backend.setting(key)
         } catch {
@@ -93,12 +93,17 @@ extension AdapterCore {
         }
     }
 
-    private func delta<Value>(
-        _ change: InPlaceChange<Value>, to new: JSONValue?
-    ) throws(DefaultsError) -> MergeDelta? {
-        let codec = try change.slot.codec.get()
-        let isSet = codec.schema.document["uniqueItems"] == true
-        return MergeDelta(change.slot.key.traits.merge, ofSet: isSet, from: try change.before.get(), to: new)
+    private func plan<Value>(_ change: InPlaceChange<Value>, to new: JSONValue?) -> ChangePlan {
+        var delta: MergeDelta?
+        var start: JSONValue?
+        if let rule = change.slot.key.traits.merge, case .success(let before) = change.before,
+            case .success(let codec) = change.slot.codec
+        {
+            let isSet = codec.schema.document["uniqueItems"] == true
+            delta = MergeDelta(rule, ofSet: isSet, from: before, to: new)
+            start = (try? fallback(of: change.slot)) ?? nil
+        }
+        return ChangePlan(base: change.reading.base, new: new, delta: delta, start: start)
     }
 
     /// What the program reads where nothing is stored.
@@ -108,19 +113,9 @@ extension AdapterCore {
     }
 }
 
-/// One way to write a change.
-private struct ChangeAttempt {
-    let action: Transaction.Operation.Action
-    /// What has to hold; nil for what the server does to whatever is there.
-    let test: Transaction.Condition.Test?
-
-    init(_ new: JSONValue?, guardedBy test: Transaction.Condition.Test) {
-        action = new.map { .set($0) } ?? .delete
-        self.test = test
-    }
-
-    init(_ action: Transaction.Operation.Action) {
-        self.action = action
-        test = nil
+extension Problem {
+    /// Whether an operation could not be done to what is there, or as nothing is.
+    var isAboutValue: Bool {
+        code == .notSet || code == .unknownSuite || code == .invalidOperation
     }
 }

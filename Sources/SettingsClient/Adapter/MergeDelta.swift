@@ -4,6 +4,7 @@ internal import SettingsModel
 enum MergeDelta: Hashable, Sendable {
     case sum(InPlaceOperation.Amount)
     case append([JSONValue])
+    case concat(String)
     /// New elements of a set.
     case union([JSONValue])
 
@@ -33,11 +34,22 @@ enum MergeDelta: Hashable, Sendable {
         }
     }
 
+    /// What an operation does, if it can be told apart from what it was done to.
+    init?(_ operation: InPlaceOperation) {
+        switch operation {
+        case .add(let amount): self = .sum(amount)
+        case .append(let elements): self = .append(elements)
+        case .concat(let text): self = .concat(text)
+        case .toggle, .merge, .patch: return nil
+        }
+    }
+
     /// What the server can do by itself.
     var operation: InPlaceOperation? {
         switch self {
         case .sum(let amount): .add(amount)
         case .append(let elements): .append(elements)
+        case .concat(let text): .concat(text)
         case .union: nil
         }
     }
@@ -48,5 +60,11 @@ enum MergeDelta: Hashable, Sendable {
         guard case .array(let there) = value else { return nil }
         let known = Set(there)
         return .array(there + elements.filter { !known.contains($0) })
+    }
+
+    /// A set that the change was done to, as sets are written; nil for anything else.
+    func inCanonicalOrder(_ value: JSONValue) -> JSONValue? {
+        guard case .union = self, case .array(let elements) = value else { return nil }
+        return try? Set<JSONValue>.defaultsBridge.encode(Set(elements))
     }
 }

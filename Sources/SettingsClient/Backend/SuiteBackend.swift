@@ -34,6 +34,47 @@ protocol SuiteBackend: AnyObject, Sendable {
     /// Tells everything that happens after a place in history, in order, until it is stopped. The handler is called on a
     /// thread of the backend's, never from within another call.
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following
+
+    /// Does a write. One that could not be sent may be kept, to be done later; then `kept` is thrown.
+    func perform(_ write: SuiteWrite) throws(BackendError) -> WriteSummary
+
+    /// Has the handler told of writes that are kept, from whatever thread. It is to be called once, before all else.
+    func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void)
+
+    /// Sends what is kept, and waits until nothing is.
+    func sendKept() throws(BackendError)
+
+    /// The state that was known last, perhaps to an earlier run of the program: for when the suite cannot be loaded.
+    func lastKnown() -> ObservedState?
+}
+
+/// A backend keeps nothing unless it says so.
+extension SuiteBackend {
+    func perform(_ write: SuiteWrite) throws(BackendError) -> WriteSummary {
+        switch write.action {
+        case .transaction(let transaction): try commit(transaction, requestKey: write.requestKey)
+        case .reset: try reset(requestKey: write.requestKey)
+        }
+    }
+
+    func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {}
+
+    func sendKept() throws(BackendError) {}
+
+    func lastKnown() -> ObservedState? { nil }
+}
+
+/// What happens to writes that are kept.
+enum KeptWriteNews: Hashable, Sendable {
+    /// A write waits from here on: one that was just asked for, or that an earlier program left behind. Told before it is
+    /// sent, and in the order in which they will be.
+    case kept(SuiteWrite, isInherited: Bool)
+    /// It was done. The write is the one that was kept, whatever had to be sent in its place.
+    case done(SuiteWrite, WriteSummary)
+    /// It was refused.
+    case refused(SuiteWrite, Problem)
+    /// A file of kept writes cannot be used as it is.
+    case trouble(path: String, reason: String)
 }
 
 extension SuiteBackend {
@@ -54,4 +95,6 @@ enum BackendError: Error, Hashable, Sendable {
     case refused(Problem)
     /// There was no answer, for this reason.
     case unreachable(String)
+    /// There was no answer, for this reason; the write is kept and will be done.
+    case kept(String)
 }

@@ -18,6 +18,10 @@ final class Replica: Sendable {
         shared.withLock { $0.state.visible(key) }
     }
 
+    func isCovered(_ key: KeyName) -> Bool {
+        shared.withLock { $0.state.isCovered(key) }
+    }
+
     func cell(for key: KeyName) -> KeyCell {
         shared.withLock { $0.state.cell(for: key) }
     }

@@ -40,34 +40,32 @@ struct ReplicaEntry: Sendable {
     /// The place in history at which that was true, where it is ahead of the replica's.
     var asOf = Revision.zero
     /// Writes under way, the latest last.
-    var pending: [PendingWrite] = []
+    var pending = PendingWrites()
     /// Shared by those who read the key, if there are any.
     var cell: KeyCell?
 
     /// What the program sees: its latest write, else what is confirmed.
     var visible: VisibleSetting {
-        guard let write = pending.last else { return confirmed }
-        return VisibleSetting(value: write.value, source: write.value == nil ? .unset : .stored, revision: nil)
+        pending.seen ?? confirmed
     }
 
-    /// Takes in what the daemon said of a revision. Own writes that changed nothing up to there are part of that.
-    mutating func confirm(_ setting: VisibleSetting, asOf revision: Revision) {
+    /// Takes a change in, unless what is known is as new.
+    mutating func take(_ change: Change, after known: Revision) {
+        guard change.revision > max(known, asOf) else { return }
+        confirm(
+            VisibleSetting(value: change.new, source: change.source, revision: change.revision), at: change.revision)
+    }
+
+    /// Takes over what the daemon said of a place in history ahead of the replica's. Writes that were acknowledged up to
+    /// there do not hide it.
+    mutating func confirm(_ setting: VisibleSetting, at place: Revision) {
         confirmed = setting
-        asOf = revision
-        pending.removeAll { $0.settledAt.map { $0 <= revision } ?? false }
+        asOf = place
+        pending.removeSettled(upTo: place)
     }
 
     /// Whether nothing would be lost with the entry.
     var isEmpty: Bool {
         cell == nil && pending.isEmpty && confirmed.value == nil && confirmed.source == .unset
     }
-}
-
-/// A write of the program's own that the daemon has not confirmed, or whose change has not been told yet.
-struct PendingWrite: Sendable {
-    let ticket: UInt64
-    /// What it stores; nil to remove.
-    let value: JSONValue?
-    /// Set once it was acknowledged without saying what is there: it is shown until the replica is at this place.
-    var settledAt: Revision?
 }

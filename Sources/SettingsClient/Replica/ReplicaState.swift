@@ -8,18 +8,31 @@ struct ReplicaState: Sendable {
     private(set) var schema: SchemaPlace?
     /// What changed for readers since this was last emptied, in order.
     var news: [ReplicaNews] = []
-    private var lastTicket: UInt64 = 0
+    /// Keys with writes that wait for the replica to come to a place.
+    private var settled: Set<KeyName> = []
+    /// Writes under way that remove every key there is.
+    private var resets: [RequestKey] = []
 
     func visible(_ key: KeyName) -> VisibleSetting {
         entries[key]?.visible ?? .unset
     }
 
+    /// Whether the program's own writes say what is there, whatever the daemon says.
+    func isCovered(_ key: KeyName) -> Bool {
+        entries[key]?.pending.covers ?? !resets.isEmpty
+    }
+
     /// The cell that readers of the key share.
     mutating func cell(for key: KeyName) -> KeyCell {
         if let cell = entries[key]?.cell { return cell }
-        let cell = KeyCell(key)
-        entries[key, default: ReplicaEntry()].cell = cell
+        let (cell, fresh) = (KeyCell(key), newEntry)
+        entries[key, default: fresh].cell = cell
         return cell
+    }
+
+    /// What begins with nothing: what removes everything removes that, too.
+    private var newEntry: ReplicaEntry {
+        ReplicaEntry(pending: PendingWrites(removing: resets))
     }
 
     /// Takes a state in, unless it is older than what is known. Which of two histories is the older one nobody can tell, so
@@ -59,12 +72,14 @@ struct ReplicaState: Sendable {
 
     private mutating func replace(by told: [KeyName: VisibleSetting], at place: Cursor, isSameHistory: Bool) {
         let keys = Set(entries.keys).union(told.keys)
+        let isFirst = cursor == nil
         for key in keys {
             update(key) { entry in
                 // An own write that was acknowledged may be ahead of a state that was made before it.
                 guard !isSameHistory || entry.asOf <= place.revision else { return }
                 entry.confirmed = told[key] ?? .unset
                 entry.asOf = .zero
+                if isFirst { entry.pending.refresh(over: entry.confirmed) }
             }
         }
         moveOn(to: place, isSameHistory: isSameHistory)
@@ -81,22 +96,18 @@ struct ReplicaState: Sendable {
 
     private mutating func moveOn(to place: Cursor, isSameHistory: Bool) {
         cursor = place
-        for (key, entry) in entries where entry.pending.contains(where: { $0.settledAt != nil }) {
+        for key in settled {
             update(key) { entry in
-                entry.pending.removeAll { $0.settledAt.map { !isSameHistory || $0 <= place.revision } ?? false }
+                entry.pending.removeSettled(upTo: isSameHistory ? place.revision : nil)
             }
+            if !(entries[key]?.pending.hasSettled ?? false) { settled.remove(key) }
         }
     }
 
     /// Takes a change in, unless what is known is as new.
     private mutating func apply(_ change: Change) {
         let known = cursor?.revision ?? .zero
-        update(change.key) { entry in
-            guard change.revision > max(known, entry.asOf) else { return }
-            entry.confirm(
-                VisibleSetting(value: change.new, source: change.source, revision: change.revision),
-                asOf: change.revision)
-        }
+        update(change.key) { $0.take(change, after: known) }
     }
 
     /// Takes in what a read of one setting told of it, or a refusal: that rests on the newest there is.
@@ -105,55 +116,51 @@ struct ReplicaState: Sendable {
         let told = VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         update(setting.key) { entry in
             if setting.revision > max(known, entry.asOf) {
-                entry.confirm(told, asOf: setting.revision)
+                entry.confirm(told, at: setting.revision)
             } else if isNewest || entry.confirmed.revision == nil, entry.confirmed.value == told.value {
                 entry.confirmed = told
             }
         }
     }
 
-    /// Shows a write that is about to be sent, and gives it a ticket.
-    mutating func begin(_ operations: [Transaction.Operation]) -> UInt64 {
-        lastTicket += 1
-        let ticket = lastTicket
+    /// Shows a write that is about to be sent.
+    mutating func begin(_ ticket: RequestKey, _ operations: [Transaction.Operation]) {
         for operation in operations {
-            let value: JSONValue?
-            switch operation.action {
-            case .set(let json): value = json
-            case .delete: value = nil
-            case .change(let change):
-                guard let result = visible(operation.key).value.flatMap({ try? change.applied(to: $0) }) else {
-                    continue
-                }
-                value = result
+            update(operation.key) { entry in
+                entry.pending.append(ticket, PendingWrite.Effect(operation.action), over: entry.confirmed)
             }
-            update(operation.key) { $0.pending.append(PendingWrite(ticket: ticket, value: value)) }
         }
-        return ticket
     }
 
     /// Ends a write that was acknowledged.
-    mutating func settle(_ ticket: UInt64, _ operations: [Transaction.Operation], _ summary: WriteSummary) {
+    mutating func settle(_ ticket: RequestKey, _ operations: [Transaction.Operation], _ summary: WriteSummary) {
+        settle(ticket, Dictionary(operations.map { ($0.key, 1) }, uniquingKeysWith: +), summary)
+    }
+
+    /// Ends a write that does so many things to each key.
+    private mutating func settle(_ ticket: RequestKey, _ counts: [KeyName: Int], _ summary: WriteSummary) {
         let known = cursor?.revision ?? .zero
         let changes = Dictionary(summary.changes.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
-        for key in Set(operations.map(\.key)) {
+        for (key, count) in counts {
+            let isAhead = changes[key] == nil && summary.revision > max(known, entries[key]?.asOf ?? .zero)
             update(key) { entry in
-                if let change = changes[key] {
-                    entry.pending.removeAll { $0.ticket == ticket }
-                    guard change.revision > max(known, entry.asOf) else { return }
-                    entry.confirm(
-                        VisibleSetting(value: change.new, source: change.source, revision: change.revision),
-                        asOf: change.revision)
-                } else if summary.revision > max(known, entry.asOf) {
+                if isAhead {
                     // It was so already, but that has not been told here yet.
-                    for index in entry.pending.indices where entry.pending[index].ticket == ticket {
-                        entry.pending[index].settledAt = summary.revision
-                    }
+                    entry.pending.settle(ticket, at: summary.revision)
                 } else {
-                    entry.pending.removeAll { $0.ticket == ticket }
+                    entry.pending.remove(ticket, count: count)
                 }
+                if let change = changes[key] { entry.take(change, after: known) }
             }
-            changes[key].map { apply($0) }
+            if isAhead { settled.insert(key) }
+        }
+        for change in summary.changes where counts[change.key] == nil { apply(change) }
+    }
+
+    /// Takes back a write that was refused.
+    mutating func abandon(_ ticket: RequestKey, _ operations: [Transaction.Operation]) {
+        for operation in operations {
+            update(operation.key) { $0.pending.takeBack(ticket, over: $0.confirmed) }
         }
     }
 
@@ -162,10 +169,19 @@ struct ReplicaState: Sendable {
         for change in summary.changes { apply(change) }
     }
 
-    /// Takes back a write that was refused.
-    mutating func abandon(_ ticket: UInt64, _ operations: [Transaction.Operation]) {
-        for key in Set(operations.map(\.key)) {
-            update(key) { $0.pending.removeAll { $0.ticket == ticket } }
+    /// Shows a removal of all that there is.
+    mutating func beginReset(_ ticket: RequestKey) {
+        resets.append(ticket)
+        for key in entries.keys { update(key) { $0.pending.append(ticket, .store(nil), over: $0.confirmed) } }
+    }
+
+    /// Ends a removal of all that there is; without a summary it was refused.
+    mutating func endReset(_ ticket: RequestKey, _ summary: WriteSummary?) {
+        resets.removeAll { $0 == ticket }
+        if let summary {
+            settle(ticket, entries.mapValues { _ in 1 }, summary)
+        } else {
+            for key in entries.keys { update(key) { $0.pending.takeBack(ticket, over: $0.confirmed) } }
         }
     }
 
@@ -191,18 +207,25 @@ struct ReplicaState: Sendable {
 
     /// Changes an entry, and notes if readers see a difference.
     private mutating func update(_ key: KeyName, _ body: (inout ReplicaEntry) -> Void) {
-        var entry = entries[key] ?? ReplicaEntry()
-        let old = entry.visible
-        body(&entry)
-        let new = entry.visible
-        entries[key] = entry.isEmpty ? nil : entry
+        let old = visible(key)
+        let fresh = newEntry
+        // In its place: the writes under way may be many, and are not copied.
+        let (new, cell, isEmpty) = Self.change(&entries[key, default: fresh], body)
+        if isEmpty { entries[key] = nil }
         if !old.looksLike(new) {
-            entry.cell?.advance()
+            cell?.advance()
             news.append(.changed(ReplicaChange(key: key, old: old, new: new)))
         } else if old.revision != new.revision {
             // What guards a change in place is kept with the decoded value.
-            entry.cell?.advance()
+            cell?.advance()
         }
+    }
+
+    private static func change(
+        _ entry: inout ReplicaEntry, _ body: (inout ReplicaEntry) -> Void
+    ) -> (VisibleSetting, KeyCell?, isEmpty: Bool) {
+        body(&entry)
+        return (entry.visible, entry.cell, entry.isEmpty)
     }
 }
 

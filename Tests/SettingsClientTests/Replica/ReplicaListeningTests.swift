@@ -18,7 +18,7 @@ struct ReplicaListeningTests {
 
     private func write(_ value: Int64) {
         let operations = [Transaction.Operation(suite: suite, key: key, .set(.integer(value)))]
-        _ = replica.change { $0.begin(operations) }
+        replica.change { $0.begin(.unique(), operations) }
     }
 
     @Test("Listeners hear what changes for readers, outside the lock, until they stop")

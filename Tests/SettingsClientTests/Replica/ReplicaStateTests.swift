@@ -8,6 +8,7 @@ struct ReplicaStateTests {
     private let suite: SuiteName
     private let key: KeyName
     private var state = ReplicaState()
+    private var lastTicket = 0
 
     init() throws {
         suite = try SuiteName("app")
@@ -46,6 +47,14 @@ struct ReplicaStateTests {
         [Transaction.Operation(suite: suite, key: key, .set(value))]
     }
 
+    /// Begins a write, and returns what it is called.
+    private mutating func begin(_ operations: [Transaction.Operation]) throws -> RequestKey {
+        lastTicket += 1
+        let ticket = try #require(RequestKey("write \(lastTicket)"))
+        state.begin(ticket, operations)
+        return ticket
+    }
+
     private var value: JSONValue? { state.visible(key).value }
 
     @Test("Changes count once and in order; an older state or change is nothing new")
@@ -74,7 +83,7 @@ struct ReplicaStateTests {
     @Test("An own write is seen at once, and what was told before it does not hide it")
     mutating func ownWrites() throws {
         state.adopt(try told(5, "a"))
-        let ticket = state.begin(set("mine"))
+        let ticket = try begin(set("mine"))
         #expect(value == "mine")
         state.apply(try changes(6, change(6, "other")))
         #expect(value == "mine")
@@ -91,8 +100,8 @@ struct ReplicaStateTests {
     @Test("A refused write gives way to the one before it")
     mutating func refused() throws {
         state.adopt(try told(5, "a"))
-        let first = state.begin(set("first"))
-        let second = state.begin(set("second"))
+        let first = try begin(set("first"))
+        let second = try begin(set("second"))
         #expect(value == "second")
         state.abandon(second, set("second"))
         #expect(value == "first")
@@ -103,7 +112,7 @@ struct ReplicaStateTests {
     @Test("A write that changed nothing is shown until the replica knows why")
     mutating func unchanged() throws {
         state.adopt(try told(5, "a"))
-        let ticket = state.begin(set("b"))
+        let ticket = try begin(set("b"))
         state.settle(ticket, set("b"), try summary(7))
         #expect(value == "b", "somebody stored b at a revision up to 7")
         state.apply(try changes(6, change(6, "x")))
@@ -117,17 +126,17 @@ struct ReplicaStateTests {
     @Test("A write that changed nothing does not come back over what is known to be newer")
     mutating func unchangedAndNewer() throws {
         state.adopt(try told(5, "a"))
-        let ticket = state.begin(set("b"))
-        state.settle(ticket, set("b"), try summary(7))
+        let first = try begin(set("b"))
+        state.settle(first, set("b"), try summary(7))
         let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
-        let second = state.begin(removal)
+        let second = try begin(removal)
         state.settle(second, removal, try summary(8, change(8, nil)))
         #expect(value == nil)
-        let (third, fourth) = (state.begin(set("b")), state.begin(set("c")))
+        let (third, fourth) = (try begin(set("b")), try begin(set("c")))
         state.settle(fourth, set("c"), try summary(10, change(10, "c")))
         state.settle(third, set("b"), try summary(9))
         #expect(value == "c")
-        let fifth = state.begin(set("c"))
+        let fifth = try begin(set("c"))
         state.settle(fifth, set("c"), try summary(11))
         let current = SettingState(
             suite: suite, key: key, value: "d", source: .stored, revision: try #require(Revision(12)), modified: nil)
@@ -138,7 +147,7 @@ struct ReplicaStateTests {
     @Test("A reset takes over what it tells; another history beats everything")
     mutating func resets() throws {
         state.adopt(try told(5, "a"))
-        let ticket = state.begin(set("b"))
+        let ticket = try begin(set("b"))
         state.settle(ticket, set("b"), try summary(9, change(9, "b")))
         state.adopt(try told(8, "x"))
         #expect(value == "b")

@@ -1,0 +1,62 @@
+internal import SettingsModel
+
+/// One write to a suite, with all that is needed to do it later.
+struct SuiteWrite: Hashable, Sendable {
+    /// What is done.
+    enum Action: Hashable, Sendable {
+        case transaction(Transaction)
+        /// Takes all stored values away.
+        case reset
+    }
+
+    /// What becomes of it if a condition does not hold.
+    enum Conflict: Hashable, Sendable {
+        /// It is refused.
+        case refusal
+        /// What is there stays, and that is as well: a value was to be stored only if there was none.
+        case yielding
+        /// The change is made to what is there by then, as far as its plan goes.
+        case change(ChangePlan)
+    }
+
+    var action: Action
+    /// What the write is called, so that it is done once however often it is sent.
+    var requestKey: RequestKey
+    var conflict = Conflict.refusal
+}
+
+extension SuiteWrite {
+    /// What is done to keys; nothing for a reset, which is about all of them.
+    var operations: [Transaction.Operation] {
+        if case .transaction(let transaction) = action { transaction.operations } else { [] }
+    }
+
+    /// The key, if the write is about one alone.
+    var key: KeyName? {
+        guard let first = operations.first?.key else { return nil }
+        return operations.allSatisfy { $0.key == first } ? first : nil
+    }
+
+    /// Whether a refusal says that there is nothing to remove, as the suite does not exist: that is as well.
+    func isVain(after problem: Problem) -> Bool {
+        guard problem.code == .unknownSuite else { return false }
+        switch action {
+        case .reset: return true
+        case .transaction(let transaction):
+            return transaction.conditions.isEmpty && transaction.operations.allSatisfy { $0.action == .delete }
+        }
+    }
+
+    /// The same in the form that is best if it is sent for the first time much later: what the server can do to whatever
+    /// is there by then needs no condition.
+    var forLater: SuiteWrite {
+        guard case .change(let plan) = conflict, plan.base != nil, let change = plan.delta?.operation,
+            case .transaction(let transaction) = action, transaction.operations.count == 1
+        else { return self }
+        var write = self
+        var operation = transaction.operations[0]
+        operation.action = .change(change)
+        write.action = .transaction(Transaction(do: [operation]))
+        return write
+    }
+}

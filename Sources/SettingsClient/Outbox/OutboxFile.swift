@@ -1,0 +1,129 @@
+internal import Glibc
+internal import SettingsModel
+
+/// A file of kept writes that belongs to this adapter alone: it is locked, until the adapter or its program goes.
+struct OutboxFile: Sendable {
+    let path: String
+    private let file: HeldFile
+    private var size: Int
+    private(set) var lastNumber: Int64
+    /// The writes in it that have not ended, and the bytes of their lines.
+    private var waiting = 0
+    private var waitingSize = 0
+    /// Whether lines can be added: not after a failure of which nobody knows what it left behind.
+    private(set) var isSound = true
+
+    /// Whether all writes in it have ended.
+    var isDone: Bool { waiting == 0 }
+
+    /// Whether most of the file is about what has ended.
+    var isWasteful: Bool { size > Self.wasteful && size / 2 > waitingSize }
+
+    private static let wasteful = 1 << 20
+
+    /// Makes a file.
+    ///
+    /// - Parameters:
+    ///   - path: where it is. A file that is there already is replaced, when all is written.
+    ///   - writes: what it holds from the beginning, with their numbers.
+    init(
+        _ path: String, of owner: OutboxOwner, writes: [(number: Int64, write: SuiteWrite)] = [],
+        lastNumber: Int64 = 0, in files: any StateFileSystem
+    ) throws(StateFileError) {
+        self.path = path
+        self.lastNumber = lastNumber
+        let draft = path + Self.draftEnding
+        try? files.remove(draft)
+        file = try HeldFile(draft, .new, in: files)
+        var bytes = OutboxLine.head(owner).bytes
+        let headSize = bytes.count
+        for (number, write) in writes { bytes += OutboxLine.write(number, write).bytes }
+        do throws(StateFileError) {
+            // Before it has a name that others look for.
+            guard try file.lock() else { throw StateFileError(path, code: EWOULDBLOCK) }
+            try file.write(bytes, at: 0)
+            try file.syncData()
+            try files.rename(draft, to: path)
+        } catch {
+            try? files.remove(draft)
+            throw error
+        }
+        size = bytes.count
+        waiting = writes.count
+        waitingSize = size - headSize
+    }
+
+    /// What files are called until they are written.
+    static let draftEnding = ".new"
+
+    /// A file that was there, and is locked.
+    init(_ file: HeldFile, _ contents: OutboxContents) {
+        self.file = file
+        path = file.path
+        size = contents.end
+        lastNumber = contents.lastNumber
+        waiting = contents.writes.count
+        waitingSize = contents.writes.reduce(0) { $0 + $1.size }
+    }
+
+    /// Adds a write, on disk when this returns; its number, and the bytes of its line. If it throws, the write is not
+    /// there.
+    mutating func add(_ write: SuiteWrite) throws(StateFileError) -> (number: Int64, size: Int) {
+        let number = lastNumber + 1
+        let line = OutboxLine.write(number, write).bytes
+        try append(line, isSynced: true)
+        lastNumber = number
+        begin(size: line.count)
+        return (number, line.count)
+    }
+
+    /// Puts another form of a write in its place, on disk when this returns; the bytes of its line.
+    mutating func replace(_ number: Int64, by form: SuiteWrite, size old: Int) throws(StateFileError) -> Int {
+        let line = OutboxLine.write(number, form).bytes
+        try append(line, isSynced: true)
+        waitingSize += line.count - old
+        return line.count
+    }
+
+    /// Notes that a write has ended. If that gets lost, it is sent once more, under its request key.
+    mutating func end(_ number: Int64, size: Int) {
+        waiting -= 1
+        waitingSize -= size
+        try? append(OutboxLine.ended(number).bytes, isSynced: false)
+    }
+
+    /// Takes away what stands behind the last whole line.
+    mutating func cutEnd() {
+        do {
+            try file.truncate(to: size)
+        } catch {
+            isSound = false
+        }
+    }
+
+    private mutating func begin(size: Int) {
+        waiting += 1
+        waitingSize += size
+    }
+
+    private mutating func append(_ line: [UInt8], isSynced: Bool) throws(StateFileError) {
+        guard isSound else { throw StateFileError(path, code: EIO) }
+        do throws(StateFileError) {
+            try file.write(line, at: size)
+        } catch {
+            cutEnd()
+            throw error
+        }
+        if isSynced {
+            do throws(StateFileError) {
+                try file.syncData()
+            } catch {
+                // What was not synced may be on disk nevertheless, and what is added behind it may not.
+                cutEnd()
+                isSound = false
+                throw error
+            }
+        }
+        size += line.count
+    }
+}

@@ -1,0 +1,145 @@
+internal import SettingsModel
+
+/// The directory of the files of kept writes of one suite on one server. Each adapter has a file of its own there; that of
+/// a program that has gone is taken over by the next that looks.
+struct OutboxFolder: Sendable {
+    let path: String
+    let owner: OutboxOwner
+    let files: any StateFileSystem
+
+    private static let ending = ".outbox"
+
+    /// Something that a program left behind and that cannot be used as it is.
+    struct Trouble: Hashable, Sendable {
+        let path: String
+        let reason: String
+    }
+
+    /// What was found.
+    struct Found: Sendable {
+        var files: [(file: OutboxFile, writes: [OutboxContents.Write])] = []
+        var troubles: [Trouble] = []
+        /// Whether there are files that somebody has.
+        var hasOthers = false
+    }
+
+    /// A new file. Its name sorts behind those that are there.
+    func makeFile() throws(StateFileError) -> OutboxFile {
+        try files.makeDirectory(path)
+        let last = try files.list(path).compactMap(Self.number).max() ?? 0
+        let digits = String(last + 1)
+        let number = String(repeating: "0", count: max(0, 10 - digits.utf8.count)) + digits
+        let random = String(UInt64.random(in: .min ... .max), radix: 36)
+        let file = try OutboxFile("\(path)/\(number)-\(random)\(Self.ending)", of: owner, in: files)
+        try files.syncDirectory(path)
+        return file
+    }
+
+    /// Takes over what nobody has, in the order in which it was begun.
+    ///
+    /// - Parameter own: the files that the caller has.
+    func inherit(except own: Set<String> = []) -> Found {
+        var found = Found()
+        let names: [String]
+        do {
+            names = try files.list(path).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+        } catch {
+            found.troubles.append(Trouble(path: path, reason: error.reason))
+            return found
+        }
+        for name in names {
+            let path = "\(path)/\(name)"
+            if name.hasSuffix(Self.ending), !own.contains(path) {
+                do throws(StateFileError) {
+                    try inherit(path, &found)
+                } catch {
+                    if !error.isMissing { found.troubles.append(Trouble(path: path, reason: error.reason)) }
+                }
+            } else if name.hasSuffix(Self.ending + OutboxFile.draftEnding) {
+                // What was not finished, save by somebody who is at it.
+                if let draft = try? HeldFile(path, .existing, in: files), (try? draft.lock()) == true {
+                    try? files.remove(path)
+                }
+            }
+        }
+        return found
+    }
+
+    private func inherit(_ path: String, _ found: inout Found) throws(StateFileError) {
+        let held = try HeldFile(path, .existing, in: files)
+        guard try held.lock() else {
+            found.hasOthers = true
+            return
+        }
+        let bytes = try held.read()
+        let contents: OutboxContents
+        do {
+            contents = try OutboxContents(bytes)
+        } catch {
+            let version = if case .future(let version) = error { " (form \(version))" } else { "" }
+            found.troubles.append(
+                Trouble(path: path, reason: "written by a later version of this program\(version), and left as it is"))
+            return
+        }
+        // Two servers whose names are too long for a directory may share one.
+        if let other = contents.owner, other != owner { return }
+        var file = OutboxFile(held, contents)
+        if contents.end < bytes.count { file.cutEnd() }
+        var isAside = true
+        if !contents.damaged.isEmpty {
+            let lines = contents.damaged.map { bytes[$0] }
+            let what = lines.count == 1 ? "a line is damaged" : "\(lines.count) lines are damaged"
+            do throws(StateFileError) {
+                let aside = try putAside(lines, of: path, &file, contents)
+                found.troubles.append(
+                    Trouble(path: path, reason: "\(what), and will not be sent; what is left of it is in \(aside)"))
+            } catch {
+                isAside = false
+                found.troubles.append(
+                    Trouble(path: path, reason: "\(what), and will not be sent; it stays there, as \(error)"))
+            }
+        }
+        if !file.isDone {
+            found.files.append((file, contents.writes))
+        } else if isAside {
+            try files.remove(path)
+        }
+    }
+
+    /// Copies damaged lines to a file beside, where somebody may look at them, and takes them out of this one.
+    private func putAside(
+        _ lines: [ArraySlice<UInt8>], of path: String, _ file: inout OutboxFile, _ contents: OutboxContents
+    ) throws(StateFileError) -> String {
+        let random = String(UInt64.random(in: .min ... .max), radix: 36)
+        let aside = "\(path.dropLast(Self.ending.utf8.count))-\(random).damaged"
+        let held = try HeldFile(aside, .new, in: files)
+        do throws(StateFileError) {
+            try held.write(Array(lines.joined(separator: [UInt8(ascii: "\n")])) + [UInt8(ascii: "\n")], at: 0)
+            try held.syncData()
+        } catch {
+            try? files.remove(aside)
+            throw error
+        }
+        file = try rewritten(file, contents.writes.map { ($0.number, $0.write) })
+        return aside
+    }
+
+    /// A file that takes the place of another, with nothing in it but these writes.
+    func rewritten(_ file: OutboxFile, _ writes: [(number: Int64, write: SuiteWrite)]) throws(StateFileError)
+        -> OutboxFile
+    {
+        let new = try OutboxFile(file.path, of: owner, writes: writes, lastNumber: file.lastNumber, in: files)
+        try? files.syncDirectory(path)
+        return new
+    }
+
+    /// Removes a file that is done. If it stays, whoever takes it over finds that.
+    func remove(_ file: OutboxFile) {
+        try? files.remove(file.path)
+    }
+
+    private static func number(_ name: String) -> Int64? {
+        guard name.hasSuffix(ending) else { return nil }
+        return Int64(name.prefix { $0 != "-" })
+    }
+}

@@ -1,0 +1,77 @@
+internal import SettingsModel
+
+/// Whose writes a file holds.
+struct OutboxOwner: Hashable, Sendable {
+    /// The address of the server.
+    let server: String
+    let suite: SuiteName
+}
+
+/// A line of a file of kept writes.
+///
+///     {"crc":"…","outbox":1,"server":"http://127.0.0.1:7070","suite":"com.my.app"}
+///     {"crc":"…","write":1,"requestKey":"…","do":[…]}
+///     {"crc":"…","ended":1}
+enum OutboxLine: Hashable, Sendable {
+    /// The first: the version of the form, and whose the file is.
+    case head(OutboxOwner)
+    /// A write by its number, or what an earlier one has become: that was refused, and this takes its place.
+    case write(Int64, SuiteWrite)
+    /// Nothing is to be done any more for a write.
+    case ended(Int64)
+
+    /// The form that is written here, and the newest that is understood.
+    static let version: Int64 = 1
+}
+
+/// Why a line is none that is understood here.
+enum OutboxLineError: Error, Hashable {
+    /// It is not as it was written, or never was a line.
+    case damaged
+    /// The file is of a later version.
+    case future(Int64)
+}
+
+extension OutboxLine {
+    /// The line with its end.
+    var bytes: [UInt8] {
+        var writer = JSONWriter(reservingCapacity: 256)
+        writer.beginObject()
+        switch self {
+        case .head(let owner):
+            writer.name("outbox")
+            writer.write(integer: Self.version)
+            writer.name("server")
+            writer.write(string: owner.server)
+            writer.name("suite")
+            writer.write(string: owner.suite.text)
+        case .write(let number, let write):
+            writer.name("write")
+            writer.write(integer: number)
+            write.writeMembers(to: &writer)
+        case .ended(let number):
+            writer.name("ended")
+            writer.write(integer: number)
+        }
+        writer.endObject()
+        return CheckedLine.line(of: writer.bytes)
+    }
+
+    /// Reads a line without its end.
+    init(_ line: ArraySlice<UInt8>) throws(OutboxLineError) {
+        guard let json = CheckedLine.object(in: line) else { throw .damaged }
+        if let version = json["outbox"]?.integer {
+            guard version <= Self.version else { throw .future(version) }
+            guard let server = json["server"]?.string, let suite = json["suite"]?.string,
+                let name = try? SuiteName(suite)
+            else { throw .damaged }
+            self = .head(OutboxOwner(server: server, suite: name))
+        } else if let number = json["write"]?.integer, let write = SuiteWrite(members: json) {
+            self = .write(number, write)
+        } else if let number = json["ended"]?.integer {
+            self = .ended(number)
+        } else {
+            throw .damaged
+        }
+    }
+}

@@ -1,0 +1,61 @@
+internal import SettingsModel
+
+/// What an answer, or that there was none, means for a write that is kept. It does no input and output.
+enum SendOutcome: Hashable, Sendable {
+    /// It is done.
+    case done(WriteSummary)
+    /// It is refused.
+    case refused(Problem)
+    /// It is tried again, at the earliest after so long.
+    case waits(reason: String, atLeast: Duration, isAnswer: Bool)
+    /// It has met a conflict, and may be done in another form: what is there has to be known for that.
+    case conflict(Problem, current: Setting?)
+
+    init(_ result: Result<WriteSummary, BackendError>, of write: SuiteWrite) {
+        switch result {
+        case .success(let summary): self = .done(summary)
+        case .failure(.unreachable(let reason)), .failure(.kept(let reason)):
+            self = .waits(reason: reason, atLeast: .zero, isAnswer: false)
+        case .failure(.refused(let problem)):
+            if problem.isNoVerdict || problem.codeName.isEmpty {
+                let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
+                self = .waits(reason: problem.description, atLeast: asked, isAnswer: true)
+            } else if write.mayBeDoneOtherwise(after: problem) {
+                self = .conflict(problem, current: BackendError.refused(problem).current)
+            } else {
+                self = .refused(problem)
+            }
+        }
+    }
+}
+
+extension Problem {
+    /// Whether it says nothing about the write, only that it cannot be done at the moment.
+    var isNoVerdict: Bool {
+        isTransient || status >= 500 && status != 501 && status != 505
+    }
+}
+
+extension SuiteWrite {
+    /// Whether a refusal is about what was there, and the write has a plan for that.
+    func mayBeDoneOtherwise(after problem: Problem) -> Bool {
+        guard case .change = conflict, case .transaction(let transaction) = action,
+            transaction.operations.count == 1
+        else { return false }
+        if problem.code == .preconditionFailed { return true }
+        guard case .change = transaction.operations[0].action else { return false }
+        return problem.isAboutValue
+    }
+
+    /// The write in the form that its plan has for what is there; nil if there is none.
+    func next(over current: Setting, requestKey: RequestKey) -> SuiteWrite? {
+        guard case .change(let plan) = conflict, let first = operations.first, let attempt = plan.next(over: current)
+        else { return nil }
+        let conditions = attempt.test.map { [Transaction.Condition.setting(first.suite, first.key, $0)] } ?? []
+        let operation = Transaction.Operation(suite: first.suite, key: first.key, attempt.action)
+        let next = Transaction(if: conditions, do: [operation])
+        // The same to the same would be refused again.
+        if case .change = attempt.action, action == .transaction(next) { return nil }
+        return SuiteWrite(action: .transaction(next), requestKey: requestKey, conflict: conflict)
+    }
+}

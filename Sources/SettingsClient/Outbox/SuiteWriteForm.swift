@@ -1,0 +1,110 @@
+internal import SettingsModel
+
+// How a write stands in a file, as members of an object:
+//
+//     "requestKey":"…","if":[…],"do":[…],"change":{"base":5,"new":6,"sum":1,"start":0}
+//     "requestKey":"…","reset":true
+
+extension SuiteWrite {
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.name("requestKey")
+        writer.write(string: requestKey.text)
+        switch action {
+        case .reset:
+            writer.name("reset")
+            writer.write(bool: true)
+        case .transaction(let transaction):
+            if !transaction.conditions.isEmpty { writer.list("if", transaction.conditions) }
+            writer.list("do", transaction.operations)
+        }
+        switch conflict {
+        case .refusal: break
+        case .yielding:
+            writer.name("yields")
+            writer.write(bool: true)
+        case .change(let plan):
+            writer.name("change")
+            plan.write(to: &writer)
+        }
+    }
+
+    /// Reads the members; nil if they are those of no write.
+    init?(members json: JSONValue) {
+        guard let requestKey = json["requestKey"]?.string.flatMap({ RequestKey($0) }) else { return nil }
+        self.requestKey = requestKey
+        if json["reset"]?.bool == true {
+            action = .reset
+        } else {
+            guard let conditions: [Transaction.Condition] = Self.list(json["if"] ?? []),
+                let operations: [Transaction.Operation] = json["do"].flatMap(Self.list)
+            else { return nil }
+            action = .transaction(Transaction(if: conditions, do: operations))
+        }
+        if let change = json["change"] {
+            guard let plan = ChangePlan(json: change) else { return nil }
+            conflict = .change(plan)
+        } else if json["yields"]?.bool == true {
+            conflict = .yielding
+        }
+    }
+
+    private static func list<Element: JSONReadable>(_ json: JSONValue) -> [Element]? {
+        json.array.flatMap { elements in try? elements.map { element in try Element(json: element) } }
+    }
+}
+
+extension ChangePlan {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        for (name, value) in [("base", base), ("new", new), ("start", start)] {
+            guard let value else { continue }
+            writer.name(name)
+            writer.write(value)
+        }
+        switch delta {
+        case nil: break
+        case .sum(let amount):
+            writer.name("sum")
+            amount.write(to: &writer)
+        case .append(let elements):
+            writer.name("append")
+            writer.write(.array(elements))
+        case .concat(let text):
+            writer.name("concat")
+            writer.write(string: text)
+        case .union(let elements):
+            writer.name("union")
+            writer.write(.array(elements))
+        }
+        writer.endObject()
+    }
+
+    fileprivate init?(json: JSONValue) {
+        guard case .object = json else { return nil }
+        (base, new, start) = (json["base"], json["new"], json["start"])
+        if let sum = json["sum"] {
+            guard let amount = try? InPlaceOperation.Amount(json: sum) else { return nil }
+            delta = .sum(amount)
+        } else if let elements = json["append"] {
+            guard let elements = elements.array else { return nil }
+            delta = .append(elements)
+        } else if let text = json["concat"] {
+            guard let text = text.string else { return nil }
+            delta = .concat(text)
+        } else if let elements = json["union"] {
+            guard let elements = elements.array else { return nil }
+            delta = .union(elements)
+        } else {
+            delta = nil
+        }
+    }
+}
+
+extension JSONWriter {
+    fileprivate mutating func list(_ name: String, _ elements: [some JSONWritable]) {
+        self.name(name)
+        beginArray()
+        for element in elements { element.write(to: &self) }
+        endArray()
+    }
+}

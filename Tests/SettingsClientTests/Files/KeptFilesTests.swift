@@ -1,0 +1,48 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Where files are kept")
+struct KeptFilesTests {
+    @Test("The directory is the one that was chosen, else the user's for such files")
+    func directories() throws {
+        let suite = try SuiteName("com.example.app")
+        func directory(_ files: KeptFiles, _ kind: KeptFiles.Kind, _ environment: [String: String]) -> String? {
+            files.directory(for: kind, of: suite, at: "http://h:1") { environment[$0] }
+        }
+        let end = "/http%3A%2F%2Fh%3A1/com.example.app"
+        #expect(directory(.none, .outbox, ["HOME": "/me"]) == nil)
+        #expect(directory(.directory("/a/b"), .cache, [:]) == "/a/b" + end)
+        #expect(directory(.usual, .outbox, ["HOME": "/me"]) == "/me/.local/state/settings/outbox" + end)
+        #expect(directory(.usual, .outbox, ["HOME": "/me", "XDG_STATE_HOME": "/s"]) == "/s/settings/outbox" + end)
+        #expect(directory(.usual, .cache, ["HOME": "/me", "XDG_STATE_HOME": "/s"]) == "/me/.cache/settings" + end)
+        #expect(directory(.usual, .cache, ["XDG_CACHE_HOME": "/c"]) == "/c/settings" + end)
+        #expect(directory(.usual, .cache, ["XDG_CACHE_HOME": "c", "HOME": "/me"]) == "/me/.cache/settings" + end)
+        for environment in [[:], ["HOME": ""], ["HOME": "me"], ["XDG_STATE_HOME": "s"]] {
+            #expect(directory(.usual, .outbox, environment) == nil)
+        }
+    }
+
+    @Test("Any address is the name of one directory, and no two are the same")
+    func names() {
+        let long = "unix:/" + String(repeating: "ä", count: 50)
+        let texts = [
+            "http://127.0.0.1:7070", "http://127.0.0.1:70", "http://[::1]:7070", "unix:/run/settingsd.sock", ".", "..",
+            "...", "%2E", "%2E.", "", "a/b", "a%2Fb", long + "1", long + "2", String(repeating: "x", count: 200),
+            String(repeating: "x", count: 201), String(repeating: "x", count: 202),
+        ]
+        var names: Set<String> = []
+        for text in texts where !text.isEmpty {
+            let name = KeptFiles.encoded(text)
+            #expect((1...200).contains(name.utf8.count) && name != "." && name != "..", "\(text)")
+            #expect(name.utf8.allSatisfy { "%~-_.".utf8.contains($0) || isAlphanumeric($0) }, "\(text)")
+            #expect(names.insert(name).inserted, "\(text)")
+        }
+    }
+
+    private func isAlphanumeric(_ byte: UInt8) -> Bool {
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+            || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+}

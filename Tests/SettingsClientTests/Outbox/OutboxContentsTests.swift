@@ -1,0 +1,138 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("The content of a file of kept writes")
+struct OutboxContentsTests {
+    private let samples: SampleWrites
+
+    init() throws {
+        samples = try SampleWrites()
+    }
+
+    private func bytes(_ lines: OutboxLine...) -> [UInt8] {
+        lines.flatMap(\.bytes)
+    }
+
+    @Test("Every write reads back as it was written")
+    func roundTrips() throws {
+        for write in try samples.all() {
+            let line = OutboxLine.write(3, write)
+            #expect(try OutboxLine(line.bytes.dropLast()) == line)
+            #expect(line.bytes.last == UInt8(ascii: "\n") && !line.bytes.dropLast().contains(UInt8(ascii: "\n")))
+        }
+        for line in [OutboxLine.head(samples.owner), .ended(9_223_372_036_854_775_807)] {
+            #expect(try OutboxLine(line.bytes.dropLast()) == line)
+        }
+    }
+
+    @Test("Lines look as they are documented")
+    func form() throws {
+        let plan = ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0)
+        let condition = Transaction.Condition.setting(samples.suite, samples.key, .value(5))
+        let write = try samples.write(.set(6), if: [condition], else: .change(plan), as: "abc-1")
+        let text = String(decoding: bytes(.head(samples.owner), .write(1, write), .ended(1)), as: UTF8.self)
+        #expect(
+            text == """
+                {"crc":"9b2fc292","outbox":1,"server":"http://127.0.0.1:7070","suite":"com.example.app"}
+                {"crc":"5ab88705","write":1,"requestKey":"abc-1",\
+                "if":[{"suite":"com.example.app","key":"k","value":5}],\
+                "do":[{"op":"set","suite":"com.example.app","key":"k","value":6}],\
+                "change":{"base":5,"new":6,"start":0,"sum":1}}
+                {"crc":"72230d22","ended":1}
+
+                """)
+    }
+
+    @Test("What waits is what was written and has not ended, in the form that it had last")
+    func waiting() throws {
+        let writes = try (0..<4).map(samples.set)
+        let other = try samples.write(.change(.add(1)), as: "another form")
+        let contents = try OutboxContents(
+            bytes(
+                .head(samples.owner), .write(1, writes[0]), .write(2, writes[1]), .ended(1), .write(5, writes[2]),
+                .write(2, other), .ended(5), .write(6, writes[3]), .ended(77)))
+        #expect(contents.owner == samples.owner && contents.lastNumber == 6 && contents.damaged == [])
+        #expect(contents.writes.map(\.number) == [2, 6])
+        #expect(contents.writes.map(\.write) == [other, writes[3]])
+        #expect(contents.writes.map(\.size) == [OutboxLine.write(2, other), .write(6, writes[3])].map(\.bytes.count))
+        #expect(try OutboxContents([]).writes.isEmpty)
+    }
+
+    /// A file with three writes, of which one has ended and one was changed.
+    private func sample() throws -> [UInt8] {
+        bytes(
+            .head(samples.owner), .write(1, try samples.set(1)), .write(2, try samples.set(2)), .ended(1),
+            .write(2, try samples.write(.change(.add(2)), as: "again")), .write(3, try samples.set(3)))
+    }
+
+    @Test("A file that was cut anywhere holds what was whole before that, and no damage")
+    func truncation() throws {
+        let bytes = try sample()
+        var kinds: Set<[Int64]> = []
+        for length in 0..<bytes.count {
+            let contents = try OutboxContents(Array(bytes[..<length]))
+            let whole = bytes[..<length].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+            let expected = try OutboxContents(Array(bytes[..<whole]))
+            if contents.end > whole {
+                // All but the end of the line is there: it is taken as it was meant, and the end is to be written.
+                #expect(bytes[length - 1] != UInt8(ascii: "\n") && bytes[length] == UInt8(ascii: "\n"))
+                continue
+            }
+            #expect(contents.writes == expected.writes && contents.damaged == [] && contents.end == whole)
+            kinds.insert(contents.writes.map(\.number))
+        }
+        #expect(kinds == [[], [1], [1, 2], [2]])
+    }
+
+    @Test("With any byte changed, no write is lost or another in silence")
+    func flips() throws {
+        let bytes = try sample()
+        let whole = try OutboxContents(bytes)
+        let earlier = try [samples.set(1), samples.set(2)]
+        for place in bytes.indices {
+            for mask in [UInt8(0x01), 0x20, 0x80] {
+                var damaged = bytes
+                damaged[place] ^= mask
+                let contents = try OutboxContents(damaged)
+                #expect(!contents.damaged.isEmpty, "byte \(place)")
+                for write in contents.writes {
+                    // As it is, or as it was before the line that is damaged.
+                    #expect(whole.writes.contains(write) || earlier.contains(write.write), "byte \(place)")
+                }
+                let lost = whole.writes.filter { write in !contents.writes.contains { $0.number == write.number } }
+                #expect(lost.count <= 1, "byte \(place)")
+            }
+        }
+    }
+
+    @Test("A file of a later version is not looked into; what is not known in this one is damage")
+    func future() throws {
+        let later = CheckedLine.line(of: Array(#"{"outbox":2,"anything":"else"}"#.utf8))
+        #expect(throws: OutboxLineError.future(2)) { try OutboxContents(later + OutboxLine.ended(1).bytes) }
+        let unknown = [
+            #"{"write":1}"#, #"{"write":1,"requestKey":"a"}"#, #"{"write":1,"requestKey":"","do":[]}"#,
+            #"{"write":1,"requestKey":"a","do":[{"op":"fly","suite":"app","key":"k"}]}"#,
+            #"{"write":1,"requestKey":"a","do":[],"change":{"sum":"1"}}"#,
+            #"{"write":1,"requestKey":"a","do":[],"change":1}"#,
+            #"{"write":"1","requestKey":"a","do":[]}"#, #"{"begun":1}"#, #"{"outbox":1,"server":"x"}"#,
+            #"{"ended":1,"ended":2}"#,
+        ]
+        for text in unknown {
+            let line = CheckedLine.line(of: Array(text.utf8))
+            #expect(throws: OutboxLineError.damaged, "\(text)") { try OutboxLine(line.dropLast()) }
+            #expect(try OutboxContents(line).damaged == [0..<(line.count - 1)])
+        }
+        for text in ["", "{", #"{"crc":"00000000","#, #"{"crc":"00000000",}"#, #"{"ended":1}"#, "\u{0}\u{0}\u{0}"] {
+            #expect(throws: OutboxLineError.damaged, "\(text)") { try OutboxLine(ArraySlice(Array(text.utf8))) }
+        }
+    }
+
+    @Test("The check is that of CRC-32C")
+    func check() {
+        // The value that is given with the definition, of these nine digits.
+        let line = CheckedLine.line(of: Array("{123456789".utf8))
+        #expect(String(decoding: line, as: UTF8.self) == "{\"crc\":\"e3069283\",123456789\n")
+    }
+}

@@ -1,0 +1,206 @@
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Random programs against a server that comes and goes, held against what they should come to.
+///
+/// To repeat a failure, set FUZZ_SEED to the seed in its message and FUZZ_ITERATIONS to 1.
+@Suite("The outbox against its model")
+struct OutboxModelTests {
+    /// What the server should have in the end, of keys that one program alone writes.
+    private struct Model: Equatable {
+        var launchCount: Int?
+        var username: String?
+        var libraries: [String]?
+        var nickname: String?
+        var log: [JSONValue]?
+    }
+
+    /// A random decision for each request: often that all is well.
+    private static func fates(_ seed: UInt64) -> @Sendable () -> FlakyBackend.Fate {
+        let generator = Mutex(SeededGenerator(seed: seed))
+        return {
+            switch generator.withLock({ $0.below(8) }) {
+            case 0: .notSent
+            case 1, 2: .answerLost
+            case 3: .refused(Problem(.insufficientStorage, "not now"))
+            default: .answered
+            }
+        }
+    }
+
+    @Test("Nothing is lost, nothing done twice, and the order is kept")
+    func exactly() async throws {
+        for generator in FuzzBudget.generators(share: 0.02) { try await exactly(generator) }
+    }
+
+    private func exactly(_ seeded: SeededGenerator) async throws {
+        var random = seeded
+        let world = try KeptWorld()
+        let other = world.program()
+        var program: KeptWorld.Program? = world.program()
+        var model = Model()
+        var (visits, tags, recent) = (0, Set<String>(), ["start"])
+        // Others count what they do as well, and what was removed cannot be told from what was never there.
+        let isAlone = random.chance(oneIn: 2)
+        for step in 0..<60 {
+            let comment: Comment = "seed \(seeded.seed), step \(step)"
+            if random.chance(oneIn: 16) {
+                #expect(world.end(&program), comment)
+                program = world.program(isAway: random.chance(oneIn: 2))
+                program?.link.decide(Self.fates(random.next()))
+            }
+            let current = try #require(program)
+            let defaults = current.defaults
+            switch random.below(15) {
+            case 0, 1, 2: current.link.leave()
+            case 3: current.link.comeBack()
+            case 4:
+                current.link.comeBack()
+                current.link.decide(Self.fates(random.next()))
+            case 5: current.link.decide { .answered }
+            case 6 where !isAlone:
+                other.defaults.visits += 1000
+                other.defaults.tags.insert("other \(step)")
+                other.defaults.recent.append("other \(step)")
+                visits += 1000
+                tags.insert("other \(step)")
+            case 6:
+                defaults.removeAll()
+                if isDone(world, comment) {
+                    model = Model()
+                    (visits, tags, recent) = (0, [], ["start"])
+                }
+            case 7:
+                defaults.launchCount = step
+                if isDone(world, comment) { model.launchCount = step }
+            case 8:
+                defaults.launchCount += 1
+                if isDone(world, comment) { model.launchCount = (model.launchCount ?? 0) + 1 }
+            case 9:
+                defaults.username = random.chance(oneIn: 2) ? "step \(step)" : nil
+                if isDone(world, comment) { model.username = defaults.username }
+            case 10:
+                defaults[\.libraries].append("step \(step)")
+                if isDone(world, comment) { model.libraries = (model.libraries ?? []) + ["step \(step)"] }
+            case 11:
+                defaults["log"] += [.integer(Int64(step))]
+                if isDone(world, comment) { model.log = (model.log ?? []) + [.integer(Int64(step))] }
+            case 12:
+                defaults.visits += 1
+                if isDone(world, comment) { visits += 1 }
+                defaults.recent.append("step \(step)")
+                if isDone(world, comment) { recent.append("step \(step)") }
+            case 13:
+                defaults.tags.insert("step \(step)")
+                if isDone(world, comment) { tags.insert("step \(step)") }
+            case 14:
+                let known = model.nickname
+                defaults[\.nickname] ?= "step \(step)"
+                if isDone(world, comment), known == nil { model.nickname = "step \(step)" }
+            default:
+                do {
+                    try await defaults.transaction { transaction in
+                        transaction[\.launchCount] += 10
+                        transaction[\.username] = "count \(transaction[\.launchCount])"
+                    }
+                    model.launchCount = (model.launchCount ?? 0) + 10
+                    model.username = "count \(model.launchCount ?? 0)"
+                } catch DefaultsError.kept {
+                    model.launchCount = (model.launchCount ?? 0) + 10
+                    model.username = "count \(model.launchCount ?? 0)"
+                } catch DefaultsError.unreachable {
+                    // It could not be begun.
+                }
+            }
+        }
+        let comment: Comment = "seed \(seeded.seed)"
+        _ = isDone(world, comment)
+        let last = try #require(program)
+        last.link.comeBack()
+        last.link.decide { .answered }
+        try await last.defaults.synchronize()
+        #expect(world.fileCount == 0, comment)
+        _ = isDone(world, comment)
+        let stored = Model(
+            launchCount: world["launchCount"]?.integer.map(Int.init), username: world["username"]?.string,
+            libraries: world["libraries"]?.array?.compactMap(\.string), nickname: world["nickname"]?.string,
+            log: world["log"]?.array)
+        #expect(stored == model, comment)
+        let defaults = last.defaults
+        #expect(defaults.launchCount == model.launchCount ?? 0 && defaults.username == model.username, comment)
+        #expect(defaults.libraries == model.libraries ?? [] && defaults["log"].array == model.log, comment)
+        #expect(defaults.nickname == model.nickname ?? "anonymous", comment)
+        #expect(defaults.visits == visits && defaults.tags == tags, comment)
+        #expect(defaults.recent.filter { !$0.hasPrefix("other") } == recent, comment)
+        #expect(Set(defaults.recent).count == defaults.recent.count, comment)
+    }
+
+    /// Whether a setter did something, now or for later: it does nothing only if it cannot know what to do.
+    private func isDone(_ world: KeptWorld, _ comment: Comment) -> Bool {
+        var isDone = true
+        for issue in world.takeIssues() {
+            switch (issue.attempt, issue.error) {
+            case (.write, .unreachable): isDone = false
+            // A server that takes nothing for the moment.
+            case (.write, .unusableFile), (.read, .unreachable): break
+            default: Testing.Issue.record("\(comment): \(issue)")
+            }
+        }
+        return isDone
+    }
+
+    @Test("With a disk that fails and programs that end anywhere, what was accepted is done once and in order")
+    func faults() async throws {
+        for generator in FuzzBudget.generators(share: 0.02) { try await faults(generator) }
+    }
+
+    private func faults(_ seeded: SeededGenerator) async throws {
+        var random = seeded
+        let world = try KeptWorld()
+        var accepted: [Int64] = []
+        var doubtful: Set<Int64> = []
+        var number: Int64 = 0
+        for _ in 0..<12 {
+            var program: KeptWorld.Program? = world.program(isAway: random.chance(oneIn: 3))
+            let fates = Self.fates(random.next())
+            // From some call on, nothing gets anywhere, until the program has ended.
+            let callsLeft = Mutex(random.below(60))
+            let faultSeed = Mutex(SeededGenerator(seed: random.next()))
+            let isFlawed = random.chance(oneIn: 2)
+            world.files.fail { call, _ in
+                guard [.makeDirectory, .write, .truncate, .syncData, .syncDirectory, .rename, .remove].contains(call)
+                else { return nil }
+                let isOver = callsLeft.withLock { left in
+                    left -= 1
+                    return left < 0
+                }
+                return isOver || isFlawed && faultSeed.withLock({ $0.chance(oneIn: 5) }) ? 28 : nil
+            }
+            program?.link.decide {
+                guard callsLeft.withLock({ $0 < 0 }) else { return fates() }
+                return faultSeed.withLock({ $0.chance(oneIn: 2) }) ? .notSent : .answerLost
+            }
+            for _ in 0..<random.below(12) {
+                number += 1
+                program?.defaults["log"] += [.integer(number)]
+                if isDone(world, "seed \(seeded.seed)") { accepted.append(number) } else { doubtful.insert(number) }
+                if random.chance(oneIn: 4) { program?.link.leave() }
+                if random.chance(oneIn: 3) { program?.link.comeBack() }
+            }
+            #expect(world.end(&program))
+            world.files.repair()
+        }
+        let last = world.program()
+        try await last.defaults.synchronize()
+        let log = (world["log"]?.array ?? []).compactMap(\.integer)
+        let comment: Comment = "seed \(seeded.seed)"
+        #expect(Set(log).count == log.count, comment)
+        #expect(log.filter { !doubtful.contains($0) } == accepted, comment)
+        #expect(last.defaults["log"].array == world["log"]?.array, comment)
+        #expect(world.fileCount == 0, comment)
+    }
+}

@@ -1,0 +1,158 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("What an answer means for a write that waits")
+struct SendOutcomeTests {
+    private let samples: SampleWrites
+
+    init() throws {
+        samples = try SampleWrites()
+    }
+
+    private func setting(_ value: JSONValue?, _ revision: Int64, source: Source? = nil) throws -> Setting {
+        Setting(
+            suite: samples.suite, key: samples.key, value: value, source: source ?? (value == nil ? .unset : .stored),
+            revision: try #require(Revision(revision)), modified: nil)
+    }
+
+    @Test("Only what is said about the write ends it")
+    func verdicts() throws {
+        let write = try samples.write(.set(1))
+        let summary = WriteSummary(revision: .zero, changed: false, changes: [])
+        #expect(SendOutcome(.success(summary), of: write) == .done(summary))
+        #expect(
+            SendOutcome(.failure(.unreachable("why")), of: write)
+                == .waits(reason: "why", atLeast: .zero, isAnswer: false))
+        let verdicts: [ErrorCode] = [
+            .badRequest, .locked, .unknownKey, .unknownSuite, .notSet, .invalidValue, .invalidOperation, .tooLarge,
+            .preconditionFailed, .idempotencyMismatch, .forbidden, .unauthorized, .notImplemented,
+        ]
+        for code in verdicts {
+            let problem = Problem(code, "no")
+            #expect(SendOutcome(.failure(.refused(problem)), of: write) == .refused(problem), "\(code)")
+        }
+        for code in [ErrorCode.overloaded, .shuttingDown, .storageFailed, .insufficientStorage, .tooManyRequests] {
+            var problem = Problem(code, "later")
+            problem.retryAfterMs = 1500
+            let outcome = SendOutcome(.failure(.refused(problem)), of: write)
+            #expect(
+                outcome == .waits(reason: problem.description, atLeast: .milliseconds(1500), isAnswer: true), "\(code)")
+        }
+    }
+
+    @Test("An answer of somebody else is no verdict")
+    func others() throws {
+        for status in [404, 403, 500, 502] {
+            var problem = Problem(.badRequest, "a page")
+            (problem.status, problem.codeName) = (status, "")
+            guard
+                case .waits(_, _, isAnswer: true) = SendOutcome(
+                    .failure(.refused(problem)), of: try samples.write(.set(1)))
+            else {
+                Testing.Issue.record("\(status)")
+                continue
+            }
+        }
+    }
+
+    @Test("A conflict is one for what has a plan, and only about what was there")
+    func conflicts() throws {
+        let plan = SuiteWrite.Conflict.change(ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0))
+        let guarded = try samples.write(
+            .set(6), if: [.setting(samples.suite, samples.key, .value(5))], else: plan)
+        let added = try samples.write(.change(.add(1)), else: plan)
+        var failed = Problem(.preconditionFailed, "no")
+        failed.failed = [Problem.FailedCondition(index: 0, current: .setting(try setting(9, 3)))]
+        #expect(
+            try SendOutcome(.failure(.refused(failed)), of: guarded) == .conflict(failed, current: setting(9, 3)))
+        let unset = Problem(.notSet, "no")
+        #expect(SendOutcome(.failure(.refused(unset)), of: added) == .conflict(unset, current: nil))
+        #expect(SendOutcome(.failure(.refused(unset)), of: guarded) == .refused(unset))
+        let several = try samples.write(.set(1), .set(2), else: plan)
+        #expect(SendOutcome(.failure(.refused(failed)), of: several) == .refused(failed))
+        let yielding = try samples.write(.set(1), else: .yielding)
+        #expect(SendOutcome(.failure(.refused(failed)), of: yielding) == .refused(failed))
+    }
+
+    /// A change, what is there, and what is sent then.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let plan: ChangePlan
+        let current: JSONValue?
+        let action: Transaction.Operation.Action?
+        var isGuarded = true
+    }
+
+    static let cases = [
+        Case(
+            testDescription: "there and back", plan: ChangePlan(base: 5, new: 6, delta: nil, start: nil), current: 5,
+            action: .set(6)),
+        Case(
+            testDescription: "another value without a rule", plan: ChangePlan(base: 5, new: 6, delta: nil, start: nil),
+            current: 7, action: nil),
+        Case(
+            testDescription: "a sum", plan: ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0), current: 7,
+            action: .change(.add(1)), isGuarded: false),
+        Case(
+            testDescription: "a sum over nothing", plan: ChangePlan(base: 5, new: 6, delta: .sum(1), start: 100),
+            current: nil, action: .set(101)),
+        Case(
+            testDescription: "a sum over nothing, not even a start",
+            plan: ChangePlan(base: 5, new: 6, delta: .sum(1), start: nil), current: nil, action: .set(6)),
+        Case(
+            testDescription: "a sum over text", plan: ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0),
+            current: "x", action: nil),
+        Case(
+            testDescription: "appended", plan: ChangePlan(base: [], new: ["a"], delta: .append(["a"]), start: []),
+            current: ["x"], action: .change(.append(["a"])), isGuarded: false),
+        Case(
+            testDescription: "text", plan: ChangePlan(base: nil, new: "a", delta: .concat("a"), start: nil),
+            current: "x", action: .change(.concat("a")), isGuarded: false),
+        Case(
+            testDescription: "elements of a set, in canonical order",
+            plan: ChangePlan(base: [], new: ["b"], delta: .union(["b"]), start: []), current: ["c", "a"],
+            action: .set(["a", "b", "c"])),
+        Case(
+            testDescription: "removed, there and back", plan: ChangePlan(base: 5, new: nil, delta: nil, start: nil),
+            current: 5, action: .delete),
+    ]
+
+    @Test("What is sent after a conflict is what the plan makes of what is there", arguments: cases)
+    func plans(_ sample: Case) throws {
+        let write = try samples.write(
+            .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .change(sample.plan))
+        let name = try #require(RequestKey("next"))
+        let next = try write.next(over: setting(sample.current, 3), requestKey: name)
+        guard let action = sample.action else {
+            #expect(next == nil)
+            return
+        }
+        let test = Transaction.Condition.setting(samples.suite, samples.key, .revision(try #require(Revision(3))))
+        let expected = try samples.write(
+            action, if: sample.isGuarded ? [test] : [], else: .change(sample.plan), as: "next")
+        #expect(next == expected)
+        // The same that was refused is not sent again.
+        if !sample.isGuarded { #expect(try next?.next(over: setting(sample.current, 4), requestKey: name) == nil) }
+        #expect(try write.next(over: setting(nil, 3, source: .invalid), requestKey: name) == nil)
+    }
+
+    @Test("What is sent much later is left to the server, where it can be")
+    func later() throws {
+        let condition = Transaction.Condition.setting(samples.suite, samples.key, .value(5))
+        func later(_ plan: ChangePlan) throws -> SuiteWrite {
+            try samples.write(.set(6), if: [condition], else: .change(plan)).forLater
+        }
+        let sum = ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0)
+        #expect(try later(sum) == samples.write(.change(.add(1)), else: .change(sum)))
+        for plan in [
+            ChangePlan(base: nil, new: 1, delta: .sum(1), start: 0),
+            ChangePlan(base: 5, new: 6, delta: nil, start: nil),
+            ChangePlan(base: [], new: ["a"], delta: .union(["a"]), start: []),
+        ] {
+            #expect(try later(plan) == samples.write(.set(6), if: [condition], else: .change(plan)))
+        }
+        for write in try samples.all() where write.conflict == .refusal { #expect(write.forLater == write) }
+    }
+}

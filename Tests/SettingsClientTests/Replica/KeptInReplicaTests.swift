@@ -1,0 +1,155 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Writes that wait, in the replica")
+struct KeptInReplicaTests {
+    private let suite: SuiteName
+    private let key: KeyName
+    private let other: KeyName
+    private let first: RequestKey
+    private let second: RequestKey
+    private let third: RequestKey
+    private var state = ReplicaState()
+
+    init() throws {
+        suite = try SuiteName("app")
+        (key, other) = (try KeyName("k"), try KeyName("other"))
+        first = try #require(RequestKey("first"))
+        second = try #require(RequestKey("second"))
+        third = try #require(RequestKey("third"))
+    }
+
+    private func told(_ revision: Int64, _ values: [KeyName: JSONValue]) throws -> ObservedState {
+        let entries = values.sorted { $0.key < $1.key }.map { SuiteContents.Entry(key: $0.key, value: $0.value) }
+        let contents = SuiteContents(suite: suite, schemaRevision: .zero, values: entries)
+        return ObservedState(
+            .one(contents),
+            cursor: Cursor(epoch: try #require(Epoch("e")), revision: try #require(Revision(revision))))
+    }
+
+    private func operation(_ action: Transaction.Operation.Action, of key: KeyName? = nil) -> Transaction.Operation {
+        Transaction.Operation(suite: suite, key: key ?? self.key, action)
+    }
+
+    private func summary(_ revision: Int64, _ values: [KeyName: JSONValue?] = [:]) throws -> WriteSummary {
+        let revision = try #require(Revision(revision))
+        let changes = values.map { key, value in
+            Change(
+                suite: suite, key: key, old: nil, new: value, oldSource: .unset,
+                source: value == nil ? .unset : .stored, revision: revision, modified: Timestamp(milliseconds: 0))
+        }
+        return WriteSummary(revision: revision, changed: !changes.isEmpty, changes: changes)
+    }
+
+    private var value: JSONValue? { state.visible(key).value }
+
+    @Test("A change is shown over what it is done to, also if that is known only later")
+    mutating func laterBase() throws {
+        state.begin(first, [operation(.change(.add(1)))])
+        #expect(value == nil && !state.isCovered(key))
+        state.begin(second, [operation(.change(.add(10)))])
+        state.adopt(try told(5, [key: 5]))
+        #expect(value == 16)
+        state.settle(first, [operation(.change(.add(1)))], try summary(6, [key: 6]))
+        #expect(value == 16)
+        state.settle(second, [operation(.change(.add(10)))], try summary(7, [key: 16]))
+        #expect(value == 16 && state.visible(key).revision == Revision(7))
+    }
+
+    @Test("A change whose news come before its answer does not count twice")
+    mutating func earlyNews() throws {
+        state.adopt(try told(5, [key: 5]))
+        state.begin(first, [operation(.change(.add(1)))])
+        state.apply(
+            ObservedChanges(
+                .one(schema: SuiteRevision(suite: suite, revision: .zero), isDropped: false),
+                cursor: try told(6, [:]).cursor, changes: try summary(6, [key: 6]).changes))
+        #expect(value == 6)
+        state.settle(first, [operation(.change(.add(1)))], try summary(6, [key: 6]))
+        #expect(value == 6)
+    }
+
+    @Test("What was computed from a write that was refused is shown over what is left")
+    mutating func refusedBase() throws {
+        state.adopt(try told(5, [key: 5]))
+        state.begin(first, [operation(.set(100))])
+        state.begin(second, [operation(.change(.add(1)))])
+        state.begin(third, [operation(.change(.add(1)))])
+        #expect(value == 102)
+        state.abandon(first, [operation(.set(100))])
+        #expect(value == 7)
+        state.abandon(third, [operation(.change(.add(1)))])
+        #expect(value == 6)
+        state.abandon(second, [operation(.change(.add(1)))])
+        #expect(value == 5)
+    }
+
+    @Test("A write that does several things to a key is one")
+    mutating func severalThings() throws {
+        let operations = [operation(.set(1)), operation(.change(.add(1))), operation(.set("x"), of: other)]
+        state.adopt(try told(5, [:]))
+        state.begin(first, operations)
+        state.begin(second, [operation(.change(.add(1)))])
+        #expect(value == 3 && state.isCovered(key) && state.visible(other).value == "x")
+        state.settle(first, operations, try summary(6, [key: 2, other: "x"]))
+        #expect(value == 3 && !state.isCovered(key))
+        state.abandon(second, [operation(.change(.add(1)))])
+        #expect(value == 2 && state.visible(other).value == "x")
+    }
+
+    @Test("A removal of everything hides what is there, and what turns up; later writes are seen")
+    mutating func resets() throws {
+        state.beginReset(first)
+        #expect(value == nil && state.isCovered(key) && state.isCovered(other))
+        state.begin(second, [operation(.set("late"), of: other)])
+        state.adopt(try told(5, [key: "a", other: "b"]))
+        #expect(value == nil && state.visible(other).value == "late")
+        state.endReset(first, try summary(6, [key: nil, other: nil]))
+        #expect(value == nil && state.visible(other).value == "late" && !state.isCovered(key))
+        state.abandon(second, [operation(.set("late"), of: other)])
+        #expect(state.visible(other).value == nil && state.entries.isEmpty)
+    }
+
+    @Test("A refused removal of everything shows it again")
+    mutating func refusedReset() throws {
+        state.adopt(try told(5, [key: "a"]))
+        state.beginReset(first)
+        #expect(value == nil)
+        state.adopt(try told(6, [key: "a", other: "b"]))
+        #expect(state.visible(other).value == nil)
+        state.endReset(first, nil)
+        #expect(value == "a" && state.visible(other).value == "b" && !state.isCovered(other))
+    }
+
+    @Test("A removal that somebody else had done already is shown until that is told")
+    mutating func vainReset() throws {
+        state.adopt(try told(5, [key: "a"]))
+        state.beginReset(first)
+        state.endReset(first, try summary(8))
+        #expect(value == nil)
+        state.adopt(try told(8, [:]))
+        #expect(value == nil && state.entries.isEmpty)
+    }
+
+    @Test("Tens of thousands of writes that wait cost no more each than a few")
+    mutating func many() throws {
+        state.adopt(try told(5, [key: 0]))
+        let operations = [operation(.change(.add(1)))]
+        let tickets = (0..<50_000).compactMap { RequestKey("a program with a long name-\($0)") }
+        expectLinearTime {
+            for ticket in tickets { state.begin(ticket, operations) }
+        }
+        #expect(value == 50_000)
+        try expectLinearTime {
+            for (index, ticket) in tickets.enumerated() {
+                let revision = Int64(index + 6)
+                state.settle(ticket, operations, try summary(revision, [key: .integer(Int64(index + 1))]))
+                #expect(value == 50_000)
+            }
+        }
+        #expect(state.visible(key).revision == Revision(50_005))
+    }
+}

@@ -1,0 +1,121 @@
+import SettingsModel
+import Synchronization
+import TestSupport
+
+@testable import SettingsClient
+
+/// A backend that can be away, lose answers and refuse, as a test says.
+final class FlakyBackend: SuiteBackend {
+    /// What becomes of a request.
+    enum Fate: Sendable {
+        case answered
+        /// Nobody gets it.
+        case notSent
+        /// It is done, and nobody hears of that.
+        case answerLost
+        /// It is not done, if it is a write.
+        case refused(Problem)
+    }
+
+    private struct State {
+        var isAway = false
+        var fate: @Sendable () -> Fate = { .answered }
+        /// News that followers are not told yet, as they are cut off too.
+        var isHolding = false
+        var held: [@Sendable () -> Void] = []
+    }
+
+    private let inner: any SuiteBackend
+    private let state = Mutex(State())
+    /// Each write that was asked for: its request key, or with `!` in front, if it was not answered.
+    let log = EventLog()
+
+    init(_ inner: any SuiteBackend) {
+        self.inner = inner
+    }
+
+    var suite: SuiteName { inner.suite }
+
+    /// Nobody is there from now on.
+    func leave() {
+        state.withLock { state in
+            state.isAway = true
+            state.isHolding = true
+        }
+    }
+
+    /// Somebody is there again.
+    func comeBack() {
+        state.withLock { $0.isAway = false }
+        while true {
+            let held = state.withLock { state in
+                // What comes meanwhile is told after what was held.
+                if state.held.isEmpty { state.isHolding = false }
+                defer { state.held = [] }
+                return state.held
+            }
+            if held.isEmpty { return }
+            for news in held { news() }
+        }
+    }
+
+    /// What becomes of requests while somebody is there.
+    func decide(_ fate: @escaping @Sendable () -> Fate) {
+        state.withLock { $0.fate = fate }
+    }
+
+    func load() throws(BackendError) -> ObservedState {
+        try ask { () throws(BackendError) in try inner.load() }
+    }
+
+    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+        try ask { () throws(BackendError) in try inner.setting(key) }
+    }
+
+    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        try write(requestKey) { () throws(BackendError) in
+            try inner.commit(transaction, requestKey: requestKey)
+        }
+    }
+
+    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        try write(requestKey) { () throws(BackendError) in try inner.reset(requestKey: requestKey) }
+    }
+
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+        inner.follow(from: cursor) { [weak self] observation in
+            let isHeld = self?.state.withLock { state in
+                if state.isHolding { state.held.append { handler(observation) } }
+                return state.isHolding
+            }
+            if isHeld != true { handler(observation) }
+        }
+    }
+
+    private func write(
+        _ requestKey: RequestKey, _ body: () throws(BackendError) -> WriteSummary
+    ) throws(BackendError) -> WriteSummary {
+        do {
+            let summary = try ask(isWrite: true, body)
+            log.add(requestKey.text)
+            return summary
+        } catch {
+            log.add("!\(requestKey)")
+            throw error
+        }
+    }
+
+    private func ask<Value>(
+        isWrite: Bool = false, _ body: () throws(BackendError) -> Value
+    ) throws(BackendError) -> Value {
+        switch state.withLock({ $0.isAway ? { .notSent } : $0.fate })() {
+        case .answered: return try body()
+        case .notSent: throw .unreachable("nobody is there")
+        case .answerLost:
+            _ = try body()
+            throw .unreachable("the answer was lost")
+        case .refused(let problem) where isWrite: throw .refused(problem)
+        case .refused: return try body()
+        }
+    }
+}
