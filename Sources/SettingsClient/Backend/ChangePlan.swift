@@ -34,7 +34,7 @@ extension ChangePlan {
     ///
     /// - Parameter normalized: what the type of the key makes of a value that two have had a part in, or why it is none.
     func next<Failure: Error>(
-        over current: Setting, normalized: (JSONValue) throws(Failure) -> JSONValue?
+        over current: SettingState, normalized: (JSONValue) throws(Failure) -> JSONValue?
     ) throws(Failure) -> ChangeAttempt? {
         guard current.source != .invalid else { return nil }
         // The value is what it was: only its revision was not known, or it went there and back.
@@ -49,7 +49,7 @@ extension ChangePlan {
     }
 
     /// What to try after a conflict, where nobody knows the type of the key.
-    func next(over current: Setting) -> ChangeAttempt? {
+    func next(over current: SettingState) -> ChangeAttempt? {
         next(over: current) { delta?.inCanonicalOrder($0) ?? $0 }
     }
 }

@@ -28,6 +28,10 @@ final class NoBackend: SuiteBackend {
         throw .unreachable(reason)
     }
 
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        throw .unreachable(reason)
+    }
+
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
         Nothing()
     }

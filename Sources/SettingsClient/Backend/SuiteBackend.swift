@@ -77,12 +77,6 @@ enum KeptWriteNews: Hashable, Sendable {
     case trouble(path: String, reason: String)
 }
 
-extension SuiteBackend {
-    func news(since place: Cursor) throws(BackendError) -> Observation {
-        .state(try load())
-    }
-}
-
 /// Following that can be stopped.
 protocol Following: Sendable {
     /// Ends it. A call of the handler that is under way goes on; none comes after that.

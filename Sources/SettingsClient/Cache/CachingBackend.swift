@@ -47,7 +47,7 @@ final class CachingBackend: SuiteBackend {
         return state
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         try inner.setting(key)
     }
 
@@ -61,6 +61,24 @@ final class CachingBackend: SuiteBackend {
         let summary = try inner.reset(requestKey: requestKey)
         note { $0?.take(summary) }
         return summary
+    }
+
+    func schema() throws(BackendError) -> SchemaDocument? {
+        try inner.schema()
+    }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary {
+        let summary = try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
+        note { $0?.take(summary) }
+        return summary
+    }
+
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        let news = try inner.news(since: place)
+        note { $0?.take(news) }
+        return news
     }
 
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {

@@ -66,7 +66,7 @@ final class OutboxBackend: SuiteBackend {
         return state
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         let setting = try inner.setting(key)
         wake()
         return setting
@@ -78,6 +78,26 @@ final class OutboxBackend: SuiteBackend {
 
     func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
         try perform(SuiteWrite(action: .reset, requestKey: requestKey))
+    }
+
+    func schema() throws(BackendError) -> SchemaDocument? {
+        let schema = try inner.schema()
+        wake()
+        return schema
+    }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary {
+        // What was written before may be just what the schema is to be held against.
+        if hasKept.load(ordering: .acquiring) { try sendKept() }
+        return try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
+    }
+
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        let news = try inner.news(since: place)
+        wake()
+        return news
     }
 
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
@@ -265,7 +285,7 @@ extension OutboxBackend {
     }
 
     /// Has a write that met a conflict sent in another form, if its plan has one for what is there.
-    private func change(_ write: KeptWrite, after problem: Problem, _ current: Setting?) -> Step {
+    private func change(_ write: KeptWrite, after problem: Problem, _ current: SettingState?) -> Step {
         guard write.conflicts < Self.mostConflicts, let key = write.form.key else {
             return end(.refused(write.original, problem))
         }

@@ -9,7 +9,7 @@ enum SendOutcome: Hashable, Sendable {
     /// It is tried again, at the earliest after so long.
     case waits(reason: String, atLeast: Duration, isAnswer: Bool)
     /// It has met a conflict, and may be done in another form: what is there has to be known for that.
-    case conflict(Problem, current: Setting?)
+    case conflict(Problem, current: SettingState?)
 
     init(_ result: Result<WriteSummary, BackendError>, of write: SuiteWrite) {
         switch result {
@@ -48,7 +48,7 @@ extension SuiteWrite {
     }
 
     /// The write in the form that its plan has for what is there; nil if there is none.
-    func next(over current: Setting, requestKey: RequestKey) -> SuiteWrite? {
+    func next(over current: SettingState, requestKey: RequestKey) -> SuiteWrite? {
         guard case .change(let plan) = conflict, let first = operations.first, let attempt = plan.next(over: current)
         else { return nil }
         let conditions = attempt.test.map { [Transaction.Condition.setting(first.suite, first.key, $0)] } ?? []

@@ -99,32 +99,9 @@ struct IssueTests {
         }
     }
 
-    /// A backend that nobody answers at.
-    final class Nowhere: SuiteBackend {
-        let suite: SuiteName
-        init() throws { suite = try SuiteName("nowhere") }
-        func load() throws(BackendError) -> ObservedState { throw .unreachable("nobody answers") }
-        func setting(_ key: KeyName) throws(BackendError) -> SettingState { throw .unreachable("nobody answers") }
-        func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-            throw .unreachable("nobody answers")
-        }
-        func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary { throw .unreachable("nobody answers") }
-        func schema() throws(BackendError) -> SchemaDocument? { throw .unreachable("nobody answers") }
-        func setSchema(
-            _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
-        ) throws(BackendError) -> WriteSummary { throw .unreachable("nobody answers") }
-        func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
-            Issue.record("what could not be loaded cannot be followed")
-            return Token()
-        }
-        struct Token: Following {
-            func stop() {}
-        }
-    }
-
     @Test("Without a server the getters give defaults and report it, the other forms throw it")
     func unreachable() async throws {
-        let backend = try Nowhere()
+        let backend = NoBackend(suite: try SuiteName("nowhere"), reason: "nobody answers")
         let world = World { backend }
         let defaults = world.adapter()
         for _ in 0..<1000 { #expect(defaults.launchCount == 0) }

@@ -11,8 +11,8 @@ struct SendOutcomeTests {
         samples = try SampleWrites()
     }
 
-    private func setting(_ value: JSONValue?, _ revision: Int64, source: Source? = nil) throws -> Setting {
-        Setting(
+    private func setting(_ value: JSONValue?, _ revision: Int64, source: Source? = nil) throws -> SettingState {
+        SettingState(
             suite: samples.suite, key: samples.key, value: value, source: source ?? (value == nil ? .unset : .stored),
             revision: try #require(Revision(revision)), modified: nil)
     }

@@ -68,7 +68,7 @@ final class FlakyBackend: SuiteBackend {
         try ask { () throws(BackendError) in try inner.load() }
     }
 
-    func setting(_ key: KeyName) throws(BackendError) -> Setting {
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
         try ask { () throws(BackendError) in try inner.setting(key) }
     }
 
@@ -80,6 +80,22 @@ final class FlakyBackend: SuiteBackend {
 
     func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
         try write(requestKey) { () throws(BackendError) in try inner.reset(requestKey: requestKey) }
+    }
+
+    func schema() throws(BackendError) -> SchemaDocument? {
+        try ask { () throws(BackendError) in try inner.schema() }
+    }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary {
+        try write(requestKey) { () throws(BackendError) in
+            try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
+        }
+    }
+
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        try ask { () throws(BackendError) in try inner.news(since: place) }
     }
 
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
