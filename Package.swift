@@ -36,6 +36,9 @@ let package = Package(
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
             swiftSettings: houseRules),
+        .executableTarget(
+            name: "outbox-writer", dependencies: ["SettingsClient"], path: "Tests/OutboxWriter",
+            swiftSettings: houseRules),
         .testTarget(name: "DocumentationTests", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
