@@ -42,6 +42,9 @@ let package = Package(
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
             swiftSettings: houseRules),
+        .executableTarget(
+            name: "outbox-writer", dependencies: ["SettingsClient"], path: "Tests/OutboxWriter",
+            swiftSettings: houseRules),
         .testTarget(
             name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(

@@ -9,14 +9,18 @@ extension DefaultsAdapter {
     /// A name that no suite can have is a defect of the program, which ends here with a message that says what is wrong
     /// with it. A name that is made at run time goes through `try SuiteName(_:)`.
     ///
-    /// Nothing is sent before the first access. The daemon need not be there then: getters give defaults and setters are
-    /// taken back, which ``issues`` tells, until it is.
+    /// Nothing is sent before the first access. The daemon need not be there then. What setters store waits on disk until
+    /// it is, also beyond the end of the program; the program sees it at once. What else getters are asked for is what it
+    /// was when it was known last, if there is a cache; without one it is the default, which ``issues`` tells.
     ///
     /// - Parameters:
     ///   - suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
     ///   - timeout: how long a request to the daemon may take.
+    ///   - outbox: where writes wait that could not be sent; with `.none` they are taken back, and ``issues`` tells that.
+    ///   - cache: where what is known of the suite is saved, for a start without a daemon. Whoever can read the files of
+    ///     the user can read what is in it, secrets too.
     ///   - arguments: the command line without the program's name, for settings that lie over what is stored; by default
     ///     this program's own.
     ///   - log: what is done with each issue; by default a line on standard error.
@@ -24,7 +28,8 @@ extension DefaultsAdapter {
     ///   - line: the line there.
     public convenience init(
         suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        arguments: [String]? = nil, log: (@Sendable (DefaultsIssue) -> Void)? = nil, file: StaticString = #fileID,
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        log: (@Sendable (DefaultsIssue) -> Void)? = nil, file: StaticString = #fileID,
         line: UInt = #line
     ) {
         let name: SuiteName
@@ -34,7 +39,8 @@ extension DefaultsAdapter {
             fatalError("\"\(suite)\" is no suite: \(error)", file: file, line: line)
         }
         self.init(
-            suite: name, keyStore: keyStore, server: server, timeout: timeout, arguments: arguments, log: log)
+            suite: name, keyStore: keyStore, server: server, timeout: timeout, outbox: outbox, cache: cache,
+            arguments: arguments, log: log)
     }
 
     /// The settings of a suite.
@@ -44,15 +50,19 @@ extension DefaultsAdapter {
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
     ///   - timeout: how long a request to the daemon may take.
+    ///   - outbox: where writes wait that could not be sent; with `.none` they are taken back, and ``issues`` tells that.
+    ///   - cache: where what is known of the suite is saved, for a start without a daemon.
     ///   - arguments: the command line without the program's name; by default this program's own.
     ///   - log: what is done with each issue; by default a line on standard error.
     public convenience init(
         suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        arguments: [String]? = nil, log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) {
         self.init(
             keyStore: keyStore,
-            backend: ProgramEnvironment.current.backend(suite: suite, server: server, timeout: timeout),
+            backend: ProgramEnvironment.current.backend(
+                suite: suite, server: server, timeout: timeout, outbox: outbox, cache: cache),
             arguments: arguments ?? Self.ownArguments, log: log ?? IssueBoard.standardLog)
     }
 
@@ -61,7 +71,8 @@ extension DefaultsAdapter {
     @_disfavoredOverload
     public convenience init(
         suite: String, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
-        arguments: [String]? = nil, log: (@Sendable (DefaultsIssue) -> Void)? = nil
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) {
         // Nothing that compiles can call this.
         fatalError("unavailable")

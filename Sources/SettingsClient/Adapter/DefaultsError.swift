@@ -22,8 +22,8 @@ public enum DefaultsError: Error, Hashable, Sendable {
     case namespaceTaken(NamespaceRegistry.Conflict)
     /// There was no answer, for this reason.
     case unreachable(String)
-    /// There was no answer, for this reason. The write is kept: it is seen here, and is sent when the server is back, also
-    /// by a later run of the program. If it is refused then, that is an issue.
+    /// The server does not take it at present, for this reason. The write is kept: it is seen here, and is sent as soon as
+    /// that works, also by a later run of the program. If it is refused then, that is an issue.
     case kept(String)
     /// A file of kept writes cannot be used as it is, for this reason.
     case unusableFile(path: String, reason: String)
@@ -65,7 +65,7 @@ extension DefaultsError: CustomStringConvertible {
         case .notTakenOver(let name, let error): "what is stored under the former name \(name) was left there: \(error)"
         case .namespaceTaken(let conflict): conflict.description
         case .unreachable(let reason): reason
-        case .kept(let reason): "kept until the server is back: \(reason)"
+        case .kept(let reason): "kept until the server takes it: \(reason)"
         case .unusableFile(let path, let reason): "\(path): \(reason)"
         }
     }

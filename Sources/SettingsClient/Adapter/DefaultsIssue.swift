@@ -6,7 +6,8 @@ public struct DefaultsIssue: Hashable, Sendable {
     public enum Attempt: Hashable, Sendable {
         /// A read; the default was given.
         case read
-        /// A write; the value is what it was before.
+        /// A write. The value is what it was before, or with the error ``DefaultsError/kept(_:)`` what was written, which
+        /// waits.
         case write
         /// A comparison of keys with the server's schema; what is read is what is there.
         case check

@@ -16,7 +16,7 @@ extension Replica {
             case .reset: change { $0.endReset(write.requestKey, summary) }
             case .transaction: change { $0.settle(write.requestKey, write.operations, summary) }
             }
-        case .refused(let write, let problem):
+        case .refused(let write, let problem, _):
             change { state in
                 for failed in problem.failed {
                     if case .setting(let current) = failed.current { state.learn(current, fromRefusal: true) }
@@ -26,7 +26,7 @@ extension Replica {
                 case .transaction: state.abandon(write.requestKey, write.operations)
                 }
             }
-        case .trouble: break
+        case .stalled, .trouble: break
         }
     }
 }
@@ -36,10 +36,13 @@ extension KeptWriteNews {
     func issue(in suite: SuiteName) -> DefaultsIssue? {
         switch self {
         case .kept, .done: return nil
-        case .refused(let write, let problem):
+        case .refused(_, _, isAwaited: true): return nil
+        case .refused(let write, let problem, _):
             if write.isVain(after: problem) { return nil }
             if case .yielding = write.conflict, problem.code == .preconditionFailed { return nil }
             return DefaultsIssue(suite: suite, key: write.key?.text, attempt: .write, error: .refused(problem))
+        case .stalled(let reason):
+            return DefaultsIssue(suite: suite, key: nil, attempt: .write, error: .kept(reason))
         case .trouble(let path, let reason):
             return DefaultsIssue(
                 suite: suite, key: nil, attempt: .write, error: .unusableFile(path: path, reason: reason))

@@ -26,12 +26,16 @@ struct ProgramEnvironment: Sendable {
 
     /// Where a suite lives: on the server that is given, else where the environment says. What is wrong there is not
     /// guessed at, as the values of another suite would be worse than none: nothing can be read and written then.
-    func backend(suite given: SuiteName?, server address: ServerAddress?, timeout: Duration) -> any SuiteBackend {
+    func backend(
+        suite given: SuiteName?, server address: ServerAddress?, timeout: Duration, outbox: KeptFiles = .none,
+        cache: KeptFiles = .none
+    ) -> any SuiteBackend {
         let suite = given ?? suiteOfProgram
         do {
             let named = try given ?? suiteOfEnvironment() ?? suite
             let address = try address ?? ServerAddress.from(variable: server)
-            return RemoteBackend(suite: named, server: .at(address), timeout: timeout)
+            let backend = RemoteBackend(suite: named, server: .at(address), timeout: timeout)
+            return backend.keeping(outbox: outbox, cache: cache, of: address, patience: timeout)
         } catch let error as ServerAddressError {
             return NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)")
         } catch {

@@ -44,6 +44,11 @@ final class InMemoryBackend: SuiteBackend {
         shared.withLock { $0.followers.count }
     }
 
+    /// What followers are told who are at a place in history; nil for nothing.
+    func observation(since place: Cursor) -> Observation? {
+        shared.withLock { $0.contents.observation(since: place) }
+    }
+
     func load() throws(BackendError) -> ObservedState {
         shared.withLock { $0.contents.state() }
     }

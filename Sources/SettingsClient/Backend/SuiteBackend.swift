@@ -71,8 +71,10 @@ enum KeptWriteNews: Hashable, Sendable {
     case kept(SuiteWrite, isInherited: Bool)
     /// It was done. The write is the one that was kept, whatever had to be sent in its place.
     case done(SuiteWrite, WriteSummary)
-    /// It was refused.
-    case refused(SuiteWrite, Problem)
+    /// It was refused; whether whoever asked for it is there still, and is told.
+    case refused(SuiteWrite, Problem, isAwaited: Bool)
+    /// Somebody is there, but takes nothing at present.
+    case stalled(String)
     /// A file of kept writes cannot be used as it is.
     case trouble(path: String, reason: String)
 }

@@ -47,16 +47,24 @@ extension SuiteWrite {
         }
     }
 
-    /// The same in the form that is best if it is sent for the first time much later: what the server can do to whatever
-    /// is there by then needs no condition.
+    /// The same in the form that is best if it is sent for the first time much later. What the server can do to whatever
+    /// is there by then needs no condition. What is done only to a certain value asks for that: its revision may mean
+    /// another value by then, as the server may have another history.
     var forLater: SuiteWrite {
-        guard case .change(let plan) = conflict, plan.base != nil, let change = plan.delta?.operation,
-            case .transaction(let transaction) = action, transaction.operations.count == 1
+        guard case .change(let plan) = conflict, case .transaction(var transaction) = action,
+            transaction.operations.count == 1
         else { return self }
+        if plan.base != nil, let change = plan.delta?.operation {
+            transaction.operations[0].action = .change(change)
+            transaction.conditions = []
+        } else {
+            transaction.conditions = transaction.conditions.map { condition in
+                guard case .setting(let suite, let key, .revision) = condition else { return condition }
+                return .setting(suite, key, plan.base.map { .value($0) } ?? .stored(false))
+            }
+        }
         var write = self
-        var operation = transaction.operations[0]
-        operation.action = .change(change)
-        write.action = .transaction(Transaction(do: [operation]))
+        write.action = .transaction(transaction)
         return write
     }
 }

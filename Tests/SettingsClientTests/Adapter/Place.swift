@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
@@ -7,6 +8,8 @@ import Testing
 enum Place: CaseIterable, Sendable {
     /// In this program's memory.
     case memory
+    /// The same, with files for when nobody would be there.
+    case memoryWithFiles
     /// In a daemon that is reached over TCP.
     case tcp
     /// In a daemon that is reached over a Unix domain socket.
@@ -19,6 +22,15 @@ enum Place: CaseIterable, Sendable {
         case .memory:
             let backend = InMemoryBackend(suite: suite, schema: schema)
             return World { backend }
+        case .memoryWithFiles:
+            let backend = InMemoryBackend(suite: suite, schema: schema)
+            let directory = try TemporaryDirectory()
+            let files = KeptFiles.directory(directory.path)
+            return World {
+                withExtendedLifetime(directory) {
+                    backend.keeping(outbox: files, cache: files, of: .usual, patience: .seconds(20))
+                }
+            }
         case .tcp: return try World(served: suite, .tcp, schema)
         case .unixSocket: return try World(served: suite, .unix, schema)
         }

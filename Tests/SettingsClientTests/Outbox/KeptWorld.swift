@@ -30,33 +30,41 @@ final class KeptWorld: Sendable {
 
     /// Another program, for which somebody is there or not.
     func program(
-        isAway: Bool = false, limits: OutboxStore.Limits = .init(), lookInterval: Duration = .seconds(1000)
+        isAway: Bool = false, limits: OutboxStore.Limits = .init(), patience: Duration = .seconds(20),
+        lookInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
     ) -> Program {
         let link = FlakyBackend(server)
         if isAway { link.leave() }
         let owner = OutboxOwner(server: "memory", suite: suite)
         let folder = OutboxFolder(path: directory.path + "/outbox", owner: owner, files: files)
-        let backend = OutboxBackend(link, OutboxStore(folder, limits: limits), lookInterval: lookInterval)
+        let backend = OutboxBackend(
+            link, OutboxStore(folder, limits: limits), patience: patience, lookInterval: lookInterval)
         let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend) { [weak self] issue in
             self?.issues.withLock { $0.append(issue) }
+            log?(issue)
         }
         return Program(defaults: defaults, link: link)
     }
 
-    /// Lets go of a program, and waits until it has let go of its files: what it was just about may hold it for a moment.
+    /// Lets go of a program, and waits until it has let go of its file: what it was just about may hold it for a moment.
     func end(_ program: inout Program?) -> Bool {
+        let before = heldFiles
         weak let backend = program?.defaults.core.backend
         program = nil
         let limit = ContinuousClock.now + .seconds(20)
-        while backend != nil || !areFilesFree, ContinuousClock.now < limit {}
-        return backend == nil && areFilesFree
+        while backend != nil || before > 0 && heldFiles == before {
+            guard ContinuousClock.now < limit else { return false }
+        }
+        return true
     }
 
-    private var areFilesFree: Bool {
+    /// How many files some program has.
+    private var heldFiles: Int {
         let machine = MachineFiles()
         let path = directory.path + "/outbox"
-        return ((try? machine.list(path)) ?? []).allSatisfy { name in
-            (try? HeldFile("\(path)/\(name)", .existing, in: machine).lock()) ?? false
+        return ((try? machine.list(path)) ?? []).count { name in
+            let file = try? HeldFile("\(path)/\(name)", .existing, in: machine)
+            return (try? file?.lock()) == false
         }
     }
 

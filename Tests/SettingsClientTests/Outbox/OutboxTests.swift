@@ -1,5 +1,6 @@
 import Dispatch
 import SettingsModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -253,7 +254,7 @@ struct OutboxTests {
         try await defaults.synchronize()
         #expect(world["launchCount"] == 4 && world["loginTries"] == 4 && world["username"] == "me")
         #expect(world.takeIssues() == [])
-        #expect(later.description == "kept until the server is back: earlier writes wait: nobody is there")
+        #expect(later.description == "kept until the server takes it: earlier writes wait: nobody is there")
     }
 
     @Test("A transaction waits whole: if what it read was changed meanwhile, nothing of it is done")
@@ -371,16 +372,92 @@ struct OutboxTests {
             await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         }
         #expect(defaults.launchCount == 5)
-        let issues = world.takeIssues()
-        #expect(issues.count == 1)
-        guard case .unusableFile(_, let reason)? = issues.first?.error else {
-            Testing.Issue.record("\(issues)")
-            return
-        }
-        #expect(reason.contains("not taken: 507 insufficient_storage: the disk is full"))
+        let reason = "a write waits, as it is not taken: 507 insufficient_storage: the disk is full"
+        #expect(world.takeIssues().map(\.error) == [.kept(reason)])
         program.link.decide { .answered }
         try await defaults.synchronize()
         #expect(world["launchCount"] == 5 && world.takeIssues() == [])
+    }
+
+    /// Leaves a write behind for the next program.
+    private func leaveSomething(in world: KeptWorld) {
+        var program: KeptWorld.Program? = world.program(isAway: true)
+        program?.defaults.loginTries = 7
+        #expect(world.end(&program))
+    }
+
+    @Test("Behind others, too, a setter returns when its write is done, if somebody is there")
+    func behindOthers() async throws {
+        leaveSomething(in: world)
+        let first = world.program()
+        first.defaults.launchCount = 5
+        #expect(world["launchCount"] == 5 && world["loginTries"] == 7)
+        leaveSomething(in: world)
+        let second = world.program()
+        try await second.defaults.set(\.launchCount, 6)
+        #expect(world["launchCount"] == 6)
+        leaveSomething(in: world)
+        let third = world.program()
+        third.defaults.removeAll()
+        #expect(world["launchCount"] == nil && third.defaults.loginTries == 1)
+        #expect(world.takeIssues() == [] && world.fileCount == 0)
+    }
+
+    @Test("Behind others, too, what is refused is thrown where that can be, and else reported, once")
+    func refusedBehindOthers() async throws {
+        let world = try KeptWorld(
+            schema: try Schema(
+                keys: [
+                    DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
+                    DefaultsKey<Int>("loginTries", defaultValue: 1),
+                ]))
+        leaveSomething(in: world)
+        let first = world.program()
+        let error = await #expect(throws: DefaultsError.self) { try await first.defaults.set(\.launchCount, 4) }
+        #expect(error?.code == .invalidValue && first.defaults.launchCount == 0)
+        #expect(world.takeIssues() == [])
+        leaveSomething(in: world)
+        let second = world.program()
+        second.defaults.launchCount = 4
+        #expect(second.defaults.launchCount == 0)
+        #expect(world.takeIssues().map(\.error.code) == [.invalidValue])
+        leaveSomething(in: world)
+        let third = world.program()
+        #expect(try await third.defaults.setIfAbsent(\.launchCount) { 1 })
+        leaveSomething(in: world)
+        let fourth = world.program()
+        #expect(try await !fourth.defaults.setIfAbsent(\.launchCount) { 2 })
+        #expect(world["launchCount"] == 1 && world.takeIssues() == [])
+    }
+
+    @Test("A setter does not wait longer than it may; its write goes out by itself")
+    func patience() async throws {
+        leaveSomething(in: world)
+        let program = world.program(patience: .zero)
+        await #expect(throws: DefaultsError.kept("earlier writes wait: an earlier run could not send them")) {
+            try await program.defaults.set(\.launchCount, 5)
+        }
+        #expect(program.link.log.wait { $0.count == 2 })
+        #expect(world["launchCount"] == 5)
+    }
+
+    @Test("Whoever is told of an issue may write something")
+    func writingLog() async throws {
+        let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
+        let program = world.program { issue in
+            guard let defaults = box.withLock({ $0 }) else { return }
+            defaults["issue of \(issue.key ?? "nothing")"] = .string("\(issue.error.code?.rawValue ?? "")")
+        }
+        let defaults = program.defaults
+        box.withLock { $0 = defaults }
+        defaults.launchCount = 1
+        program.link.leave()
+        defaults.launchCount += 1
+        world.program().defaults.launchCount = 10
+        program.link.comeBack()
+        try await defaults.synchronize()
+        #expect(world["issue of launchCount"] == "precondition_failed")
+        box.withLock { $0 = nil }
     }
 
     @Test("An adapter that goes while something waits leaves no attempt behind")

@@ -153,6 +153,14 @@ struct SendOutcomeTests {
         ] {
             #expect(try later(plan) == samples.write(.set(6), if: [condition], else: .change(plan)))
         }
+        let revision = Transaction.Condition.setting(samples.suite, samples.key, .revision(try #require(Revision(3))))
+        for (base, test) in [(5, .value(5)), (nil, .stored(false))] as [(JSONValue?, Transaction.Condition.Test)] {
+            let plan = SuiteWrite.Conflict.change(ChangePlan(base: base, new: 6, delta: nil, start: nil))
+            let expected = Transaction.Condition.setting(samples.suite, samples.key, test)
+            #expect(
+                try samples.write(.set(6), if: [revision], else: plan).forLater
+                    == samples.write(.set(6), if: [expected], else: plan))
+        }
         for write in try samples.all() where write.conflict == .refusal { #expect(write.forLater == write) }
     }
 }

@@ -17,7 +17,7 @@ final class FaultyFiles: StateFileSystem {
 
     private let machine = MachineFiles()
     private let fault = Mutex(Fault())
-    /// Every call that was made.
+    /// Every call that was begun, and each `renamed`.
     let log = EventLog()
 
     /// The error that a call ends with, if it does.
@@ -98,6 +98,7 @@ final class FaultyFiles: StateFileSystem {
     func rename(_ path: String, to new: String) throws(StateFileError) {
         try check(.rename, path)
         try machine.rename(path, to: new)
+        log.add("renamed")
     }
 
     func remove(_ path: String) throws(StateFileError) {

@@ -1,0 +1,142 @@
+internal import Dispatch
+internal import SettingsModel
+internal import Synchronization
+
+/// When what waits is sent.
+extension OutboxBackend {
+    func sendKept() throws(BackendError) {
+        inherit()
+        let reason: String? = queue.sync {
+            while true {
+                switch step() {
+                case .next: continue
+                case .pauses(let reason): return reason
+                case .isEmpty: return nil
+                }
+            }
+        }
+        if let reason { throw .unreachable(reason) }
+    }
+
+    /// Whether this is called by somebody who is told what became of a write, and must not wait for another.
+    var isOnQueue: Bool {
+        DispatchQueue.getSpecific(key: Self.isSending) == ObjectIdentifier(self)
+    }
+
+    /// Sends what waits, up to a write whose setter waits for it, on the thread that calls. Nil if it is not done in time.
+    func sendUntilDone(_ requestKey: RequestKey) -> Result<WriteSummary, BackendError>? {
+        guard state.withLock({ $0.isAwaited(requestKey) }) else {
+            return state.withLock { $0.stopWaiting(for: requestKey) }
+        }
+        let deadline = ContinuousClock.now + patience
+        queue.sync {
+            while ContinuousClock.now < deadline, state.withLock({ $0.isAwaited(requestKey) }) {
+                guard case .next = step() else { return }
+            }
+        }
+        return state.withLock { $0.stopWaiting(for: requestKey) }
+    }
+
+    /// Something may be sent.
+    func sendIfNeeded() {
+        let plan = state.withLock { $0.needsPlan ? $0.planNext() : nil }
+        if let plan { start(plan) }
+    }
+
+    /// Somebody is there, as it seems.
+    func wake() {
+        guard hasKept.load(ordering: .relaxed) else { return }
+        let plan = state.withLock { $0.pause == .away ? $0.planNext() : nil }
+        if let plan { start(plan) }
+    }
+
+    /// Nothing is tried for a while.
+    func pause(_ reason: String, atLeast asked: Duration = .zero, isAnswer: Bool) {
+        var generator = SystemRandomNumberGenerator()
+        let (pause, stall, plan) = state.withLock { state in
+            let (pause, stall) = state.fail(reason, atLeast: asked, isAnswer: isAnswer, using: &generator)
+            return (pause, stall, state.planNext(isAnswer ? .stalled : .away))
+        }
+        if let stall { tell(.stalled(stall)) }
+        queue.asyncAfter(deadline: .after(pause)) { [weak self] in self?.run(plan) }
+    }
+
+    private func start(_ plan: Int) {
+        queue.async { [weak self] in self?.run(plan) }
+    }
+
+    /// One step of a plan, then the next: so nothing holds the outbox when its adapter goes.
+    private func run(_ plan: Int) {
+        guard state.withLock({ $0.plan == plan }), case .next = step() else { return }
+        start(plan)
+    }
+}
+
+/// Sending, on the queue.
+extension OutboxBackend {
+    enum Step {
+        /// There may be more.
+        case next
+        /// Nothing more can be sent now, for this reason; an attempt is planned.
+        case pauses(String)
+        /// There is nothing to send.
+        case isEmpty
+    }
+
+    /// More than all who change one key at a time.
+    private static let mostConflicts = 1000
+
+    /// Sends the first of those that wait.
+    private func step() -> Step {
+        guard let first = state.withLock({ $0.next() }) else { return .isEmpty }
+        let result = Result { () throws(BackendError) in try inner.perform(first.form) }
+        switch SendOutcome(result, of: first.form) {
+        case .done(let summary): return end(first, .success(summary))
+        case .refused(let problem): return end(first, .failure(problem))
+        case .conflict(let problem, let current): return change(first, after: problem, current)
+        case .waits(let reason, let asked, let isAnswer):
+            pause(reason, atLeast: asked, isAnswer: isAnswer)
+            return .pauses(reason)
+        }
+    }
+
+    private func end(_ write: KeptWrite, _ result: Result<WriteSummary, Problem>) -> Step {
+        let isAwaited = state.withLock {
+            $0.answer(write.original.requestKey, result.mapError { .refused($0) })
+        }
+        switch result {
+        case .success(let summary): tell(.done(write.original, summary))
+        case .failure(let problem): tell(.refused(write.original, problem, isAwaited: isAwaited))
+        }
+        return state.withLock { state in
+            if state.endFirst() { return .next }
+            hasKept.store(false, ordering: .releasing)
+            return .isEmpty
+        }
+    }
+
+    /// Has a write that met a conflict sent in another form, if its plan has one for what is there.
+    private func change(_ write: KeptWrite, after problem: Problem, _ current: Setting?) -> Step {
+        guard write.conflicts < Self.mostConflicts, let key = write.form.key else {
+            return end(write, .failure(problem))
+        }
+        do {
+            let current = try current ?? inner.setting(key)
+            guard let next = write.form.next(over: current, requestKey: requestKeys.next()) else {
+                return end(write, .failure(problem))
+            }
+            // Before it is sent: otherwise, after a crash, both forms of it might be done.
+            try state.withLock { state throws(StateFileError) in try state.store.replaceFirst(by: next) }
+            return .next
+        } catch let error as BackendError {
+            guard case .waits(let reason, let asked, let isAnswer) = SendOutcome(.failure(error), of: write.form) else {
+                return end(write, .failure(problem))
+            }
+            pause(reason, atLeast: asked, isAnswer: isAnswer)
+            return .pauses(reason)
+        } catch {
+            pause("\(error)", isAnswer: true)
+            return .pauses("\(error)")
+        }
+    }
+}

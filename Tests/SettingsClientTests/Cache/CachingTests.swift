@@ -1,0 +1,184 @@
+import Foundation
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("A suite with a cache")
+struct CachingTests {
+    private let suite: SuiteName
+    private let directory: TemporaryDirectory
+    private let server: InMemoryBackend
+    private let files = FaultyFiles()
+    private var path: String { directory.path + "/cache/state.json" }
+
+    init() throws {
+        suite = try SuiteName("com.example.app")
+        directory = try TemporaryDirectory()
+        server = InMemoryBackend(suite: suite)
+    }
+
+    private func file(of name: String = "server") -> CacheFile {
+        CacheFile(in: directory.path + "/cache", of: OutboxOwner(server: name, suite: suite), files: files)
+    }
+
+    private func adapter(
+        _ backend: any SuiteBackend, _ issues: EventLog = EventLog(), interval: Duration = .zero
+    ) -> DefaultsAdapter<ClientKeys> {
+        DefaultsAdapter(
+            keyStore: ClientKeys(), backend: CachingBackend(backend, file(), interval: interval),
+            log: { issues.add("\($0)") })
+    }
+
+    private func bytes() throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(filePath: path)))
+    }
+
+    /// Waits until the file holds these values.
+    private func holds(_ values: [JSONValue]) -> Bool {
+        let limit = ContinuousClock.now + .seconds(20)
+        while file().read()?.suites.first?.values.map(\.value) != values {
+            guard ContinuousClock.now < limit else { return false }
+        }
+        return true
+    }
+
+    /// Waits until the file was put in its place so often.
+    private func isSaved(times: Int) -> Bool {
+        files.log.wait(for: "renamed", times: times)
+    }
+
+    @Test("What was known last is read at the next start, when nobody is there, with no issue")
+    func start() async throws {
+        do {
+            let defaults = adapter(server)
+            defaults.launchCount = 5
+            defaults.username = "me"
+            try await defaults.synchronize()
+        }
+        #expect(holds([5, "me"]))
+        let link = FlakyBackend(server)
+        link.leave()
+        let issues = EventLog()
+        let defaults = adapter(link, issues)
+        #expect(defaults.launchCount == 5 && defaults.username == "me" && defaults.loginTries == 1)
+        #expect(try await defaults.value(\.launchCount) == 5)
+        #expect(defaults.isSet(\.username) && !defaults.isSet(\.loginTries))
+        #expect(issues.all == [])
+        await #expect(throws: DefaultsError.unreachable("nobody is there")) { try await defaults.synchronize() }
+        // It goes on from there.
+        let other = DefaultsAdapter(keyStore: ClientKeys(), backend: server, log: { _ in })
+        other.username = "you"
+        link.comeBack()
+        try await defaults.synchronize()
+        #expect(defaults.username == "you" && issues.all == [])
+    }
+
+    @Test("It is saved when it changes, but not more often than once in an interval, and at the end")
+    func interval() throws {
+        do {
+            let defaults = adapter(server, interval: .seconds(1000))
+            #expect(defaults.launchCount == 0)
+            #expect(isSaved(times: 1))
+            for number in 1...50 { defaults.launchCount = number }
+            #expect(files.log.count("renamed") == 1)
+        }
+        #expect(holds([50]))
+    }
+
+    @Test("It is there as soon as it changes, if there is no hurry with the next")
+    func atOnce() throws {
+        let defaults = adapter(server)
+        #expect(defaults.launchCount == 0)
+        #expect(isSaved(times: 1))
+        defaults.launchCount = 7
+        #expect(holds([7]))
+    }
+
+    @Test("Only the owner may see it")
+    func permissions() throws {
+        _ = adapter(server).launchCount
+        #expect(isSaved(times: 1))
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test("A file that is damaged, cut, of another server or of another version is as good as none")
+    func unusable() throws {
+        let state = try server.load()
+        #expect(try file().save(state))
+        let whole = try bytes()
+        #expect(file().read() == state)
+        #expect(file(of: "another").read() == nil)
+        for length in 0..<whole.count {
+            try Data(whole[..<length]).write(to: URL(filePath: path))
+            #expect(file().read() == nil, "\(length) bytes")
+        }
+        for place in whole.indices {
+            var damaged = whole
+            damaged[place] ^= 0x04
+            try Data(damaged).write(to: URL(filePath: path))
+            #expect(file().read() == nil, "byte \(place)")
+        }
+        let later = CheckedLine.line(of: Array(#"{"cache":2,"server":"server","suite":"com.example.app"}"#.utf8))
+        try Data(later).write(to: URL(filePath: path))
+        #expect(file().read() == nil)
+        let issues = EventLog()
+        let link = FlakyBackend(server)
+        link.leave()
+        #expect(adapter(link, issues).launchCount == 0)
+        #expect(issues.all.count == 1)
+    }
+
+    @Test(
+        "What cannot be saved harms nothing, and leaves the file before in its place",
+        arguments: [
+            FaultyFiles.Call.makeDirectory, .open, .lock, .write, .rename,
+        ])
+    func fullDisk(_ call: FaultyFiles.Call) throws {
+        #expect(try file().save(server.load()))
+        let before = try bytes()
+        files.fail(call)
+        let issues = EventLog()
+        do {
+            let defaults = adapter(server, issues)
+            defaults.launchCount = 5
+            #expect(defaults.launchCount == 5)
+        }
+        files.repair()
+        #expect(try bytes() == before && issues.all == [])
+        do { _ = adapter(server).launchCount }
+        #expect(holds([5]))
+    }
+
+    @Test("What was left unfinished is in nobody's way; what somebody is about stays")
+    func drafts() throws {
+        #expect(try file().save(server.load()))
+        try Data([1, 2, 3]).write(to: URL(filePath: path + ".new"))
+        #expect(try file().save(server.load()))
+        #expect(!FileManager.default.fileExists(atPath: path + ".new"))
+        let other = try HeldFile(path + ".new", .new, in: MachineFiles())
+        #expect(try other.lock())
+        #expect(try !file().save(server.load()))
+        #expect(FileManager.default.fileExists(atPath: path + ".new"))
+    }
+
+    @Test("A program that ends saves what it knows, also for what nobody lets go of")
+    func atExit() async throws {
+        let path = directory.path + "/cache"
+        await #expect(processExitsWith: .success) { [path = path as String] in
+            let suite = try SuiteName("com.example.app")
+            let file = CacheFile(in: path, of: OutboxOwner(server: "server", suite: suite))
+            let backend = CachingBackend(InMemoryBackend(suite: suite), file, interval: .seconds(1000))
+            let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend, log: { _ in })
+            defaults.launchCount = 1
+            let limit = ContinuousClock.now + .seconds(20)
+            while file.read() == nil, ContinuousClock.now < limit {}
+            defaults.launchCount = 2
+            withExtendedLifetime(defaults) { exit(EXIT_SUCCESS) }
+        }
+        #expect(file().read()?.suites.first?.values.map(\.value) == [2])
+    }
+}

@@ -1,0 +1,217 @@
+import Glibc
+import SettingsModel
+import SettingsServer
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Writes that wait for a real daemon.
+struct KeptWritesTests {
+    private let names: SampleNames
+    private let directory: TemporaryDirectory
+    private let issues = IssueLog()
+    private var outbox: KeptFiles { .directory(directory.path + "/outbox") }
+
+    private final class IssueLog: Sendable {
+        let issues = Mutex<[DefaultsIssue]>([])
+
+        func take() -> [DefaultsIssue] {
+            issues.withLock { issues in
+                defer { issues = [] }
+                return issues
+            }
+        }
+    }
+
+    init() throws {
+        names = try SampleNames()
+        directory = try TemporaryDirectory()
+    }
+
+    /// A program that has its files beside the daemon's.
+    private func program(_ address: ServerAddress, cache: KeptFiles = .none) -> DefaultsAdapter<ClientKeys> {
+        DefaultsAdapter(
+            suite: names.app, keyStore: ClientKeys(), server: address, timeout: .milliseconds(300), outbox: outbox,
+            cache: cache, arguments: []
+        ) { [issues] issue in issues.issues.withLock { $0.append(issue) } }
+    }
+
+    private func stored(_ key: KeyName, _ daemon: ServedDaemon) throws -> JSONValue? {
+        try daemon.client().blocking.setting(key, in: names.app).value
+    }
+
+    @Test func `What is written while the daemon is away is there when it is back, by itself`() throws {
+        let first = try ServedDaemon(in: directory, port: 0)
+        let defaults = program(try first.address(.unix))
+        defaults.launchCount = 1
+        first.stop()
+        defaults.launchCount = 2
+        defaults.launchCount += 1
+        defaults.username = "me"
+        #expect(defaults.launchCount == 3 && defaults.username == "me")
+        let second = try ServedDaemon(in: directory, port: 0)
+        let log = EventLog()
+        let key = try KeyName("username")
+        let token = RemoteBackend(suite: names.app, server: SharedServer(try second.address()), timeout: .seconds(20))
+            .follow(from: Cursor(epoch: try #require(Epoch("none")), revision: .zero)) { observation in
+                switch observation {
+                case .state(let state):
+                    for entry in state.suites.first?.values ?? [] where entry.key == key { log.add("there") }
+                case .changes(let changes):
+                    for change in changes.changes where change.key == key { log.add("there") }
+                }
+            }
+        #expect(log.wait(for: "there"))
+        token.stop()
+        #expect(try stored(names.count, second) == 3 && stored(key, second) == "me")
+        #expect(defaults.launchCount == 3 && issues.take() == [])
+    }
+
+    @Test func `A write whose answer is lost again and again is done once`() async throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let defaults = program(proxy.server.address)
+        defaults.visits = 1
+        proxy.cut(100_000)
+        defaults.visits += 1
+        await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
+        #expect(defaults.visits == 12)
+        #expect(try stored(try KeyName("visits"), daemon) == 2, "it was done, and nobody knows")
+        proxy.cut(0)
+        try await defaults.synchronize()
+        #expect(try stored(try KeyName("visits"), daemon) == 12)
+        #expect(defaults.visits == 12 && issues.take() == [])
+    }
+
+    @Test func `What the daemon refuses when it is back is taken back and reported`() async throws {
+        let first = try ServedDaemon(in: directory, port: 0)
+        let address = try first.address(.unix)
+        let defaults = program(address)
+        defaults.launchCount = 1
+        first.stop()
+        defaults.launchCount = 100
+        defaults.loginTries = 2
+        defaults.visits += 5
+        let schema = try Schema(
+            keys: [
+                DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...10),
+                DefaultsKey<Int>("visits", defaultValue: 0),
+            ])
+        do {
+            // Where the program does not find it.
+            let other = try ServedDaemon(in: directory, port: 0) { $0.listen = [.tcp(host: "127.0.0.1", port: 0)] }
+            try other.client().blocking.setSchema(schema.document, of: names.app)
+            other.stop()
+        }
+        #expect(defaults.launchCount == 100 && defaults.loginTries == 2)
+        let last = try ServedDaemon(in: directory, port: 0)
+        try await defaults.synchronize()
+        #expect(defaults.launchCount == 1 && defaults.loginTries == 1 && defaults.visits == 5)
+        #expect(try stored(names.count, last) == 1)
+        let found = issues.take()
+        #expect(found.map(\.key) == ["launchCount", "loginTries"])
+        #expect(found.map(\.error.code) == [.invalidValue, .unknownKey])
+        withExtendedLifetime(last) {}
+    }
+
+    @Test(arguments: [1, 4, 30])
+    func `What a program that was killed had written is sent by the next, once and in order`(_ count: Int) async throws
+    {
+        let address = try ServerAddress("unix:\(directory.path)/socket")
+        var written: [Int64] = []
+        // One after the other, each beginning with what those before left behind.
+        for round in 0..<3 {
+            let first = Int64(round * 100_000)
+            let path = ChildProcess.program.dropLast("settingsd".utf8.count) + "outbox-writer"
+            let child = try ChildProcess(
+                [address.description, directory.path + "/outbox", "\(first)", "\(first + 99_999)"], of: String(path))
+            _ = try child.line(containing: "wrote \(first + Int64(count)).")
+            child.signal(SIGKILL)
+            let end = try child.end()
+            #expect(end.code == -SIGKILL)
+            written += end.errors.split(separator: "\n").compactMap { line in
+                line.hasPrefix("wrote ") ? Int64(line.dropFirst(6).dropLast()) : nil
+            }
+        }
+        let daemon = try ServedDaemon(in: directory, port: 0)
+        let defaults = program(address)
+        try await defaults.synchronize()
+        let stored = (try stored(try KeyName("log"), daemon)?.array ?? []).compactMap(\.integer)
+        #expect(stored == stored.sorted() && Set(stored).count == stored.count)
+        let missing = Set(written).subtracting(stored)
+        #expect(missing == [] && written.count >= 3 * (count + 1))
+        // Of each program the last write may have been kept when it could not say so any more.
+        #expect(stored.count <= written.count + 3)
+        #expect(defaults["log"].array?.count == stored.count && issues.take() == [])
+    }
+
+    @Test func `A program that ends as it should leaves what it kept to the next, too`() async throws {
+        let first = try ServedDaemon(in: directory, port: 0)
+        let address = try first.address(.unix)
+        var defaults: DefaultsAdapter<ClientKeys>? = program(address)
+        defaults?.visits = 5
+        first.stop()
+        defaults?.visits += 1
+        defaults?.removeAll()
+        defaults?.visits += 2
+        weak let backend = defaults?.core.backend
+        defaults = nil
+        let limit = ContinuousClock.now + .seconds(20)
+        while backend != nil, ContinuousClock.now < limit {}
+        let second = try ServedDaemon(in: directory, port: 0)
+        let next = program(address)
+        #expect(next.visits == 2)
+        try await next.synchronize()
+        #expect(try next.visits == 2 && stored(try KeyName("visits"), second) == 2 && issues.take() == [])
+    }
+
+    @Test func `With a cache a program starts without a daemon from what was known, and follows from there`()
+        async throws
+    {
+        let first = try ServedDaemon(in: directory, port: 0)
+        let address = try first.address(.unix)
+        let cache = KeptFiles.directory(directory.path + "/cache")
+        do {
+            let defaults = program(address, cache: cache)
+            defaults.launchCount = 5
+            defaults.theme = .dark
+            try first.client().blocking.set(try KeyName("nickname"), to: "x", in: names.app)
+            try await defaults.synchronize()
+        }
+        first.stop()
+        let defaults = program(address, cache: cache)
+        #expect(defaults.launchCount == 5 && defaults.theme == .dark && defaults.nickname == "x")
+        #expect(defaults.isSet(\.theme) && !defaults.isSet(\.username))
+        #expect(try await defaults.value(\.launchCount) == 5)
+        defaults.launchCount += 1
+        #expect(defaults.launchCount == 6)
+        await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
+        let second = try ServedDaemon(in: directory, port: 0)
+        try second.client().blocking.set(try KeyName("nickname"), to: "y", in: names.app)
+        try await defaults.synchronize()
+        #expect(try stored(names.count, second) == 6)
+        #expect(defaults.launchCount == 6 && defaults.nickname == "y" && issues.take() == [])
+    }
+
+    @Test func `Without a cache such a program has defaults and an issue`() async throws {
+        let defaults = program(try ServerAddress("unix:\(directory.path)/socket"))
+        #expect(defaults.launchCount == 0 && defaults.theme == .light)
+        #expect(issues.take().map(\.attempt) == [.read])
+        await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
+    }
+
+    @Test func `Adapters that keep something leave nothing but that`() throws {
+        let address = try ServerAddress("unix:\(directory.path)/socket")
+        weak var last: AdapterCore?
+        for _ in 0..<100 {
+            let defaults = program(address)
+            defaults.visits += 1
+            last = defaults.core
+        }
+        let limit = ContinuousClock.now + .seconds(20)
+        while last != nil, ContinuousClock.now < limit {}
+        #expect(last == nil)
+    }
+}
