@@ -16,7 +16,11 @@ struct MusicPlayerTests {
     }
 
     private func run(_ arguments: String..., port: UInt16) throws -> ChildProcess.End {
-        let environment = ["HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(port)"]
+        try run(arguments, url: "http://127.0.0.1:\(port)")
+    }
+
+    private func run(_ arguments: [String], url: String) throws -> ChildProcess.End {
+        let environment = ["HOME=\(directory.path)", "SETTINGS_URL=\(url)"]
         return try ChildProcess(
             arguments, environment: environment, of: ChildProcess.built("music-player")
         ).end(seconds: 120)
@@ -76,9 +80,7 @@ struct MusicPlayerTests {
 
     @Test("Without a daemon it says so")
     func alone() throws {
-        let daemon = try daemon()
-        try daemon.stop()
-        let end = try run(port: daemon.port)
+        let end = try run([], url: "unix:\(directory.path)/nobody")
         #expect(end.code == 0 && end.output.hasPrefix("The settings cannot be used: "), "\(end.output)")
     }
 }
