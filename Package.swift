@@ -38,6 +38,13 @@ let package = Package(
         .executableTarget(
             name: "client-cost", dependencies: ["ClientCostKeys", "SettingsClient"], path: "Tools/ClientCost",
             swiftSettings: houseRules),
+        // Built as a package of somebody else would be, except that warnings are errors; it has its own Package.swift, too.
+        .executableTarget(
+            name: "music-player", dependencies: ["SettingsClient"], path: "Examples/MusicPlayer/Sources",
+            swiftSettings: [.treatAllWarnings(as: .error)]),
+        .executableTarget(
+            name: "settings-worker", dependencies: ["SettingsClient"], path: "Tests/SettingsWorker",
+            swiftSettings: houseRules),
         .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",

@@ -35,8 +35,15 @@ package final class ChildProcess {
     private var isOver: [Stream: Bool] = [:]
     private var isReaped = false
 
-    /// The program that was built beside the tests.
-    package static let program: String = {
+    /// The daemon that was built beside the tests.
+    package static let program = built("settingsd")
+
+    /// A program that was built beside the tests.
+    package static func built(_ name: String) -> String {
+        folder + name
+    }
+
+    private static let folder: String = {
         var buffer = [UInt8](repeating: 0, count: 4096)
         let count = buffer.withUnsafeMutableBytes { bytes in
             bytes.withMemoryRebound(to: CChar.self) { text in
@@ -44,7 +51,7 @@ package final class ChildProcess {
             }
         }
         let tests = buffer[..<max(0, count)]
-        return String(decoding: tests[..<(tests.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/settingsd"
+        return String(decoding: tests[..<(tests.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/"
     }()
 
     package init(

@@ -5,10 +5,6 @@ import Testing
 
 @testable import SettingsClient
 
-extension DefaultsKeys {
-    fileprivate var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0) }
-}
-
 /// The global `Defaults`, each time in a process of its own, with an environment of its own.
 @Suite("The ready-made settings")
 struct ReadyMadeTests {

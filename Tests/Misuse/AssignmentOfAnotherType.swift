@@ -1,0 +1,10 @@
+import SettingsClient
+
+extension DefaultsKeys {
+    var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0) }
+}
+
+func store() {
+    // says: cannot assign value of type 'String' to subscript of type 'Int'
+    Defaults[\.launchCount] = "42"
+}

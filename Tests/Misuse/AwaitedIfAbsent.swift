@@ -1,0 +1,12 @@
+import SettingsClient
+
+extension DefaultsKeys {
+    var username: DefaultsKey<String?> { .init("username") }
+}
+
+func askForName() async -> String { "" }
+
+func signIn() async {
+    // says: 'async' call in an autoclosure that does not support concurrency
+    Defaults.username ?= await askForName()
+}

@@ -1,0 +1,8 @@
+import SettingsClient
+
+func name(_ name: String?) -> String? {
+    var name = name
+    // says: binary operator '?=' cannot be applied to operands of type 'String?' and 'String'
+    name ?= "anonymous"
+    return name
+}

@@ -1,0 +1,8 @@
+import SettingsClient
+
+func next(_ number: Int) -> Int {
+    var number = number
+    // says: cannot convert value of type 'Int' to expected argument type 'UntypedSetting'
+    number++
+    return number
+}

@@ -1,0 +1,10 @@
+import SettingsClient
+
+extension DefaultsKeys {
+    var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5) }
+}
+
+enum Shared {
+    // says: static property 'volume' is not concurrency-safe
+    @Setting(\.volume, in: Defaults) static var volume
+}

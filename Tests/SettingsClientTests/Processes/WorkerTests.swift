@@ -1,0 +1,81 @@
+import SettingsClient
+import TestSupport
+import Testing
+
+/// Several real programs that use one suite over TCP, as `Tests/SettingsWorker` says.
+@Suite("Several programs")
+struct WorkerTests {
+    private let directory: TemporaryDirectory
+    private let daemon: DaemonProcess
+    private let suite: SuiteName
+    private let client: SettingsClient.Blocking
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        // What is on disk is no matter here, so nobody waits for it.
+        daemon = try DaemonProcess(data: directory.path + "/data", options: ["--durability", "snapshot"])
+        suite = try SuiteName("worker")
+        client = try SettingsClient("http://127.0.0.1:\(daemon.port)").blocking
+    }
+
+    private func start(_ arguments: String...) throws -> ChildProcess {
+        let environment = ["HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)"]
+        return try ChildProcess(arguments, environment: environment, of: ChildProcess.built("settings-worker"))
+    }
+
+    private func value(_ key: String) throws -> JSONValue? {
+        try client.setting(KeyName(key), in: suite).value
+    }
+
+    /// Lets all of them work from the same moment on, until a condition holds.
+    private func work(_ workers: [ChildProcess], until condition: () throws -> Void = {}) throws {
+        for worker in workers { _ = try worker.line(containing: "ready", seconds: 120) }
+        try client.set(KeyName("phase"), to: "working", in: suite)
+        try condition()
+    }
+
+    /// How often one added, and how many of these were conflicts.
+    private func counts(_ worker: ChildProcess) throws -> (times: Int, conflicts: Int) {
+        let end = try worker.end(seconds: 300)
+        let counts = end.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        try #require(end.code == 0 && counts.count == 2, "\(end)")
+        // Besides conflicts nothing went wrong.
+        let said = Set(end.errors.split(separator: "\n"))
+        #expect(said.subtracting(["ready", "met"]).isEmpty, "\(said)")
+        return (counts[0], counts[1])
+    }
+
+    @Test("Three that add to a sum thousands of times lose nothing")
+    func sum() throws {
+        let workers = try (0..<3).map { _ in try start("sum", "2000") }
+        try work(workers)
+        for worker in workers {
+            let (times, conflicts) = try counts(worker)
+            #expect(times == 2000 && conflicts == 0)
+        }
+        #expect(try value("sum") == 6000)
+    }
+
+    @Test("Two that add without a rule meet conflicts, and each addition is done or reported as one")
+    func conflicts() throws {
+        let workers = try (0..<2).map { _ in try start("count") }
+        try work(workers) {
+            for worker in workers { _ = try worker.line(containing: "met", seconds: 300) }
+        }
+        try client.set(KeyName("phase"), to: "done", in: suite)
+        let ends = try workers.map { try counts($0) }
+        let (times, conflicts) = (ends.reduce(0) { $0 + $1.times }, ends.reduce(0) { $0 + $1.conflicts })
+        #expect(ends.allSatisfy { $0.times >= 1000 && $0.conflicts > 0 })
+        #expect(conflicts < times)
+        #expect(try value("count") == .integer(Int64(times - conflicts)))
+    }
+
+    @Test("One that stores a value and is gone has not lost it")
+    func gone() throws {
+        for number in 0..<20 {
+            let end = try start("text", "value \(number)").end(seconds: 120)
+            #expect(end == ChildProcess.End(code: 0, output: "", errors: ""))
+            #expect(try value("text") == .string("value \(number)"))
+        }
+    }
+}
