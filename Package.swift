@@ -38,7 +38,8 @@ let package = Package(
         .executableTarget(
             name: "client-cost", dependencies: ["ClientCostKeys", "SettingsClient"], path: "Tools/ClientCost",
             swiftSettings: houseRules),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
+        .target(
+            name: "TestSupport", dependencies: ["SettingsServer"], path: "Tests/TestSupport", swiftSettings: houseRules),
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
             swiftSettings: houseRules),

@@ -1,6 +1,8 @@
 import ClientCostKeys
 import SettingsClient
 
+// It reads as in programs.
+// swift-format-ignore: AlwaysUseLowerCamelCase
 /// The settings that are read, as a program has them: one global.
 let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
 
