@@ -45,7 +45,8 @@ let package = Package(
         .executableTarget(
             name: "settings-worker", dependencies: ["SettingsClient"], path: "Tests/SettingsWorker",
             swiftSettings: houseRules),
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: houseRules),
+        .target(
+            name: "TestSupport", dependencies: ["SettingsServer"], path: "Tests/TestSupport", swiftSettings: houseRules),
         .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
             swiftSettings: houseRules),

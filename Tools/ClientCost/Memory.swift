@@ -19,7 +19,8 @@ struct Memory {
     }
 
     private static func adapter(_ port: UInt16?, _ number: Int) throws -> DefaultsAdapter<DefaultsKeys> {
-        let defaults = try port.map { try Writes.adapter($0, suite: "client-cost-\(number)") }
+        let defaults =
+            try port.map { try Writes.adapter($0, suite: "client-cost-\(number)") }
             ?? .inMemory(keyStore: DefaultsKeys())
         defaults.launchCount += 1
         defaults.nickname = "a name"

@@ -1,27 +1,27 @@
-public import SettingsClient
-public import Synchronization
+package import SettingsClient
+package import Synchronization
 
 // The keys of a program, in a module of their own as larger programs have them. What is measured is compiled elsewhere.
 
-public enum Theme: String, CaseIterable, DefaultsSerializable {
+package enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark, system
 }
 
 /// A value that travels by `Codable`, and counts how often it is made from what is stored.
-public struct Window: Codable, Hashable, DefaultsSerializable {
-    public var title: String
-    public var width: Int
-    public var height: Int
+package struct Window: Codable, Hashable, DefaultsSerializable {
+    package var title: String
+    package var width: Int
+    package var height: Int
 
-    public static let decodes = Atomic(0)
+    package static let decodes = Atomic(0)
 
-    public init(title: String, width: Int, height: Int) {
+    package init(title: String, width: Int, height: Int) {
         self.title = title
         self.width = width
         self.height = height
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         title = try values.decode(String.self, forKey: .title)
         width = try values.decode(Int.self, forKey: .width)
@@ -31,42 +31,42 @@ public struct Window: Codable, Hashable, DefaultsSerializable {
 }
 
 extension DefaultsKeys {
-    public var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0) }
-    public var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5, in: 0...1) }
-    public var username: DefaultsKey<String?> { .init("username") }
-    public var nickname: DefaultsKey<String> {
+    package var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0) }
+    package var volume: DefaultsKey<Double> { .init("volume", defaultValue: 0.5, in: 0...1) }
+    package var username: DefaultsKey<String?> { .init("username") }
+    package var nickname: DefaultsKey<String> {
         .init("nickname", defaultValue: "nobody", maxLength: 100, matching: "^[a-z ]*$")
     }
-    public var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light) }
-    public var libraries: DefaultsKey<[String]> { .init("libraries", defaultValue: []) }
-    public var window: DefaultsKey<Window?> { .init("window") }
-    public var player: PlayerKeys { PlayerKeys() }
+    package var theme: DefaultsKey<Theme> { .init("theme", defaultValue: .light) }
+    package var libraries: DefaultsKey<[String]> { .init("libraries", defaultValue: []) }
+    package var window: DefaultsKey<Window?> { .init("window") }
+    package var player: PlayerKeys { PlayerKeys() }
 }
 
-public struct PlayerKeys: DefaultsKeyStore {
-    public static let prefix = "player"
-    public var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5, in: 0...1) }
-    public var equalizer: EqualizerKeys { EqualizerKeys() }
+package struct PlayerKeys: DefaultsKeyStore {
+    package static let prefix = "player"
+    package var volume: DefaultsKey<Double> { .init(Self["volume"], defaultValue: 0.5, in: 0...1) }
+    package var equalizer: EqualizerKeys { EqualizerKeys() }
 
-    public init() {}
+    package init() {}
 }
 
-public struct EqualizerKeys: DefaultsKeyStore {
-    public static let prefix = "player.equalizer"
-    public var bass: DefaultsKey<Int> { .init(Self["bass"], defaultValue: 0) }
-    public var bands: DefaultsKey<[Int]> { .init(Self["bands"], defaultValue: []) }
+package struct EqualizerKeys: DefaultsKeyStore {
+    package static let prefix = "player.equalizer"
+    package var bass: DefaultsKey<Int> { .init(Self["bass"], defaultValue: 0) }
+    package var bands: DefaultsKey<[Int]> { .init(Self["bands"], defaultValue: []) }
 
-    public init() {}
+    package init() {}
 }
 
 /// Keys that are made once, for `[key:]`.
-public enum LooseKeys {
-    public static let launchCount = DefaultsKey<Int>("launchCount", defaultValue: 0)
-    public static let volume = DefaultsKey<Double>("volume", defaultValue: 0.5, in: 0...1)
-    public static let nickname = DefaultsKey<String>(
+package enum LooseKeys {
+    package static let launchCount = DefaultsKey<Int>("launchCount", defaultValue: 0)
+    package static let volume = DefaultsKey<Double>("volume", defaultValue: 0.5, in: 0...1)
+    package static let nickname = DefaultsKey<String>(
         "nickname", defaultValue: "nobody", maxLength: 100, matching: "^[a-z ]*$")
-    public static let mode = DefaultsKey<String>(
+    package static let mode = DefaultsKey<String>(
         "playback.mode", defaultValue: "once", allowed: ["once", "repeat", "shuffle"],
         description: "what follows a title")
-    public static let bass = DefaultsKey<Int>("player.equalizer.bass", defaultValue: 0)
+    package static let bass = DefaultsKey<Int>("player.equalizer.bass", defaultValue: 0)
 }

@@ -21,6 +21,7 @@ class Bench:
     rounds: int
     seconds: int
     watch_load: pathlib.Path | None = None
+    client_cost: pathlib.Path | None = None
     load_setup = f"wrk -t1 -c{CLIENTS} where nothing else is said"
     setups: dict = field(default_factory=dict)
     _names: itertools.count = field(default_factory=itertools.count)

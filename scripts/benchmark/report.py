@@ -67,6 +67,10 @@ def per_second(value):
     return f"{value:,.0f}/s"
 
 
+def nanoseconds(value):
+    return f"{value:,.0f} ns"
+
+
 def microseconds(value):
     return f"{value:,.0f} us"
 

@@ -12,6 +12,9 @@ public protocol KeyedAccess<KeyStore>: Sendable {
     /// What the settings are reached through. It is asked of the type, as a member of the value would win over a key of
     /// the same name.
     static func core(of access: Self) -> AdapterCore
+
+    /// The keys of a store within this one: `Defaults.player.volume`.
+    subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> { get }
 }
 
 extension KeyedAccess {

@@ -116,7 +116,7 @@ extension OutboxBackend {
     }
 
     /// Has a write that met a conflict sent in another form, if its plan has one for what is there.
-    private func change(_ write: KeptWrite, after problem: Problem, _ current: Setting?) -> Step {
+    private func change(_ write: KeptWrite, after problem: Problem, _ current: SettingState?) -> Step {
         guard write.conflicts < Self.mostConflicts, let key = write.form.key else {
             return end(write, .failure(problem))
         }

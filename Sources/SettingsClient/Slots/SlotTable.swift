@@ -45,7 +45,7 @@ final class SlotTable: Sendable {
         guard count.load(ordering: .relaxed) < Self.mostOfOneKind else { return }
         let number = UInt(bitPattern: ObjectIdentifier(object))
         added.withLock { added in
-            guard byObject.only(of: number) == nil else { return }
+            guard byObject.only(of: number) == nil, count.load(ordering: .relaxed) < Self.mostOfOneKind else { return }
             count.wrappingAdd(1, ordering: .relaxed)
             added.entries.append(byObject.add(number, meaning, entry.slot.takeUnretainedValue()))
         }

@@ -1,13 +1,11 @@
 public import Glibc
 
-/// Where a thread counts: a number below ``count``, for as many threads as far as possible another one.
+/// Where a thread counts: a number from 0 to 15, for as many threads as far as possible another one.
 ///
 /// What threads on several cores write to at the same time travels from core to core, for longer than all the rest of a
 /// read takes.
 @usableFromInline
 enum ThreadPlace {
-    static let count = 16
-
     /// The place of the calling thread.
     @inlinable
     static var current: Int {

@@ -6,6 +6,7 @@
 package final class KeyRules: Sendable {
     let limits: KeyLimits
     let traits: KeyTraits
+    private let hasTraits: Bool
     /// Whether the key lists what is allowed, which is not here: values know themselves whether they are equal.
     let isLimitedToList: Bool
 
@@ -14,6 +15,7 @@ package final class KeyRules: Sendable {
         guard !limits.isEmpty || !traits.isEmpty || isLimitedToList else { return nil }
         self.limits = limits
         self.traits = traits
+        hasTraits = !traits.isEmpty
         self.isLimitedToList = isLimitedToList
     }
 
@@ -21,7 +23,8 @@ package final class KeyRules: Sendable {
     static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         if one === other { return true }
         guard let one, let other else { return false }
-        return one.isLimitedToList == other.isLimitedToList && one.limits == other.limits && one.traits == other.traits
+        guard one.isLimitedToList == other.isLimitedToList, one.hasTraits == other.hasTraits else { return false }
+        return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
     }
 
     /// Whether two keys are sure to say the same. If not, they may nevertheless: lists would have to be compared.

@@ -59,7 +59,7 @@ struct WatcherRoomTests {
             $0.watchers.perAddress = 1
             $0.listen.append(.tcp(host: "::1", port: 0))
         }
-        guard case .tcp(_, let port)? = daemon.addresses.last else { throw TestDaemon.NoPort() }
+        guard case .tcp(_, let port)? = daemon.addresses.last else { throw DaemonInProcess.NoPort() }
         try daemon.done("PUT app/keys/a 1")
         let request = Request("GET app/observe?since=\(try daemon.cursor())")
         let first = try WaitingPeer(daemon, request)

@@ -1,18 +1,14 @@
-import Dispatch
 import SettingsModel
 import SettingsServer
 import TestSupport
 
-/// A daemon of its own for one test, on a port that the kernel chooses.
+/// A daemon of its own for one test, and what its tests say to it.
 final class TestDaemon {
-    private let daemon: Daemon
+    let directory: TemporaryDirectory
+    private let daemon: DaemonInProcess
+    var port: UInt16 { daemon.port }
     /// Where it listens.
     var addresses: [ListenAddress] { daemon.addresses }
-    let directory: TemporaryDirectory
-    private var isStopped = false
-    let port: UInt16
-
-    struct NoPort: Error {}
 
     convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
         try self.init(in: TemporaryDirectory(), adapt)
@@ -20,27 +16,13 @@ final class TestDaemon {
 
     /// A daemon that finds the data of another one.
     init(in directory: TemporaryDirectory, _ adapt: (inout Configuration) -> Void = { _ in }) throws {
-        var configuration = Configuration()
-        configuration.listen = [.tcp(host: "127.0.0.1", port: 0)]
-        configuration.loops = 1
-        adapt(&configuration)
         self.directory = directory
-        let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
-        daemon = try Daemon(configuration, directory: directory.path, log: log)
-        guard case .tcp(_, let port)? = daemon.addresses.first else { throw NoPort() }
-        self.port = port
-    }
-
-    deinit {
-        if !isStopped { daemon.stop { _ in } }
+        daemon = try DaemonInProcess(data: directory.path, adapt)
     }
 
     /// Stops, and waits until that is done.
     func stop() {
-        isStopped = true
-        let done = DispatchSemaphore(value: 0)
-        daemon.stop { _ in done.signal() }
-        done.wait()
+        daemon.stop()
     }
 
     func connect() throws -> RawClient {

@@ -182,6 +182,54 @@ struct AccessTests {
         #expect(defaults[\.value] == 8)
     }
 
+    @Test("What an adapter and a scope are made of hides no key")
+    func noHiddenKeys() throws {
+        struct Inner: DefaultsKeyStore {
+            static let prefix = "inner"
+            var core: DefaultsKey<Int> { .init(Self["core"], defaultValue: 1) }
+            var keeper: DefaultsKey<Int> { .init(Self["keeper"], defaultValue: 2) }
+        }
+        struct Outer: DefaultsKeyStore {
+            var core: DefaultsKey<Int> { .init("core", defaultValue: 3) }
+            var keepers: DefaultsKey<Int> { .init("keepers", defaultValue: 4) }
+            var inner: Inner { Inner() }
+        }
+        let defaults = DefaultsAdapter.inMemory(keyStore: Outer())
+        defaults.core += 10
+        defaults.keepers += 10
+        defaults.inner.core += 10
+        defaults.inner.keeper += 10
+        #expect(defaults.core == 13 && defaults.keepers == 14)
+        #expect(defaults.inner.core == 11 && defaults.inner.keeper == 12)
+    }
+
+    @Test("What works with a store works with it in an adapter and within another store")
+    func anyAccess() throws {
+        func turnUp(_ place: some KeyedAccess<PlayerKeys>) -> Double {
+            place.volume += 0.25
+            place[\.volume] += 0.25
+            place.equalizer.bass += 1
+            place.equalizer.bands ?= [7]
+            return place[key: DefaultsKey("player.volume", defaultValue: 0)]
+        }
+        let player = DefaultsAdapter.inMemory(keyStore: PlayerKeys())
+        #expect(turnUp(player) == 1)
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        #expect(turnUp(defaults.player) == 1)
+        #expect(defaults.player.equalizer.bass == 1 && defaults.player.equalizer.bands == [7])
+    }
+
+    @Test("A scope works on after its adapter is let go")
+    func lastingScope() {
+        var defaults: DefaultsAdapter? = .inMemory(keyStore: ClientKeys())
+        defaults?.player.volume = 0.75
+        let player = defaults?.player
+        defaults = nil
+        #expect(player?.volume == 0.75)
+        player?.volume = 0.25
+        #expect(player?.volume == 0.25)
+    }
+
     @Test("The default is that of the key given, also where two keys have one name", arguments: Place.allCases)
     func defaults(_ place: Place) throws {
         let defaults = try place.world().adapter()

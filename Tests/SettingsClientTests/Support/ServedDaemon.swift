@@ -2,7 +2,6 @@ import Dispatch
 import Glibc
 import SettingsClient
 import SettingsServer
-import Synchronization
 import TestSupport
 
 /// A daemon in this process, over TCP and over a Unix domain socket.
@@ -13,13 +12,10 @@ final class ServedDaemon: Sendable {
         case unix
     }
 
-    struct NoAddress: Error {}
-
     let directory: TemporaryDirectory
-    let port: UInt16
     let path: String
-    private let daemon: Daemon
-    private let isStopped = Atomic(false)
+    private let daemon: DaemonInProcess
+    var port: UInt16 { daemon.port }
 
     convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
         try self.init(in: TemporaryDirectory(), port: 0, adapt)
@@ -27,28 +23,18 @@ final class ServedDaemon: Sendable {
 
     /// A daemon that finds the data of another one, in its place.
     init(in directory: TemporaryDirectory, port: UInt16, _ adapt: (inout Configuration) -> Void = { _ in }) throws {
+        let path = directory.path + "/socket"
+        daemon = try DaemonInProcess(data: directory.path + "/data", port: port) {
+            $0.listen.append(.unix(path: path))
+            adapt(&$0)
+        }
         self.directory = directory
-        path = directory.path + "/socket"
-        var configuration = Configuration()
-        configuration.listen = [.tcp(host: "127.0.0.1", port: port), .unix(path: path)]
-        configuration.loops = 1
-        adapt(&configuration)
-        let log = Log(level: .error, clock: { Daemon.now() }, write: { _ in })
-        daemon = try Daemon(configuration, directory: directory.path + "/data", log: log)
-        guard case .tcp(_, let port)? = daemon.addresses.first else { throw NoAddress() }
-        self.port = port
-    }
-
-    deinit {
-        if !isStopped.load(ordering: .relaxed) { daemon.stop { _ in } }
+        self.path = path
     }
 
     /// Stops, and waits until that is done.
     func stop() {
-        isStopped.store(true, ordering: .relaxed)
-        let done = DispatchSemaphore(value: 0)
-        daemon.stop { _ in done.signal() }
-        done.wait()
+        daemon.stop()
     }
 
     func address(_ transport: Transport = .tcp) throws -> ServerAddress {

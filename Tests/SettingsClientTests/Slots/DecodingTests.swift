@@ -1,0 +1,54 @@
+import SettingsClient
+import Synchronization
+import Testing
+
+@Suite("How often what is stored is decoded", .serialized)
+struct DecodingTests {
+    /// Counts how often it is decoded.
+    struct Window: Codable, Hashable, DefaultsSerializable {
+        static let decodes = Atomic(0)
+        var width: Int
+
+        init(width: Int) {
+            self.width = width
+        }
+
+        init(from decoder: any Decoder) throws {
+            width = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .width)
+            Self.decodes.add(1, ordering: .relaxed)
+        }
+    }
+
+    struct Keys: DefaultsKeyStore {
+        var window: DefaultsKey<Window?> { .init("window") }
+    }
+
+    @Test("Once for each revision, however it is named and however often it is read", arguments: Place.allCases)
+    func once(_ place: Place) async throws {
+        let world = try place.world()
+        let (defaults, other) = (world.adapter(Keys()), world.adapter(Keys()))
+        let loose = DefaultsKey<Window?>("window")
+        func readEverywhere(_ width: Int?) {
+            for _ in 0..<10 {
+                #expect(defaults[\.window]?.width == width)
+                #expect(defaults.window?.width == width)
+                #expect(defaults[key: loose]?.width == width)
+                #expect(defaults[key: DefaultsKey<Window?>("window")]?.width == width)
+                #expect(defaults[key: Keys().window]?.width == width)
+            }
+        }
+        readEverywhere(nil)
+        for width in 1...5 {
+            let before = Window.decodes.load(ordering: .relaxed)
+            defaults.window = Window(width: width)
+            readEverywhere(width)
+            #expect(Window.decodes.load(ordering: .relaxed) == before + 1)
+        }
+        try await other.set(\.window, Window(width: 6))
+        try await defaults.synchronize()
+        let before = Window.decodes.load(ordering: .relaxed)
+        readEverywhere(6)
+        #expect(Window.decodes.load(ordering: .relaxed) <= before + 1)
+        #expect(world.takeIssues() == [])
+    }
+}

@@ -1,0 +1,121 @@
+import Dispatch
+import Synchronization
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Reading without a lock")
+struct ReadersTests {
+    /// Holds something until it goes.
+    private final class Kept: Sendable {
+        private let content: Atomic<Int>
+
+        init(_ content: Int) {
+            self.content = Atomic(content)
+        }
+
+        var isThere: Bool { content.load(ordering: .relaxed) != 0 }
+
+        deinit {
+            content.store(0, ordering: .relaxed)
+        }
+    }
+
+    @Test("What is replaced while nobody reads goes at once")
+    func atOnce() {
+        let readers = Readers()
+        weak var last: Kept?
+        for number in 1...100 {
+            let kept = Kept(number)
+            last = kept
+            readers.letGo(of: kept)
+        }
+        #expect(last == nil)
+        #expect(readers.replacedCount == 0)
+    }
+
+    @Test("What is replaced while somebody reads stays until they have read, whoever comes after")
+    func whileReading() {
+        let readers = Readers()
+        weak var old: Kept?
+        weak var other: Kept?
+        readers.read {
+            let kept = Kept(1)
+            old = kept
+            readers.letGo(of: kept)
+        }
+        #expect(old != nil, "it was read when it was replaced")
+        readers.read {
+            readers.letGo(of: Kept(2))
+            #expect(old != nil, "the same place was never seen empty")
+        }
+        #expect(readers.replacedCount == 2)
+        let kept = Kept(3)
+        other = kept
+        readers.letGo(of: kept)
+        #expect(old == nil)
+        #expect(readers.replacedCount == 0)
+        #expect(other?.isThere == true, "it is still held here")
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test("A reader within a reader counts twice")
+    func nested() {
+        let readers = Readers()
+        weak var old: Kept?
+        readers.read {
+            readers.read {
+                let kept = Kept(1)
+                old = kept
+                readers.letGo(of: kept)
+            }
+            readers.letGo(of: Kept(2))
+            #expect(old != nil)
+        }
+        readers.letGo(of: Kept(3))
+        #expect(old == nil)
+    }
+
+    @Test("Readers in many threads never come upon what has gone, and nothing is left behind")
+    func manyThreads() {
+        let readers = Readers()
+        let pointer = Atomic<Unmanaged<Kept>?>(Unmanaged.passRetained(Kept(1)))
+        let isOver = Atomic(false)
+        let failures = Atomic(0)
+        DispatchQueue.concurrentPerform(iterations: 6) { thread in
+            switch thread {
+            case 0, 1:
+                for number in 1...20_000 {
+                    let new = Unmanaged.passRetained(Kept(number))
+                    let old = pointer.exchange(new, ordering: .sequentiallyConsistent)
+                    if let old { readers.letGo(of: old.takeRetainedValue()) }
+                }
+                isOver.store(true, ordering: .releasing)
+            default:
+                while !isOver.load(ordering: .acquiring) {
+                    let isThere = readers.read {
+                        pointer.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef { $0.isThere }
+                            ?? false
+                    }
+                    if !isThere { failures.add(1, ordering: .relaxed) }
+                }
+            }
+        }
+        #expect(failures.load(ordering: .relaxed) == 0)
+        readers.letGo(of: Kept(1))
+        #expect(readers.replacedCount == 0)
+        pointer.load(ordering: .relaxed)?.release()
+    }
+
+    @Test("Threads have places, and a thread keeps its own")
+    func places() {
+        let places = Mutex<Set<Int>>([])
+        DispatchQueue.concurrentPerform(iterations: 64) { _ in
+            let place = ThreadPlace.current
+            #expect((0..<16).contains(place))
+            #expect(ThreadPlace.current == place)
+            places.withLock { _ = $0.insert(place) }
+        }
+        #expect(!places.withLock { $0 }.isEmpty)
+    }
+}
