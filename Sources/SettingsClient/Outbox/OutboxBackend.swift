@@ -125,7 +125,7 @@ extension OutboxBackend {
             case .refused(let problem) where problem.isNoVerdict: (reason, isAnswer) = (problem.description, true)
             default: throw error
             }
-            try keep(write, as: write, reason)
+            try keep(write, as: write, reason, isTried: true)
             pause(reason, isAnswer: isAnswer)
             throw .kept(reason)
         }
@@ -133,20 +133,23 @@ extension OutboxBackend {
 
     private func performBehindOthers(_ write: SuiteWrite) throws(BackendError) -> WriteSummary {
         let reason = "earlier writes wait: \(state.withLock { $0.reason })"
-        try keep(write, as: write.forLater, reason)
+        try keep(write, as: write.forLater, reason, isTried: false)
         sendIfNeeded()
         guard let result = sendUntilDone(write.requestKey) else { throw .kept(reason) }
         return try result.get()
     }
 
-    private func keep(_ write: SuiteWrite, as form: SuiteWrite, _ reason: String) throws(BackendError) {
+    /// - Parameter isTried: whether it was tried just now, and in vain.
+    private func keep(
+        _ write: SuiteWrite, as form: SuiteWrite, _ reason: String, isTried: Bool
+    ) throws(BackendError) {
         do {
             try keeping.withLock { _ throws(OutboxStore.Refusal) in
                 try state.withLock { state throws(OutboxStore.Refusal) in
-                    let isFirst = state.store.isEmpty
+                    if state.store.isEmpty { state.reason = reason }
                     try state.store.keep(write, as: form)
                     state.untold += 1
-                    if isFirst { state.reason = reason } else if !isOnQueue { state.await(write.requestKey) }
+                    if !isTried, !isOnQueue { state.await(write.requestKey) }
                     hasKept.store(true, ordering: .releasing)
                 }
                 tell(.kept(write, isInherited: false))

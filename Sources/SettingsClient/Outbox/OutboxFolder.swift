@@ -102,7 +102,8 @@ struct OutboxFolder: Sendable {
         if !file.isDone {
             found.files.append((file, contents.writes))
         } else if isAside {
-            try files.remove(path)
+            // If it stays, whoever looks next finds that it is done.
+            try? files.remove(path)
         }
     }
 
