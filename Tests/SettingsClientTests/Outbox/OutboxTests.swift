@@ -415,19 +415,19 @@ struct OutboxTests {
         let first = world.program()
         let error = await #expect(throws: DefaultsError.self) { try await first.defaults.set(\.launchCount, 4) }
         #expect(error?.code == .invalidValue && first.defaults.launchCount == 0)
-        #expect(world.takeIssues() == [])
+        #expect(world.takeIssues().filter { $0.attempt != .check } == [])
         leaveSomething(in: world)
         let second = world.program()
         second.defaults.launchCount = 4
         #expect(second.defaults.launchCount == 0)
-        #expect(world.takeIssues().map(\.error.code) == [.invalidValue])
+        #expect(world.takeIssues().filter { $0.attempt != .check }.map(\.error.code) == [.invalidValue])
         leaveSomething(in: world)
         let third = world.program()
         #expect(try await third.defaults.setIfAbsent(\.launchCount) { 1 })
         leaveSomething(in: world)
         let fourth = world.program()
         #expect(try await !fourth.defaults.setIfAbsent(\.launchCount) { 2 })
-        #expect(world["launchCount"] == 1 && world.takeIssues() == [])
+        #expect(world["launchCount"] == 1 && world.takeIssues().filter { $0.attempt != .check } == [])
     }
 
     @Test("A setter does not wait longer than it may; its write goes out by itself")
