@@ -13,6 +13,7 @@ let package = Package(
     name: "settingsd",
     products: [
         .library(name: "SettingsClient", targets: ["SettingsClient"]),
+        .library(name: "SettingsClientHTTPS", targets: ["SettingsClientHTTPS"]),
         .library(name: "SettingsModel", targets: ["SettingsModel"]),
         .executable(name: "settingsd", targets: ["settingsd"]),
     ],
@@ -23,6 +24,7 @@ let package = Package(
         .target(
             name: "SettingsServer", dependencies: ["CLinux", "HTTPWire", "SettingsModel"], swiftSettings: houseRules),
         .target(name: "SettingsClient", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+        .target(name: "SettingsClientHTTPS", dependencies: ["SettingsClient"], swiftSettings: houseRules),
         .executableTarget(name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules),
         .executableTarget(
             name: "json-benchmark", dependencies: ["SettingsModel"], path: "Tools/JSONBenchmark",
@@ -45,6 +47,10 @@ let package = Package(
         .executableTarget(
             name: "settings-worker", dependencies: ["SettingsClient"], path: "Tests/SettingsWorker",
             swiftSettings: houseRules),
+        // The test program has to be who is asked for the function that is replaced, in place of the shared library.
+        .target(
+            name: "CTrustedAuthority", path: "Tests/CTrustedAuthority",
+            linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=curl_easy_init"])]),
         .target(
             name: "TestSupport", dependencies: ["SettingsServer"], path: "Tests/TestSupport", swiftSettings: houseRules),
         .target(
@@ -62,6 +68,10 @@ let package = Package(
         .testTarget(
             name: "MainActorAppTests", dependencies: ["SettingsClient", "TestSupport"],
             swiftSettings: houseRules + [.defaultIsolation(MainActor.self)]),
+        .testTarget(
+            name: "SettingsClientHTTPSTests",
+            dependencies: ["CTrustedAuthority", "SettingsClient", "SettingsClientHTTPS", "TestSupport"],
+            swiftSettings: houseRules),
         .testTarget(
             name: "SettingsClientTests",
             dependencies: [

@@ -23,17 +23,23 @@ final class ConnectionPool: Sendable {
     let address: ServerAddress
     /// The addresses to connect to; nil where the name of the host has to be looked up.
     let addresses: [SocketAddress]?
+    /// What takes requests where no socket of this pool can; nil if the program has none. Asked when it is needed, as it
+    /// may come after the pool.
+    let carrier: @Sendable () -> (any Carrier)?
     private let mostKept: Int
     private let idleLimit: Duration?
     private let state = Mutex(State())
 
     /// `idleLimit` is how long a connection is kept without use; daemons wait a little longer. Nil for whoever takes it
     /// again at once or lets go of the pool.
-    init(_ address: ServerAddress, keeping mostKept: Int = ConnectionPool.mostKept, idleLimit: Duration? = .seconds(60))
-    {
+    init(
+        _ address: ServerAddress, keeping mostKept: Int = ConnectionPool.mostKept, idleLimit: Duration? = .seconds(60),
+        carrier: @escaping @Sendable () -> (any Carrier)? = { Carriers.current }
+    ) {
         self.address = address
         self.mostKept = mostKept
         self.idleLimit = idleLimit
+        self.carrier = carrier
         addresses = SocketAddress.known(for: address)
     }
 

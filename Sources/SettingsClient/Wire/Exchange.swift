@@ -19,6 +19,8 @@ final class Exchange {
         case lookingUp
         case connecting(OpenSocket, next: ArraySlice<SocketAddress>)
         case talking(OpenSocket)
+        /// A carrier has it.
+        case carried(CarriedExchange)
     }
 
     private let request: WireRequest
@@ -29,24 +31,30 @@ final class Exchange {
     private var takesMore = true
     private var parser = ReplyParser()
     private var hasRepeated = false
-    /// Whether all of a write was sent at some time: a part of one does nothing.
+    /// Whether all of a write was sent, or may have been, at some time: a part of one does nothing.
     private var mayHaveTakenEffect = false
 
     init(_ request: WireRequest, _ pool: ConnectionPool) {
         self.request = request
         self.pool = pool
-        bytes = request.bytes(host: pool.address.hostField)
+        bytes = pool.address.isSecure ? [] : request.bytes(host: pool.address.hostField)
     }
 
     /// What is known of the request if it ends now.
-    var outcome: SettingsError.Outcome { mayHaveTakenEffect ? .unknown : .notDone }
+    var outcome: SettingsError.Outcome {
+        // How far a carrier is at this moment nobody here can say.
+        if case .carried = phase, request.isWrite { return .unknown }
+        return mayHaveTakenEffect ? .unknown : .notDone
+    }
 
     /// Goes as far as it can. The buffer is for bytes on their way.
     func advance(_ buffer: UnsafeMutableRawBufferPointer) -> Progress {
         while true {
             switch phase {
             case .fresh:
-                if !hasRepeated, let socket = pool.take() {
+                if pool.address.isSecure {
+                    if let failure = handOver() { return failure }
+                } else if !hasRepeated, let socket = pool.take() {
                     phase = .talking(socket)
                 } else if let addresses = pool.addresses {
                     if let failure = connect(addresses[...]) { return failure }
@@ -68,6 +76,11 @@ final class Exchange {
                 }
             case .talking(let socket):
                 if let progress = talk(socket, buffer) { return progress }
+            case .carried(let carried):
+                guard let result = carried.result else {
+                    return .waiting(descriptor: carried.descriptor, events: Int16(POLLIN))
+                }
+                if let progress = arrived(result) { return progress }
             }
         }
     }
@@ -162,5 +175,36 @@ final class Exchange {
 
     private func unreachable(_ reason: String) -> Progress {
         .finished(.failure(.unreachable(reason, outcome: outcome)))
+    }
+}
+
+/// What a carrier takes.
+extension Exchange {
+    /// Gives the request to the carrier; the failure if there is none.
+    private func handOver() -> Progress? {
+        guard let carrier = pool.carrier() else { return unreachable(Carriers.missing) }
+        guard let carried = CarriedExchange(request, to: pool.address.description, by: carrier) else {
+            return unreachable(SystemText.of(errno))
+        }
+        phase = .carried(carried)
+        return nil
+    }
+
+    /// The carrier is done. Nil if the request goes out once more.
+    private func arrived(_ result: Result<WireReply, CarrierFailure>) -> Progress? {
+        phase = .fresh
+        switch result {
+        case .success(let reply): return .finished(.success(reply))
+        case .failure(.notSent(let reason)): return unreachable(reason)
+        case .failure(.lost(let reason)):
+            if request.isWrite { mayHaveTakenEffect = true }
+            return lost(reason)
+        case .failure(.broken(let reason)):
+            if request.isWrite { mayHaveTakenEffect = true }
+            return unreachable(reason)
+        case .failure(.malformed(let reason)):
+            if request.isWrite { mayHaveTakenEffect = true }
+            return .finished(.failure(.malformedAnswer(reason, outcome: outcome)))
+        }
     }
 }

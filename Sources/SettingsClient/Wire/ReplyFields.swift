@@ -13,8 +13,8 @@ extension WireReply.Field {
         for index in lower..<upper where line[index] < 0x20 && !Self.isBlank(line[index]) || line[index] == 0x7F {
             throw MalformedReply("the value of a field has a control character")
         }
-        name = Self.text(line.extracting(0..<colon)).lowercased()
-        value = Self.text(line.extracting(lower..<upper))
+        self.init(
+            name: Self.text(line.extracting(0..<colon)), value: Self.text(line.extracting(lower..<upper)))
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {

@@ -1,17 +1,24 @@
 internal import Glibc
 
-/// Where a daemon is found: `http://127.0.0.1:7070`, `http://[::1]:7070` or `unix:/run/settingsd.sock`.
+/// Where a daemon is found: `http://127.0.0.1:7070`, `http://[::1]:7070`, `unix:/run/settingsd.sock`, or
+/// `https://settings.example.com` where a proxy in front of it speaks TLS.
+///
+/// `https://` needs the library SettingsClientHTTPS, which a program adds and enables, and port 443 unless another is given.
 public struct ServerAddress: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         /// A name or a numeric address, IPv6 without its brackets.
         case tcp(host: String, port: UInt16)
         case unix(path: String)
+        /// The same as TCP, with TLS in between.
+        case https(host: String, port: UInt16)
     }
 
     let kind: Kind
 
     /// The port that daemons listen on unless told otherwise.
     public static let usualPort: UInt16 = 7070
+    /// The port of `https://` unless another is given.
+    static let usualSecurePort: UInt16 = 443
     /// Where a daemon of this machine listens unless told otherwise.
     public static let usual = ServerAddress(.tcp(host: "127.0.0.1", port: usualPort))
     /// The variable of the environment that says where the daemon is.
@@ -32,10 +39,19 @@ public struct ServerAddress: Hashable, Sendable {
             kind = .unix(path: try Self.path(rest, text))
             return
         case ("http", let rest):
-            kind = try Self.authority(rest, text)
+            let (host, port) = try Self.authority(rest, text)
+            kind = .tcp(host: host, port: port ?? Self.usualPort)
             return
-        case ("https", _): reason = "TLS is not spoken here; let a proxy on this machine speak it, and use http://"
-        case (let scheme?, _): reason = "there is no \(scheme): here, only http://host:port and unix:/path"
+        case ("https", let rest):
+            let (host, port) = try Self.authority(rest, text)
+            // A zone means something to this machine only, so no certificate can be for it.
+            guard !host.utf8.contains(UInt8(ascii: "%")) else {
+                reason = "an address with a zone, or a host with %, has no certificate"
+                break
+            }
+            kind = .https(host: host, port: port ?? Self.usualSecurePort)
+            return
+        case (let scheme?, _): reason = "there is no \(scheme): here, only http://, https:// and unix:/path"
         case (nil, _): reason = "it begins with http:// or unix:, as http://127.0.0.1:7070"
         }
         throw ServerAddressError(address: text, reason: reason)
@@ -79,7 +95,10 @@ public struct ServerAddress: Hashable, Sendable {
         return String(path)
     }
 
-    private static func authority(_ rest: Substring, _ text: String) throws(ServerAddressError) -> Kind {
+    /// A host, and a port if there is one.
+    private static func authority(
+        _ rest: Substring, _ text: String
+    ) throws(ServerAddressError) -> (host: String, port: UInt16?) {
         func bad(_ reason: String) -> ServerAddressError { ServerAddressError(address: text, reason: reason) }
         let slash = rest.utf8.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
         guard slash == rest.endIndex || rest[slash...].utf8.elementsEqual("/".utf8) else {
@@ -87,7 +106,7 @@ public struct ServerAddress: Hashable, Sendable {
         }
         var host = rest[..<slash]
         guard !host.utf8.contains(UInt8(ascii: "@")) else { throw bad("a name and a password do not belong there") }
-        var port = usualPort
+        var port: UInt16?
         let bracket = host.utf8.lastIndex(of: UInt8(ascii: "]"))
         if let colon = host.utf8.lastIndex(of: UInt8(ascii: ":")), bracket.map({ $0 < colon }) ?? true {
             guard let number = Self.port(host[host.utf8.index(after: colon)...]) else {
@@ -106,7 +125,7 @@ public struct ServerAddress: Hashable, Sendable {
         guard host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw bad("a host consists of printable ASCII; write a name of other letters in its xn-- form")
         }
-        return .tcp(host: String(host), port: port)
+        return (String(host), port)
     }
 
     private static func port(_ digits: Substring) -> UInt16? {
@@ -118,10 +137,15 @@ public struct ServerAddress: Hashable, Sendable {
 }
 
 extension ServerAddress {
+    /// Whether only a carrier gets there.
+    var isSecure: Bool {
+        if case .https = kind { true } else { false }
+    }
+
     /// What a request says in `Host`. Over a Unix domain socket any name will do.
     var hostField: String {
         switch kind {
-        case .tcp(let host, let port):
+        case .tcp(let host, let port), .https(let host, let port):
             // The zone of an address means something to this machine only.
             let name = host.prefix { $0 != "%" }
             return name.utf8.contains(UInt8(ascii: ":")) ? "[\(name)]:\(port)" : "\(name):\(port)"
@@ -134,10 +158,14 @@ extension ServerAddress: CustomStringConvertible {
     /// The text that reads back as this address.
     public var description: String {
         switch kind {
-        case .tcp(let host, let port):
-            host.utf8.contains(UInt8(ascii: ":")) ? "http://[\(host)]:\(port)" : "http://\(host):\(port)"
+        case .tcp(let host, let port): "http://\(Self.bracketed(host)):\(port)"
+        case .https(let host, let port): "https://\(Self.bracketed(host)):\(port)"
         case .unix(let path): "unix:\(path)"
         }
+    }
+
+    private static func bracketed(_ host: String) -> String {
+        host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 }
 

@@ -43,6 +43,8 @@ extension SocketAddress {
     static func known(for address: ServerAddress) -> [SocketAddress]? {
         switch address.kind {
         case .unix(let path): [SocketAddress(unixPath: path)]
+        // Whoever carries the requests looks for itself.
+        case .https: []
         case .tcp("localhost", let port):
             // This machine by definition, so that nobody is asked. Most servers listen on IPv4 if on one of them.
             ["127.0.0.1", "::1"].flatMap { (try? lookUp($0, port, AI_NUMERICHOST)) ?? [] }

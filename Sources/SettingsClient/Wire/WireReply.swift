@@ -1,16 +1,30 @@
 /// An answer as it came over the wire.
-struct WireReply: Hashable, Sendable {
-    struct Field: Hashable, Sendable {
+package struct WireReply: Hashable, Sendable {
+    package struct Field: Hashable, Sendable {
         /// In lower case.
         let name: String
         let value: String
+
+        package init(name: String, value: String) {
+            self.name = name.lowercased()
+            self.value = value
+        }
     }
 
-    var status: Int
-    var fields: [Field] = []
-    var body: [UInt8] = []
+    /// How many bytes a body may have.
+    package static let mostBytes = ReplyLimits().body
+
+    package var status: Int
+    package var fields: [Field] = []
+    package var body: [UInt8] = []
     /// Whether the connection may carry another request.
     var keepsConnection = true
+
+    package init(status: Int, fields: [Field] = [], body: [UInt8] = []) {
+        self.status = status
+        self.fields = fields
+        self.body = body
+    }
 
     /// The value of the first field of that name, which is given in lower case.
     func field(_ name: String) -> String? {

@@ -1,6 +1,6 @@
 /// A request as it goes over the wire.
-struct WireRequest: Sendable {
-    enum Method: String, Sendable {
+package struct WireRequest: Sendable {
+    package enum Method: String, Sendable {
         case get = "GET"
         case put = "PUT"
         case patch = "PATCH"
@@ -8,19 +8,19 @@ struct WireRequest: Sendable {
         case delete = "DELETE"
     }
 
-    struct Field: Hashable, Sendable {
-        let name: String
+    package struct Field: Hashable, Sendable {
+        package let name: String
         /// One line of text: whoever adds a field makes sure of that.
-        let value: String
+        package let value: String
     }
 
-    static let idempotencyKey = "Idempotency-Key"
+    package static let idempotencyKey = "Idempotency-Key"
 
-    var method: Method
-    var target: RequestTarget
-    var fields: [Field] = []
+    package var method: Method
+    package var target: RequestTarget
+    package var fields: [Field] = []
     /// JSON, if anything.
-    var body: [UInt8]?
+    package var body: [UInt8]?
 
     init(_ method: Method, _ target: RequestTarget, body: [UInt8]? = nil) {
         self.method = method
@@ -29,11 +29,11 @@ struct WireRequest: Sendable {
     }
 
     /// Whether it may change something.
-    var isWrite: Bool { method != .get }
+    package var isWrite: Bool { method != .get }
 
     /// Whether it may be sent again by somebody who does not know what became of it: a read, or a write that the daemon
     /// knows again.
-    var isRepeatable: Bool { !isWrite || fields.contains { $0.name == Self.idempotencyKey } }
+    package var isRepeatable: Bool { !isWrite || fields.contains { $0.name == Self.idempotencyKey } }
 
     /// The request with its body, for a server of that name.
     func bytes(host: String) -> [UInt8] {
@@ -52,8 +52,8 @@ struct WireRequest: Sendable {
 }
 
 /// A path with a query, everything in it percent-encoded.
-struct RequestTarget: Hashable, Sendable {
-    private(set) var text = ""
+package struct RequestTarget: Hashable, Sendable {
+    package private(set) var text = ""
     private var hasQuery = false
 
     /// A path of these segments.

@@ -12,6 +12,8 @@ struct ServerAddressTests {
             ("http://[::1]:1", .tcp(host: "::1", port: 1), "[::1]:1"),
             ("http://[::1]", .tcp(host: "::1", port: 7070), "[::1]:7070"),
             ("http://[fe80::1%eth0]:65535", .tcp(host: "fe80::1%eth0", port: 65535), "[fe80::1]:65535"),
+            ("https://settings.local", .https(host: "settings.local", port: 443), "settings.local:443"),
+            ("HTTPS://[::1]:8443/", .https(host: "::1", port: 8443), "[::1]:8443"),
             ("unix:/run/settingsd.sock", .unix(path: "/run/settingsd.sock"), "localhost"),
             ("unix:///run/settingsd.sock", .unix(path: "/run/settingsd.sock"), "localhost"),
             ("unix:/run/with space:7070", .unix(path: "/run/with space:7070"), "localhost"),
@@ -27,7 +29,8 @@ struct ServerAddressTests {
 
     @Test(arguments: [
         ("", "it begins with http:// or unix:"), ("127.0.0.1:7070", "it begins with"),
-        ("localhost:7070", "it begins with"), ("https://127.0.0.1:7070", "TLS is not spoken here"),
+        ("localhost:7070", "it begins with"), ("https://[fe80::1%eth0]", "has no certificate"),
+        ("https://host/v1", "no path"), ("https://", "a host is missing"),
         ("ftp://127.0.0.1", "there is no ftp: here"), ("http:127.0.0.1", "it begins with"),
         ("http://", "a host is missing"), ("http://:7070", "a host is missing"), ("http://[]:1", "a host is missing"),
         ("http://host:", "a port is a number"), ("http://host:0", "a port is a number"),

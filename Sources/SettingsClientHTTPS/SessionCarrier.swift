@@ -1,0 +1,57 @@
+internal import Foundation
+internal import FoundationNetworking
+internal import SettingsClient
+
+/// Carries requests over a session that lasts as long as the process.
+struct SessionCarrier: Carrier {
+    private let session: URLSession
+    private let deliveries = Deliveries()
+
+    /// As good as never, as a number of seconds that Foundation can count in milliseconds: deadlines are those of whoever
+    /// asks.
+    private static let patience: TimeInterval = 10_000_000
+
+    init() {
+        let settings = URLSessionConfiguration.ephemeral
+        settings.urlCache = nil
+        settings.urlCredentialStorage = nil
+        settings.httpCookieStorage = nil
+        settings.httpCookieAcceptPolicy = .never
+        settings.httpShouldSetCookies = false
+        settings.timeoutIntervalForRequest = Self.patience
+        settings.timeoutIntervalForResource = Self.patience
+        // Each suite that is followed has a request under way all the time, and none may wait for another.
+        settings.httpMaximumConnectionsPerHost = 10_000
+        session = URLSession(configuration: settings, delegate: deliveries, delegateQueue: nil)
+    }
+
+    func carry(
+        _ request: WireRequest, to server: String,
+        arrival: @escaping @Sendable (Result<WireReply, CarrierFailure>) -> Void
+    ) -> @Sendable () -> Void {
+        guard let url = URL(string: server + request.target.text) else {
+            arrival(.failure(.notSent("\(server)\(request.target.text) is no URL")))
+            return {}
+        }
+        let task = session.dataTask(with: Self.message(request, url))
+        deliveries.add(Delivery(request, arrival), of: task)
+        task.resume()
+        return { task.cancel() }
+    }
+
+    private static func message(_ request: WireRequest, _ url: URL) -> URLRequest {
+        var message = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: patience)
+        message.httpMethod = request.method.rawValue
+        for field in request.fields { message.setValue(field.value, forHTTPHeaderField: field.name) }
+        // A proxy that compresses weakens the tags of answers.
+        message.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+        if let body = request.body {
+            message.httpBody = Data(body)
+            message.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        } else if !request.isRepeatable {
+            // The session sends it again by itself if a connection that was kept turns out to be closed.
+            message.setValue(UUID().uuidString, forHTTPHeaderField: WireRequest.idempotencyKey)
+        }
+        return message
+    }
+}

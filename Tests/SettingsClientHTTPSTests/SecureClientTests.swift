@@ -1,0 +1,102 @@
+import SettingsClient
+import TestSupport
+import Testing
+
+/// The raw client over TLS, with a proxy before a real daemon.
+struct SecureClientTests {
+    private let app: SuiteName
+    private let strange: KeyName
+
+    init() throws {
+        app = try SuiteName("app")
+        strange = try KeyName("player/Lautstärke %2F?")
+    }
+
+    @Test(arguments: [false, true])
+    func `Reading, writing and what is refused are as over http, blocking and for tasks`(speaksHTTP2: Bool) async throws
+    {
+        let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)
+        let client = try daemon.client()
+        let made = try client.blocking.set(strange, to: [1, 0.5, "ä"], in: app)
+        #expect(made.isCreated)
+        let later = try await client.set(strange, to: 2, in: app, .ifUnchanged(since: made.revision))
+        #expect(!later.isCreated && later.cursor.revision == later.revision)
+        for error in [
+            #expect(throws: SettingsError.self) {
+                try client.blocking.set(strange, to: 3, in: app, .ifUnchanged(since: made.revision))
+            },
+            await #expect(throws: SettingsError.self) {
+                try await client.set(strange, to: 3, in: app, .ifUnchanged(since: made.revision))
+            },
+        ] {
+            #expect(error?.code == .preconditionFailed && error?.outcome == .notDone, "\(error as Any)")
+        }
+        #expect(try client.blocking.setting(strange, in: app).value == 2)
+        #expect(try await client.setting(strange, in: app, changedFrom: later.revision, wait: .zero) == nil)
+        try await client.remove(strange, in: app)
+        let absent = #expect(throws: SettingsError.self) { try client.blocking.setting(strange, in: app) }
+        guard case .problem(let problem, revision: .some) = absent else {
+            Issue.record("\(absent as Any)")
+            return
+        }
+        #expect(problem.code == .notSet)
+        #expect(try daemon.plainClient().blocking.suite(app).contents.values.isEmpty)
+        let text = String(repeating: "x", count: 3_000_000)
+        try await client.set(strange, to: .string(text), in: app)
+        #expect(try client.blocking.setting(strange, in: app).value == .string(text))
+    }
+
+    @Test func `There are no cookies, and nothing is kept to be answered from`() throws {
+        let daemon = try SecureDaemon()
+        let client = try daemon.client().blocking
+        for _ in 0..<3 { _ = try client.service() }
+        let requests = try daemon.requests()
+        #expect(requests == Array(repeating: ["GET", "/v1", "-", "-"], count: 3))
+    }
+
+    @Test func `A redirection is an error and not followed, and so is the wish for a password`() async throws {
+        let client = try SecureDaemon.withClient()
+        let moved = try SuiteName("moved")
+        let error = #expect(throws: SettingsError.self) { try client.1.blocking.suite(moved) }
+        #expect(error?.status == 307)
+        let write = await #expect(throws: SettingsError.self) { try await client.1.set(strange, to: 1, in: moved) }
+        #expect(write?.status == 307)
+        let locked = await #expect(throws: SettingsError.self) {
+            try await client.1.suite(try SuiteName("locked"))
+        }
+        #expect(locked?.status == 401)
+        #expect(try client.0.requests().count == 3)
+    }
+
+    @Test func `A certificate that is not trusted is said to be the reason, and a write is not done`() async throws {
+        let daemon = try SecureDaemon()
+        let client = SettingsClient(try daemon.address(host: "127.0.0.1"))
+        let read = await #expect(throws: SettingsError.self) { try await client.service() }
+        #expect(read?.description.contains("certificate") ?? false, "\(read?.description ?? "")")
+        let write = #expect(throws: SettingsError.self) { try client.blocking.set(strange, to: 1, in: app) }
+        guard case .unreachable(let reason, .notDone) = write else {
+            Issue.record("\(write as Any)")
+            return
+        }
+        #expect(reason.contains("certificate"))
+        #expect(try daemon.plainClient().blocking.suites().suites.isEmpty)
+    }
+
+    @Test func `Where nobody listens, a write is not done`() throws {
+        _ = try Certificates.shared()
+        let client = try SettingsClient("https://localhost:\(LocalPort.free())")
+        let error = #expect(throws: SettingsError.self) { try client.blocking.set(strange, to: 1, in: app) }
+        guard case .unreachable(let reason, .notDone) = error, reason.contains("connect") else {
+            Issue.record("\(error as Any)")
+            return
+        }
+    }
+}
+
+extension SecureDaemon {
+    /// A daemon with a client of it.
+    static func withClient() throws -> (SecureDaemon, SettingsClient) {
+        let daemon = try SecureDaemon()
+        return (daemon, try daemon.client())
+    }
+}

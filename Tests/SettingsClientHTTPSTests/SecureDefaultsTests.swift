@@ -1,0 +1,55 @@
+import SettingsClient
+import Testing
+
+extension DefaultsKeys {
+    fileprivate var theme: DefaultsKey<String> { .init("theme", defaultValue: "light") }
+    fileprivate var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
+}
+
+/// Typed settings over TLS.
+struct SecureDefaultsTests {
+    private func adapter(_ address: ServerAddress) throws -> DefaultsAdapter<DefaultsKeys> {
+        DefaultsAdapter(
+            suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: address, timeout: .seconds(30), arguments: []
+        )
+    }
+
+    @Test func `They are read, written, changed in place and removed as over http`() async throws {
+        let daemon = try SecureDaemon()
+        let defaults = try adapter(try daemon.address())
+        defaults[\.theme] = "dark"
+        defaults[\.count] += 2
+        try await defaults.update(\.count) { $0 += 1 }
+        #expect(defaults[\.theme] == "dark" && defaults.isSet(\.theme))
+        let plain = try daemon.plainClient().blocking
+        #expect(try plain.setting(try KeyName("count"), in: try SuiteName("app")).value == 3)
+        defaults.removeAll()
+        #expect(defaults[\.count] == 0)
+        #expect(try plain.suite(try SuiteName("app")).contents.values.isEmpty)
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `They follow what others write`() async throws {
+        let daemon = try SecureDaemon()
+        let defaults = try adapter(try daemon.address())
+        let updates = defaults.updates(of: \.theme)
+        try adapter(try daemon.plainClient().address)[\.theme] = "dark"
+        for await update in updates {
+            #expect(update.newValue == "dark")
+            break
+        }
+        #expect(defaults[\.theme] == "dark")
+    }
+
+    @Test func `A certificate that is not trusted is an issue, and thrown by the forms that can`() async throws {
+        let daemon = try SecureDaemon()
+        let defaults = DefaultsAdapter(
+            suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: try daemon.address(host: "127.0.0.1"),
+            timeout: .seconds(3), arguments: [], log: { _ in })
+        var issues = defaults.issues.makeAsyncIterator()
+        #expect(defaults[\.theme] == "light")
+        let issue = await issues.next()
+        #expect(issue.map { "\($0)".contains("certificate") } ?? false, "\(issue as Any)")
+        let error = await #expect(throws: (any Error).self) { try await defaults.set(\.theme, "dark") }
+        #expect("\(error as Any)".contains("certificate"), "\(error as Any)")
+    }
+}

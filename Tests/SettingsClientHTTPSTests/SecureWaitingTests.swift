@@ -1,0 +1,118 @@
+import SettingsClient
+import TestSupport
+import Testing
+
+/// What takes its time over TLS: waiting for changes, deadlines, cancellation; and what ends without an answer.
+struct SecureWaitingTests {
+    private let app: SuiteName
+    private let theme: KeyName
+
+    init() throws {
+        app = try SuiteName("app")
+        theme = try KeyName("theme")
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func `Each of many listeners is told of a change, and none keeps a write from its turn`() async throws {
+        let (daemon, client) = try SecureDaemon.withClient()
+        let app = app
+        try await client.set(theme, to: "light", in: app)
+        try await withThrowingTaskGroup(of: [JSONValue?].self) { group in
+            for _ in 0..<12 {
+                group.addTask {
+                    for try await observation in client.changes(of: app) {
+                        if case .changes(let told) = observation { return told.changes.map(\.new) }
+                    }
+                    return []
+                }
+            }
+            while try watcherCount(of: daemon) < 12 { await Task.yield() }
+            try await client.set(theme, to: "dark", in: app)
+            var count = 0
+            for try await told in group {
+                #expect(told == ["dark"])
+                count += 1
+            }
+            #expect(count == 12)
+        }
+    }
+
+    @Test(.timeLimit(.minutes(2))) func `A task that is cancelled is told so, and its connection is closed`()
+        async throws
+    {
+        let (daemon, client) = try SecureDaemon.withClient()
+        let (app, theme) = (app, theme)
+        let revision = try await client.set(theme, to: "dark", in: app).revision
+        let task = Task {
+            try await client.setting(theme, in: app, changedFrom: revision, wait: .seconds(300))
+        }
+        while try watcherCount(of: daemon) < 1 { await Task.yield() }
+        task.cancel()
+        let error = await #expect(throws: SettingsError.self) { try await task.value }
+        #expect(error == .cancelled(outcome: .notDone))
+        // Within seconds: the proxy goes as its client goes, and the daemon forgets who waited.
+        while try watcherCount(of: daemon) > 0 { await Task.yield() }
+    }
+
+    @Test func `A request ends at its deadline, and a write may have been done by then`() async throws {
+        let daemon = try SecureDaemon()
+        let silent = try SuiteName("silent")
+        let client = try daemon.client(timeout: .milliseconds(300))
+        let read = #expect(throws: SettingsError.self) { try client.blocking.suite(silent) }
+        #expect(read == .timedOut(outcome: .notDone))
+        let write = #expect(throws: SettingsError.self) { try client.blocking.set(theme, to: 1, in: silent) }
+        #expect(write == .timedOut(outcome: .unknown))
+        let later = await #expect(throws: SettingsError.self) { try await client.set(theme, to: 1, in: silent) }
+        #expect(later == .timedOut(outcome: .unknown))
+    }
+
+    @Test func `The deadline holds while TLS is not even spoken`() async throws {
+        _ = try Certificates.shared()
+        let port = try LocalPort()
+        let client = try SettingsClient("https://localhost:\(port.number)", timeout: .milliseconds(100))
+        let blocking = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        #expect(blocking == .timedOut(outcome: .notDone))
+        let task = await #expect(throws: SettingsError.self) { try await client.service() }
+        #expect(task == .timedOut(outcome: .notDone))
+    }
+
+    @Test func `A connection that ends without an answer is told at once, and a write may have been done`() throws {
+        let (daemon, client) = try SecureDaemon.withClient()
+        let lost = try SuiteName("lost")
+        // Once on a new connection and once on one that was kept, where the session would send it again by itself.
+        for isKept in [false, true] {
+            if isKept { _ = try client.blocking.service() }
+            for options in [WriteOptions.plain, .plain.repeatable()] {
+                let error = #expect(throws: SettingsError.self) {
+                    try client.blocking.set(theme, to: 1, in: lost, options)
+                }
+                guard case .unreachable(_, .unknown) = error else {
+                    Issue.record("\(isKept) \(error as Any)")
+                    continue
+                }
+            }
+            _ = try client.blocking.service()
+            let read = #expect(throws: SettingsError.self) { try client.blocking.suite(lost) }
+            #expect(read?.outcome == .notDone)
+        }
+        let named = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }
+        #expect(named.count >= 2 && Set(named.map { $0[2] }).count <= 2)
+    }
+
+    @Test func `A removal that the session sends twice has a name by which the daemon knows it again`() throws {
+        let (daemon, client) = try SecureDaemon.withClient()
+        _ = try client.blocking.service()
+        let error = #expect(throws: SettingsError.self) {
+            try client.blocking.remove(theme, in: try SuiteName("lost"))
+        }
+        #expect(error?.outcome == .unknown)
+        let names = try daemon.requests().filter { $0[0] == "DELETE" }.map { $0[2] }
+        #expect(!names.isEmpty && Set(names).count == 1 && names != ["-"], "\(names)")
+    }
+
+    private func watcherCount(of daemon: SecureDaemon) throws -> Int {
+        let lines = try daemon.plainClient().blocking.metrics().split(separator: "\n")
+        let line = lines.first { $0.hasPrefix("settingsd_watchers ") }
+        return line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
+    }
+}
