@@ -11,6 +11,8 @@ final class RemoteFollower: Following {
         var place: ObservedPlace
         /// The request that is under way, or goes out later.
         var poll: LongPoll?
+        /// When the last request went out, or will.
+        var asked: ContinuousClock.Instant?
         var isStopped = false
     }
 
@@ -27,6 +29,9 @@ final class RemoteFollower: Following {
     private static let wait = Duration.seconds(60)
     /// How much longer than that an answer may take.
     private static let timeout = Duration.seconds(10)
+    /// How far requests are apart at least. Of changes that come faster several are told in one answer: to ask for each
+    /// would cost a program more than to make them, as its own are told, too.
+    private static let pace = Duration.milliseconds(2)
     private let longPause: Duration
 
     /// `longPause` is how long it stays away after what trying again is not likely to help against: another program may
@@ -78,10 +83,12 @@ final class RemoteFollower: Following {
             let call = APICall.observe(
                 watched, since: state.place.since, wait: Self.wait, limit: nil, latest: false)
             let now = ContinuousClock.now
+            let start = max(now + pause, state.asked.map { $0 + Self.pace } ?? now)
             let poll = LongPoll(
-                call.request, pool, from: pause > .zero ? now + pause : nil,
-                by: now + pause + Self.wait + Self.timeout, reader: reader)
+                call.request, pool, from: start > now ? start : nil, by: start + Self.wait + Self.timeout,
+                reader: reader)
             state.poll = poll
+            state.asked = start
             return (call, poll)
         }
         guard let (call, poll) = next else { return }
