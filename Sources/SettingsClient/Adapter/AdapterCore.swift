@@ -83,14 +83,12 @@ extension AdapterCore {
     /// Reports that something could not be read; that the suite could not be loaded, once for each time that was tried:
     /// a program reads far more often.
     func reportUnread(_ error: DefaultsError, _ key: String) {
-        if case .unreachable = error {
-            let isTold = loading.withLock { loading in
-                defer { loading.isFailureTold = true }
-                return loading.isFailureTold
-            }
-            if isTold { return }
+        let isTold = loading.withLock { loading in
+            guard let failure = loading.failure, DefaultsError(failure.error) == error else { return false }
+            defer { loading.isFailureTold = true }
+            return loading.isFailureTold
         }
-        report(error, key, .read)
+        if !isTold { report(error, key, .read) }
     }
 
     /// Brings the replica to where the backend is.

@@ -16,7 +16,7 @@ extension DefaultsAdapter {
     ///   - suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
-    ///   - timeout: how long an access may take that asks the daemon.
+    ///   - timeout: how long a request to the daemon may take.
     ///   - arguments: the command line without the program's name, for settings that lie over what is stored; by default
     ///     this program's own.
     ///   - log: what is done with each issue; by default a line on standard error.
@@ -43,7 +43,7 @@ extension DefaultsAdapter {
     ///   - suite: the suite.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
-    ///   - timeout: how long an access may take that asks the daemon.
+    ///   - timeout: how long a request to the daemon may take.
     ///   - arguments: the command line without the program's name; by default this program's own.
     ///   - log: what is done with each issue; by default a line on standard error.
     public convenience init(

@@ -123,7 +123,7 @@ final class RemoteFollower: Following {
 
     /// After an answer. A pause is one that a daemon asks for that goes down.
     private func goOn(after pause: Duration) {
-        if pause == .zero { server.isThere() }
+        if pause == .zero { server.answered() }
         ask(after: pause, isAway: pause > .zero)
     }
 

@@ -61,7 +61,7 @@ extension SharedServer {
     func read<Output>(_ call: APICall<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
         do throws(SettingsError) {
             let reply = try pool.exchange(call.request, by: deadline)
-            isThere()
+            answered()
             let epoch = reply.field("settings-cursor").flatMap { Cursor($0) }?.epoch
             return ServerAnswer(
                 result: Result { () throws(SettingsError) in try call.read(reply) }, epoch: epoch)
@@ -94,7 +94,7 @@ extension SharedServer {
 /// Who is there, and who waits for that.
 extension SharedServer {
     /// Somebody had an answer.
-    func isThere() {
+    func answered() {
         // A store would take the line of memory from other threads each time.
         if isAway.load(ordering: .relaxed) { isAway.store(false, ordering: .relaxed) }
         guard hasLater.load(ordering: .acquiring) else { return }

@@ -1,3 +1,4 @@
+import Dispatch
 import SettingsModel
 import TestSupport
 import Testing
@@ -52,7 +53,7 @@ struct AwayTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `A daemon that comes back while a write waits for it gets the write`() async throws {
+    @Test func `A daemon that comes back while a write waits for it gets the write`() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app, timeout: .seconds(60))
@@ -60,15 +61,17 @@ struct AwayTests {
         #expect(defaults.launchCount == 0)
         first.stop()
         let log = EventLog()
-        let writing = Task.detached {
+        DispatchQueue(label: "writing").async {
             log.add("writing")
-            try await defaults.set(\.launchCount, 3)
+            defaults.launchCount = 3
+            log.add("written")
         }
-        #expect(await log.waits(for: "writing"))
+        #expect(log.wait(for: "writing"))
         let second = try ServedDaemon(in: directory, port: 0)
-        try await writing.value
+        #expect(log.wait(for: "written"))
         #expect(defaults.launchCount == 3)
-        withExtendedLifetime(second) {}
+        #expect(try second.client().blocking.setting(names.count, in: names.app).value == 3)
+        #expect(world.takeIssues() == [])
     }
 
     /// Tells an empty suite to who asks for the state, and never answers anything else.
@@ -100,6 +103,21 @@ struct AwayTests {
         #expect(world.takeIssues().map(\.error) == [.unreachable(reason)])
         await #expect(throws: DefaultsError.unreachable(reason)) { try await defaults.set(\.launchCount, 1) }
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
+    }
+
+    @Test func `A server that refuses to tell the suite is complained of once for each time it was asked`() throws {
+        let server = try ScriptedServer { _, peer, log in
+            while peer.readRequest() != nil {
+                log.add("asked")
+                peer.send(ScriptedServer.answer(#"{"code":"misdirected","detail":"not here"}"#, status: 421))
+            }
+        }
+        let world = World(at: server.address, names.app)
+        let defaults = world.adapter()
+        for _ in 0..<1000 { #expect(defaults.launchCount == 0 && defaults["theme"].value == nil) }
+        let issues = world.takeIssues()
+        #expect(issues.count == server.log.count("asked") && issues.count < 100)
+        #expect(issues.allSatisfy { $0.error.code == .misdirected })
     }
 
     @Test func `Letting go of an adapter closes its connections`() throws {

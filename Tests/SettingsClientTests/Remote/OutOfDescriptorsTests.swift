@@ -1,0 +1,57 @@
+import Dispatch
+import Glibc
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// A program that has no descriptors left at the wrong moment.
+struct OutOfDescriptorsTests {
+    @Test func `Following begins when there are descriptors again, if there was none for its thread`() async {
+        await #expect(processExitsWith: .success) {
+            exit(try OutOfDescriptorsTests.followsLater() ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+
+    private static func followsLater() throws -> Bool {
+        let directory = try TemporaryDirectory()
+        let daemon = try DaemonProcess(data: directory.path + "/data")
+        let address = try ServerAddress("http://127.0.0.1:\(daemon.port)")
+        let (suite, key) = (try SuiteName("app"), try KeyName("launchCount"))
+        let other = SettingsClient(address).blocking
+        try other.set(key, to: 1, in: suite)
+        // Dispatch has what it needs for timers.
+        let timer = DispatchSemaphore(value: 0)
+        DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
+        timer.wait()
+
+        let taken = takeAllDescriptors(but: 1)
+        let defaults = DefaultsAdapter(suite: suite, keyStore: ClientKeys(), server: address, arguments: [])
+        guard defaults.launchCount == 1, !AnswerReader.shared.isRunning else { return false }
+        for descriptor in taken { close(descriptor) }
+        try other.set(key, to: 2, in: suite)
+        let limit = ContinuousClock.now + .seconds(30)
+        while defaults.launchCount != 2 {
+            guard ContinuousClock.now < limit else { return false }
+            poll(nil, 0, 20)
+        }
+        return AnswerReader.shared.isRunning
+    }
+
+    private static func takeAllDescriptors(but count: Int) -> [Int32] {
+        var limit = rlimit()
+        let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        getrlimit(files, &limit)
+        limit.rlim_cur = min(limit.rlim_cur, 256)
+        setrlimit(files, &limit)
+        var taken: [Int32] = []
+        while true {
+            let descriptor = open("/dev/null", O_RDONLY)
+            guard descriptor >= 0 else { break }
+            taken.append(descriptor)
+        }
+        for _ in 0..<count { taken.popLast().map { _ = close($0) } }
+        return taken
+    }
+}
