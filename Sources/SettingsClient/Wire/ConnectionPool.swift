@@ -21,6 +21,8 @@ final class ConnectionPool: Sendable {
     }
 
     let address: ServerAddress
+    /// What requests say in `Host`.
+    let hostField: String
     /// The addresses to connect to; nil where the name of the host has to be looked up.
     let addresses: [SocketAddress]?
     private let mostKept: Int
@@ -32,6 +34,7 @@ final class ConnectionPool: Sendable {
     init(_ address: ServerAddress, keeping mostKept: Int = ConnectionPool.mostKept, idleLimit: Duration? = .seconds(60))
     {
         self.address = address
+        hostField = address.hostField
         self.mostKept = mostKept
         self.idleLimit = idleLimit
         addresses = SocketAddress.known(for: address)
