@@ -4,15 +4,18 @@ struct RequestTemplate {
     private let value: Range<Int>
     private let name: Range<Int>
 
-    /// - Parameter ports: where it was sent, and where it will be.
-    init(_ request: [UInt8], value text: String, ports: (from: UInt16, to: UInt16)) throws {
-        let texts = ("127.0.0.1:\(ports.from)\r\n", "127.0.0.1:\(ports.to)\r\n")
-        guard let host = request[...].end(of: Array(texts.0.utf8)) else { throw CostFailure("a request has no Host") }
-        bytes = request[..<(host - texts.0.utf8.count)] + Array(texts.1.utf8) + request[host...]
+    /// - Parameter replacements: what is put in other words for good, where it stands first.
+    init(_ request: [UInt8], value text: String, replacing replacements: [(String, String)]) throws {
+        var bytes = request
+        for (old, new) in replacements {
+            guard let end = bytes[...].end(of: Array(old.utf8)) else { throw CostFailure("a request has no \(old)") }
+            bytes.replaceSubrange((end - old.utf8.count)..<end, with: new.utf8)
+        }
         guard let end = bytes[...].end(of: Array(text.utf8)),
             let start = bytes[...].end(of: Array("idempotency-key: ".utf8), ignoringCase: true),
             let length = bytes[start...].firstIndex(of: UInt8(ascii: "\r")).map({ $0 - start })
         else { throw CostFailure("a write has no value or no name") }
+        self.bytes = bytes
         value = (end - text.utf8.count)..<end
         name = start..<(start + length)
     }
@@ -23,7 +26,12 @@ struct RequestTemplate {
         guard digits.count == value.count else { throw CostFailure("\(text) does not fit") }
         var request = bytes
         request.replaceSubrange(value, with: digits)
-        for position in name { request[position] = UInt8.random(in: UInt8(ascii: "a")...UInt8(ascii: "z")) }
+        var number = UInt64.random(in: 0 ... .max)
+        for position in name {
+            let letter = UInt8(number % 26)
+            request[position] = UInt8(ascii: "a") + letter
+            number = number / 26 + UInt64(letter) << 32
+        }
         return request
     }
 }

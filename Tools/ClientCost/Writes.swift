@@ -3,9 +3,9 @@ import SettingsClient
 
 /// How long a set takes beside a bare exchange of the same bytes, in turns on one thread.
 ///
-/// The bytes are what the client itself sends, taken down on their way to the daemon; only the value, the port and the name
-/// of the write differ from request to request. What the client sends is followed by its own observer all the time, also
-/// while the bare exchanges are made, so the daemon has the same to do.
+/// The bytes are what the client itself sends, taken down on their way to the daemon. From request to request the value and
+/// the name of the write differ; and bare ones go to a suite of their own, so that they are told to nobody, while what the
+/// adapter sets is told to its own observer, which is a part of what it costs.
 struct Writes {
     /// Microseconds, medians.
     let set: Double
@@ -14,6 +14,8 @@ struct Writes {
     private static let turn = 50
     /// Numbers of one length.
     private static let first = 1_000_001
+    private static let suite = "client-cost"
+    private static let bareSuite = "client-bare"
 
     init(port: UInt16, turns: Int) throws {
         let template = try Self.template(port)
@@ -37,7 +39,7 @@ struct Writes {
                 if turn > 0 { times.exchange.append(monotonicNanoseconds() - start) }
             }
         }
-        let last = try Self.adapter(port).launchCount
+        let last = try Self.adapter(port, suite: Self.bareSuite).launchCount
         guard last == number else { throw CostFailure("\(number) was written last, and \(last) is there") }
         set = Self.median(times.set)
         exchange = Self.median(times.exchange)
@@ -47,7 +49,7 @@ struct Writes {
         Double(times.sorted()[times.count / 2]) / 1000
     }
 
-    static func adapter(_ port: UInt16, suite: String = "client-cost") throws -> DefaultsAdapter<DefaultsKeys> {
+    static func adapter(_ port: UInt16, suite: String = Writes.suite) throws -> DefaultsAdapter<DefaultsKeys> {
         let server = try ServerAddress("http://127.0.0.1:\(port)")
         return DefaultsAdapter(suite: try SuiteName(suite), keyStore: DefaultsKeys(), server: server) { issue in
             fatalError("\(issue)")
@@ -58,6 +60,8 @@ struct Writes {
         let relay = try Relay(to: port)
         try adapter(relay.port).launchCount = first
         let request = try relay.request(with: "\(first)")
-        return try RequestTemplate(request, value: "\(first)", ports: (relay.port, port))
+        return try RequestTemplate(
+            request, value: "\(first)",
+            replacing: [("127.0.0.1:\(relay.port)", "127.0.0.1:\(port)"), (suite, bareSuite)])
     }
 }

@@ -11,6 +11,8 @@ final class RemoteFollower: Following {
         var place: ObservedPlace
         /// The request that is under way, or goes out later.
         var poll: LongPoll?
+        /// When the last request went out, or will.
+        var asked = ContinuousClock.now
         var isStopped = false
     }
 
@@ -27,6 +29,9 @@ final class RemoteFollower: Following {
     private static let wait = Duration.seconds(60)
     /// How much longer than that an answer may take.
     private static let timeout = Duration.seconds(10)
+    /// How far a request is from the one before, at least, once all is told. Of changes that come faster several are told in
+    /// one answer: what a program changes is told to it, too, and to ask after each costs as much as to make it.
+    static let pace = Duration.milliseconds(2)
     private let longPause: Duration
 
     /// `longPause` is how long it stays away after what trying again is not likely to help against: another program may
@@ -82,6 +87,7 @@ final class RemoteFollower: Following {
                 call.request, pool, from: pause > .zero ? now + pause : nil,
                 by: now + pause + Self.wait + Self.timeout, reader: reader)
             state.poll = poll
+            state.asked = now + pause
             return (call, poll)
         }
         guard let (call, poll) = next else { return }
@@ -106,8 +112,8 @@ final class RemoteFollower: Following {
         case (_, .failure(.cancelled)): ask()
         case (.deliver(let observation), _):
             history.tell(of: observation.cursor.epoch) { handler(observation) }
-            goOn(after: state.withLock { $0.place.pause })
-        case (.again(let pause), .success): goOn(after: pause)
+            goOn(after: state.withLock { $0.place.pause }, hasMore: observation.hasMore)
+        case (.again(let pause), .success): goOn(after: pause, hasMore: false)
         case (.again(let pause), .failure(.unreachable)): ask(afterFailure: pause, isAway: true)
         case (.again(let pause), .failure): ask(afterFailure: pause, isAway: false)
         case (.fail, _): ask(afterFailure: longPause, isAway: false)
@@ -115,9 +121,10 @@ final class RemoteFollower: Following {
     }
 
     /// After an answer. A pause is one that a daemon asks for that goes down.
-    private func goOn(after pause: Duration) {
+    private func goOn(after pause: Duration, hasMore: Bool) {
         if pause == .zero { server.answered() }
-        ask(after: pause, isAway: pause > .zero)
+        let next = hasMore ? .now : state.withLock { $0.asked } + Self.pace
+        ask(after: max(pause, next - .now, .zero), isAway: pause > .zero)
     }
 
     private func ask(afterFailure pause: Duration, isAway: Bool) {
@@ -127,5 +134,12 @@ final class RemoteFollower: Following {
             return
         }
         ask(after: pause, isAway: isAway)
+    }
+}
+
+extension Observation {
+    /// Whether there are more changes than were told.
+    fileprivate var hasMore: Bool {
+        if case .changes(let changes) = self { changes.hasMore } else { false }
     }
 }

@@ -21,6 +21,8 @@ final class ConnectionPool: Sendable {
     }
 
     let address: ServerAddress
+    /// What requests say in `Host`.
+    let hostField: String
     /// The addresses to connect to; nil where the name of the host has to be looked up.
     let addresses: [SocketAddress]?
     /// What takes requests where no socket of this pool can; nil if the program has none. Asked when it is needed, as it
@@ -37,6 +39,7 @@ final class ConnectionPool: Sendable {
         carrier: @escaping @Sendable () -> (any Carrier)? = { Carriers.current }
     ) {
         self.address = address
+        hostField = address.hostField
         self.mostKept = mostKept
         self.idleLimit = idleLimit
         self.carrier = carrier

@@ -37,7 +37,7 @@ final class Exchange {
     init(_ request: WireRequest, _ pool: ConnectionPool) {
         self.request = request
         self.pool = pool
-        bytes = pool.address.isSecure ? [] : request.bytes(host: pool.address.hostField)
+        bytes = pool.address.isSecure ? [] : request.bytes(host: pool.hostField)
     }
 
     /// What is known of the request if it ends now.

@@ -13,8 +13,8 @@ extension WireReply.Field {
         for index in lower..<upper where line[index] < 0x20 && !Self.isBlank(line[index]) || line[index] == 0x7F {
             throw MalformedReply("the value of a field has a control character")
         }
-        self.init(
-            name: Self.text(line.extracting(0..<colon)), value: Self.text(line.extracting(lower..<upper)))
+        name = Self.lowercased(line.extracting(0..<colon))
+        value = Self.text(line.extracting(lower..<upper))
     }
 
     private static func isBlank(_ byte: UInt8) -> Bool {
@@ -27,7 +27,22 @@ extension WireReply.Field {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
             UInt8(ascii: "0")...UInt8(ascii: "9"):
             true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        case UInt8(ascii: "!"), UInt8(ascii: "#")...UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"),
+            UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"),
+            UInt8(ascii: "|"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// The text of bytes of a token, in small letters.
+    private static func lowercased(_ bytes: Span<UInt8>) -> String {
+        String(unsafeUninitializedCapacity: bytes.count) { room in
+            for index in 0..<bytes.count {
+                let isCapital = (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(bytes[index])
+                room[index] = isCapital ? bytes[index] | 0x20 : bytes[index]
+            }
+            return bytes.count
         }
     }
 

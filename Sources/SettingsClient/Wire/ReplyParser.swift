@@ -79,24 +79,25 @@ struct ReplyParser {
 
     /// Takes up to the end of a line; false if that has not come.
     private mutating func takeLine(_ bytes: Span<UInt8>, _ position: inout Int) throws(MalformedReply) -> Bool {
-        while position < bytes.count {
-            let byte = bytes[position]
-            position += 1
-            allowance -= 1
-            guard allowance >= 0 else { throw MalformedReply("the head has more than \(limits.head) bytes") }
-            if byte == UInt8(ascii: "\n") {
-                guard line.last == UInt8(ascii: "\r") else {
-                    throw MalformedReply("a line ends without a carriage return")
-                }
-                line.removeLast()
-                return true
-            }
-            guard line.last != UInt8(ascii: "\r") else {
+        var end = position
+        var last = line.last
+        while end < bytes.count, bytes[end] != UInt8(ascii: "\n") {
+            guard last != UInt8(ascii: "\r") else {
                 throw MalformedReply("a carriage return stands inside a line")
             }
-            line.append(byte)
+            last = bytes[end]
+            end += 1
         }
-        return false
+        let isWhole = end < bytes.count
+        allowance -= end - position + (isWhole ? 1 : 0)
+        guard allowance >= 0 else { throw MalformedReply("the head has more than \(limits.head) bytes") }
+        line.append(copying: bytes.extracting(position..<end))
+        position = end
+        guard isWhole else { return false }
+        guard last == UInt8(ascii: "\r") else { throw MalformedReply("a line ends without a carriage return") }
+        line.removeLast()
+        position += 1
+        return true
     }
 
     private mutating func endLine() throws(MalformedReply) {
@@ -131,6 +132,7 @@ struct ReplyParser {
         reply = WireReply(status: line[9...11].reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) })
         // A server of HTTP/1.0 ends the connection with its answer.
         reply.keepsConnection = line[7] > UInt8(ascii: "0")
+        reply.fields.reserveCapacity(8)
     }
 
     /// The head is there: what follows it?

@@ -37,18 +37,31 @@ package struct WireRequest: Sendable {
 
     /// The request with its body, for a server of that name.
     func bytes(host: String) -> [UInt8] {
-        var head = "\(method.rawValue) \(target.text) HTTP/1.1\r\nHost: \(host)\r\n"
-        for field in fields { head += "\(field.name): \(field.value)\r\n" }
-        if body != nil { head += "Content-Type: application/json\r\n" }
-        // DELETE has a length too, so that no proxy wonders.
-        if isWrite { head += "Content-Length: \(body?.count ?? 0)\r\n" }
-        head += "\r\n"
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(head.utf8.count + (body?.count ?? 0))
-        bytes.append(contentsOf: head.utf8)
+        bytes.reserveCapacity(Self.usualHead + target.text.utf8.count + (body?.count ?? 0))
+        func add(_ text: String) { bytes.append(contentsOf: text.utf8) }
+        add(method.rawValue)
+        add(" ")
+        add(target.text)
+        add(" HTTP/1.1")
+        func add(_ name: String, _ value: String) {
+            add("\r\n")
+            add(name)
+            add(": ")
+            add(value)
+        }
+        add("Host", host)
+        for field in fields { add(field.name, field.value) }
+        if body != nil { add("Content-Type", "application/json") }
+        // DELETE has a length too, so that no proxy wonders.
+        if isWrite { add("Content-Length", String(body?.count ?? 0)) }
+        add("\r\n\r\n")
         if let body { bytes.append(contentsOf: body) }
         return bytes
     }
+
+    /// Bytes that a head seldom exceeds, but for its path.
+    private static let usualHead = 256
 }
 
 /// A path with a query, everything in it percent-encoded.
@@ -84,16 +97,25 @@ package struct RequestTarget: Hashable, Sendable {
     }
 
     private mutating func append(encoding part: String) {
+        // Most are.
+        if part.utf8.allSatisfy(Self.isPlain) { return text += part }
         for byte in part.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-                UInt8(ascii: "~"):
+            if Self.isPlain(byte) {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
-            default:
+            } else {
                 let digits = String(byte, radix: 16, uppercase: true)
                 text += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
             }
+        }
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
         }
     }
 }

@@ -13,9 +13,12 @@ public struct Cursor: Hashable, Sendable {
 
     /// Reads `<epoch>.<revision>`; nil if the text is anything else.
     public init?(_ text: some StringProtocol) {
-        guard let dot = text.utf8.firstIndex(of: UInt8(ascii: ".")),
-            let epoch = Epoch(text[..<dot]),
-            let revision = Revision(text[text.utf8.index(after: dot)...])
+        let text = String(text)
+        let bytes = text.utf8Span.span
+        var dot = 0
+        while dot < bytes.count, bytes[dot] != UInt8(ascii: ".") { dot += 1 }
+        guard dot < bytes.count, let epoch = Epoch(utf8: bytes.extracting(0..<dot)),
+            let revision = Revision(utf8: bytes.extracting((dot + 1)..<bytes.count))
         else { return nil }
         self.init(epoch: epoch, revision: revision)
     }

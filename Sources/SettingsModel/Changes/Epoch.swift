@@ -8,10 +8,14 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
 
     /// Takes a text that is such a name; nil for any other.
     public init?(_ text: some StringProtocol) {
-        guard (1...Self.maximumLength).contains(text.utf8.count), text.utf8.allSatisfy(Self.isAllowed) else {
-            return nil
-        }
-        self.text = String(text)
+        let text = String(text)
+        self.init(utf8: text.utf8Span.span)
+    }
+
+    init?(utf8 bytes: Span<UInt8>) {
+        guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
+        for index in 0..<bytes.count where !Self.isAllowed(bytes[index]) { return nil }
+        text = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
     }
 
     /// The name itself.

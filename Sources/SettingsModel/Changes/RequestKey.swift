@@ -8,10 +8,11 @@ public struct RequestKey: Hashable, Sendable, CustomStringConvertible {
 
     /// Takes a text that is such a key; nil for any other. A space is printable.
     public init?(_ text: some StringProtocol) {
-        guard (1...Self.maximumLength).contains(text.utf8.count),
-            text.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
-        else { return nil }
-        self.text = String(text)
+        let text = String(text)
+        let bytes = text.utf8Span.span
+        guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
+        for index in 0..<bytes.count where !(0x20...0x7E).contains(bytes[index]) { return nil }
+        self.text = text
     }
 
     /// The key itself.

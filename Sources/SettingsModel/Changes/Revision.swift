@@ -16,11 +16,20 @@ public struct Revision: Hashable, Sendable {
 
     /// Reads decimal digits without sign and superfluous zeros; nil if the text is anything else or too large.
     public init?(_ text: some StringProtocol) {
-        let digits = text.utf8
-        guard let first = digits.first, first != UInt8(ascii: "0") || digits.count == 1,
-            digits.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let number = Int64(text)
-        else { return nil }
+        let text = String(text)
+        self.init(utf8: text.utf8Span.span)
+    }
+
+    init?(utf8 digits: Span<UInt8>) {
+        guard !digits.isEmpty, digits[0] != UInt8(ascii: "0") || digits.count == 1 else { return nil }
+        var number: Int64 = 0
+        for index in 0..<digits.count {
+            let digit = digits[index] &- UInt8(ascii: "0")
+            let (tens, overflows) = number.multipliedReportingOverflow(by: 10)
+            let (sum, exceeds) = tens.addingReportingOverflow(Int64(digit))
+            guard digit < 10, !overflows, !exceeds else { return nil }
+            number = sum
+        }
         self.number = number
     }
 

@@ -75,6 +75,29 @@ struct FollowingTests {
         return follower
     }
 
+    @Test func `Where one change follows the other it does not ask for each`() throws {
+        let count = 50
+        let server = try server((2...(count + 1)).map { changes($0) })
+        let log = EventLog()
+        let begin = ContinuousClock.now
+        let follower = try follow(server, log)
+        defer { follower.stop() }
+        #expect(server.log.wait(for: "since e.\(count + 1)"))
+        #expect(ContinuousClock.now - begin >= RemoteFollower.pace * count)
+        #expect(log.all == (2...(count + 1)).map { "\($0)" })
+    }
+
+    @Test func `What is told page by page is asked for at once`() throws {
+        let count = 2000
+        let server = try server((2...count).map { changes($0, more: true) } + [changes(count + 1)])
+        let log = EventLog()
+        let begin = ContinuousClock.now
+        let follower = try follow(server, log)
+        defer { follower.stop() }
+        #expect(server.log.wait(for: "since e.\(count + 1)"))
+        #expect(ContinuousClock.now - begin < RemoteFollower.pace * count)
+    }
+
     @Test func `It goes on from each answer, at once where there is more`() throws {
         let server = try server([changes(2, 3, more: true), changes(4), changes(5, 6)])
         let log = EventLog()
