@@ -14,6 +14,7 @@ extension DefaultsAdapter {
     /// - Parameters:
     ///   - additionalProperties: what keys that are not listed may hold; by default there may be none.
     ///   - policy: what becomes of stored values that the schema does not allow.
+    ///   - keys: the keys, as their paths, one after the other.
     @discardableResult
     public nonisolated(nonsending) func publishSchema(
         additionalProperties: JSONValue = false, onConflict policy: ConflictPolicy = .refuse,
