@@ -26,7 +26,7 @@ struct SecureWaitingTests {
                     return []
                 }
             }
-            while try watcherCount(of: daemon) < 12 { await Task.yield() }
+            #expect(try await daemon.waits(forWatchers: 12))
             try await client.set(theme, to: "dark", in: app)
             var count = 0
             for try await told in group {
@@ -46,12 +46,12 @@ struct SecureWaitingTests {
         let task = Task {
             try await client.setting(theme, in: app, changedFrom: revision, wait: .seconds(300))
         }
-        while try watcherCount(of: daemon) < 1 { await Task.yield() }
+        #expect(try await daemon.waits(forWatchers: 1))
         task.cancel()
         let error = await #expect(throws: SettingsError.self) { try await task.value }
         #expect(error == .cancelled(outcome: .notDone))
-        // Within seconds: the proxy goes as its client goes, and the daemon forgets who waited.
-        while try watcherCount(of: daemon) > 0 { await Task.yield() }
+        // The proxy goes as its client goes, and the daemon forgets who waited.
+        #expect(try await daemon.waits(forWatchers: 0))
     }
 
     @Test func `A request ends at its deadline, and a write may have been done by then`() async throws {
@@ -108,11 +108,5 @@ struct SecureWaitingTests {
         #expect(error?.outcome == .unknown)
         let names = try daemon.requests().filter { $0[0] == "DELETE" }.map { $0[2] }
         #expect(!names.isEmpty && Set(names).count == 1 && names != ["-"], "\(names)")
-    }
-
-    private func watcherCount(of daemon: SecureDaemon) throws -> Int {
-        let lines = try daemon.plainClient().blocking.metrics().split(separator: "\n")
-        let line = lines.first { $0.hasPrefix("settingsd_watchers ") }
-        return line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
     }
 }

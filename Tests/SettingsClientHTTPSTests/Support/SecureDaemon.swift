@@ -1,4 +1,6 @@
+import Dispatch
 import Foundation
+import Glibc
 import SettingsClient
 import TestSupport
 
@@ -56,6 +58,24 @@ final class SecureDaemon {
     func requests() throws -> [[String]] {
         let text = try String(contentsOfFile: data.path + "/access", encoding: .utf8)
         return text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
+    }
+
+    /// Waits until the daemon counts so many requests that wait for something; false if it has not come to that within a
+    /// minute. It waits on a thread of its own, as tests that are tasks have few.
+    func waits(forWatchers count: Int) async throws -> Bool {
+        let client = try plainClient().blocking
+        return await withCheckedContinuation { continuation in
+            DispatchQueue(label: "waiting for watchers").async {
+                let limit = ContinuousClock.now + .seconds(60)
+                var isReached = false
+                while !isReached, ContinuousClock.now < limit {
+                    let lines = (try? client.metrics())?.split(separator: "\n") ?? []
+                    isReached = lines.contains("settingsd_watchers \(count)")
+                    if !isReached { poll(nil, 0, 20) }
+                }
+                continuation.resume(returning: isReached)
+            }
+        }
     }
 
     private static func configuration(

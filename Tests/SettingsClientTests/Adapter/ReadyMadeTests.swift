@@ -92,7 +92,7 @@ struct ReadyMadeTests {
             refusal: "SETTINGS_SUITE: a suite name consists of A-Z a-z 0-9 . _ -, but character 3 is ' '"),
         Row(
             "player", server: "ftp://host", "player",
-            refusal: "SETTINGS_URL: ftp://host: there is no ftp: here, only http://host:port and unix:/path"),
+            refusal: "SETTINGS_URL: ftp://host: there is no ftp: here, only http://, https:// and unix:/path"),
     ]
 
     @Test("The suite is what the environment says, else the program's name made one", arguments: rows)
