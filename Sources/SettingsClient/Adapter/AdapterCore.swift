@@ -41,7 +41,7 @@ final class AdapterCore: Sendable {
         }
         backend.hear { [replica, issues] news in
             replica.apply(news)
-            if let issue = news.issue(in: suite) { issues.report(issue) }
+            if let issue = news.issue(in: suite) { issues.reportLater(issue) }
         }
     }
 
@@ -117,6 +117,7 @@ extension AdapterCore {
     /// Brings the backend what is kept for it, and the replica to where the backend is.
     func synchronize() throws(DefaultsError) {
         try load(insists: true)
+        defer { issues.finishReporting() }
         do {
             try backend.sendKept()
             replica.apply(.state(try backend.load()))
