@@ -153,6 +153,31 @@ struct OutboxTests {
         #expect(world.takeIssues().map(\.key) == ["launchCount"])
     }
 
+    @Test("A change that took another form is done once, also if its answer is lost and the program ends")
+    func conflictAndCrash() async throws {
+        var one: KeptWorld.Program? = world.program()
+        let two = world.program()
+        one?.defaults.visits = 5
+        one?.link.leave()
+        one?.defaults.visits += 1
+        two.defaults.visits = 100
+        let requests = Mutex(0)
+        one?.link.decide {
+            let number = requests.withLock { requests in
+                requests += 1
+                return requests
+            }
+            // The first finds another value; the second adds to that.
+            return number == 1 ? .answered : number == 2 ? .answerLost : .notSent
+        }
+        one?.link.comeBack()
+        _ = try? await one?.defaults.synchronize()
+        #expect(world["visits"] == 101 && world.end(&one))
+        let next = world.program()
+        try await next.defaults.synchronize()
+        #expect(world["visits"] == 101 && next.defaults.visits == 101 && world.takeIssues() == [])
+    }
+
     @Test("A change by revision of a value that went there and back is done")
     func thereAndBack() async throws {
         let (one, two) = (world.program(), world.program())
