@@ -45,7 +45,7 @@ public final class AdapterCore: Sendable {
         }
         backend.hear { [replica, issues] news in
             replica.apply(news)
-            if let issue = news.issue(in: suite) { issues.report(issue) }
+            if let issue = news.issue(in: suite) { issues.reportLater(issue) }
         }
     }
 
@@ -126,6 +126,7 @@ extension AdapterCore {
     /// observers miss none.
     func synchronize() throws(DefaultsError) {
         try load(insists: true)
+        defer { issues.finishReporting() }
         do throws(BackendError) {
             try backend.sendKept()
             var hasMore = true

@@ -10,6 +10,10 @@ public import SettingsModel
 /// place is done only to the value that it was computed from, unless the key says how to merge; while it is under way,
 /// nothing is locked, and one that throws or changes nothing sends nothing.
 ///
+/// While the server is away, a setter returns when the write is on disk: it is seen here, and is sent in its turn when the
+/// server is back, by a later run of the program if need be. What is refused then is taken back and told likewise. The async
+/// forms return when the write is acknowledged, and throw ``DefaultsError/kept(_:)`` if it waits.
+///
 /// Members of the adapter win over keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means
 /// the key. Keys that are hidden so are told when a schema is made of them.
 @dynamicMemberLookup

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import Synchronization
 
@@ -7,6 +8,8 @@ final class IssueBoard: Sendable {
     typealias Log = @Sendable (DefaultsIssue) -> Void
 
     private let log: Log
+    /// Where issues are told that come up while something is locked or waited for: whoever is told may write something.
+    private let queue = DispatchQueue(label: "settings issues")
     private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
 
     /// As many wait for a slow reader; beyond that the oldest are dropped, which the log has told.
@@ -23,6 +26,16 @@ final class IssueBoard: Sendable {
     func report(_ issue: DefaultsIssue) {
         log(issue)
         for stream in readers.withLock({ Array($0.streams.values) }) { stream.yield(issue) }
+    }
+
+    /// Tells of an issue soon, on a queue, after those before it.
+    func reportLater(_ issue: DefaultsIssue) {
+        queue.async { self.report(issue) }
+    }
+
+    /// Waits until all that was to be told later has been told.
+    func finishReporting() {
+        queue.sync {}
     }
 
     /// The issues from here on.

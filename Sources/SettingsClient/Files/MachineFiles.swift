@@ -13,8 +13,9 @@ struct MachineFiles: StateFileSystem {
 
     func list(_ path: String) throws(StateFileError) -> [String] {
         guard let stream = opendir(path) else {
-            if errno == ENOENT { return [] }
-            throw StateFileError(path, code: errno)
+            let error = StateFileError(path, code: errno)
+            if error.isMissing { return [] }
+            throw error
         }
         defer { closedir(stream) }
         var names: [String] = []

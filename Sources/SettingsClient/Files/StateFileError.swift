@@ -12,7 +12,10 @@ struct StateFileError: Error, Hashable, CustomStringConvertible {
     }
 
     /// Whether the file is not there.
-    var isMissing: Bool { code == ENOENT }
+    var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+
+    /// Whether the file is not there, or in a place where this user may not even look.
+    var isOutOfReach: Bool { isMissing || code == EACCES }
 
     /// The system's words for the reason.
     var reason: String { SystemText.of(code) }

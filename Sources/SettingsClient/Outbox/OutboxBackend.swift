@@ -15,8 +15,6 @@ final class OutboxBackend: SuiteBackend {
     let hasKept = Atomic(false)
     /// Where writes are sent that waited.
     let queue = DispatchQueue(label: "settings outbox")
-    /// On that queue, whose it is.
-    static let isSending = DispatchSpecificKey<ObjectIdentifier>()
     /// How long a setter waits for a write that has others before it.
     let patience: Duration
     /// Names for writes in another form.
@@ -46,7 +44,6 @@ final class OutboxBackend: SuiteBackend {
         self.patience = min(patience, .seconds(1 << 31))
         self.lookInterval = lookInterval
         state = Mutex(OutboxState(store))
-        queue.setSpecific(key: Self.isSending, value: ObjectIdentifier(self))
     }
 
     var suite: SuiteName { inner.suite }
@@ -149,7 +146,7 @@ extension OutboxBackend {
                     if state.store.isEmpty { state.reason = reason }
                     try state.store.keep(write, as: form)
                     state.untold += 1
-                    if !isTried, !isOnQueue { state.await(write.requestKey) }
+                    if !isTried { state.await(write.requestKey) }
                     hasKept.store(true, ordering: .releasing)
                 }
                 tell(.kept(write, isInherited: false))
@@ -194,8 +191,7 @@ extension OutboxBackend {
         return found
     }
 
-    /// Goes on outside the lock: whoever is told may write something. What others have is looked at again later, as they
-    /// may go.
+    /// What others have is looked at again later, as they may go.
     private func proceed(_ found: Found) {
         for trouble in found.troubles { tell(.trouble(path: trouble.path, reason: trouble.reason)) }
         sendIfNeeded()

@@ -44,7 +44,8 @@ struct OutboxFolder: Sendable {
         do {
             names = try files.list(path).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         } catch {
-            found.troubles.append(Trouble(path: path, reason: error.reason))
+            // Where nobody may look, nothing can have been kept; if something is to be, that will be told.
+            if !error.isOutOfReach { found.troubles.append(Trouble(path: path, reason: error.reason)) }
             return found
         }
         for name in names {

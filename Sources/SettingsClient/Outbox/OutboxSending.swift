@@ -18,11 +18,6 @@ extension OutboxBackend {
         if let reason { throw .unreachable(reason) }
     }
 
-    /// Whether this is called by somebody who is told what became of a write, and must not wait for another.
-    var isOnQueue: Bool {
-        DispatchQueue.getSpecific(key: Self.isSending) == ObjectIdentifier(self)
-    }
-
     /// Sends what waits, up to a write whose setter waits for it, on the thread that calls. Nil if it is not done in time.
     func sendUntilDone(_ requestKey: RequestKey) -> Result<WriteSummary, BackendError>? {
         guard state.withLock({ $0.isAwaited(requestKey) }) else {

@@ -41,6 +41,7 @@ struct CachingTests {
         let limit = ContinuousClock.now + .seconds(20)
         while file().read()?.suites.first?.values.map(\.value) != values {
             guard ContinuousClock.now < limit else { return false }
+            poll(nil, 0, 1)
         }
         return true
     }
@@ -175,7 +176,7 @@ struct CachingTests {
             let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend, log: { _ in })
             defaults.launchCount = 1
             let limit = ContinuousClock.now + .seconds(20)
-            while file.read() == nil, ContinuousClock.now < limit {}
+            while file.read() == nil, ContinuousClock.now < limit { poll(nil, 0, 1) }
             defaults.launchCount = 2
             withExtendedLifetime(defaults) { exit(EXIT_SUCCESS) }
         }

@@ -1,3 +1,4 @@
+import Glibc
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -54,6 +55,7 @@ final class KeptWorld: Sendable {
         let limit = ContinuousClock.now + .seconds(20)
         while backend != nil || before > 0 && heldFiles == before {
             guard ContinuousClock.now < limit else { return false }
+            poll(nil, 0, 1)
         }
         return true
     }

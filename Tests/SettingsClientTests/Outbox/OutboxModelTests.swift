@@ -153,6 +153,54 @@ struct OutboxModelTests {
         return isDone
     }
 
+    @Test("Whatever call of the file system is the last one that a program makes, nothing is lost or done twice")
+    func everyStep() async throws {
+        var calls = 0
+        while try await endsAtCall(calls) { calls += 1 }
+        #expect(calls > 30)
+    }
+
+    /// Writes, meets a conflict and comes back, with no call of the file system that works after so many. False if all did.
+    private func endsAtCall(_ lastCall: Int) async throws -> Bool {
+        let world = try KeptWorld()
+        let comment: Comment = "after \(lastCall) calls"
+        let other = world.program()
+        other.defaults.visits = 100
+        var program: KeptWorld.Program? = world.program()
+        #expect(program?.defaults.visits == 100)
+        program?.link.leave()
+        let callsLeft = Mutex(lastCall)
+        world.files.fail { _, _ in
+            callsLeft.withLock { left in
+                left -= 1
+                return left < 0 ? 5 : nil
+            }
+        }
+        // What comes after the last call was never done: no request gets anywhere either.
+        program?.link.decide { callsLeft.withLock { $0 } < 0 ? .notSent : .answered }
+        var (accepted, doubtful) = (0, 0)
+        var logged: [Int64] = []
+        for number in 1...4 as ClosedRange<Int64> {
+            program?.defaults.visits += 1
+            if isDone(world, comment) { accepted += 1 } else { doubtful += 1 }
+            program?.defaults["log"] += [.integer(number)]
+            if isDone(world, comment) { logged.append(number) }
+        }
+        other.defaults.visits = 1000
+        program?.link.comeBack()
+        _ = try? await program?.defaults.synchronize()
+        #expect(world.end(&program), comment)
+        world.files.repair()
+        let next = world.program()
+        try await next.defaults.synchronize()
+        _ = isDone(world, comment)
+        #expect((accepted...(accepted + doubtful)).contains(next.defaults.visits - 1000), comment)
+        let log = (world["log"]?.array ?? []).compactMap(\.integer)
+        #expect(log.filter { logged.contains($0) } == logged && Set(log).count == log.count, comment)
+        #expect(world["visits"]?.integer == Int64(next.defaults.visits) && world.fileCount == 0, comment)
+        return callsLeft.withLock { $0 } < 0
+    }
+
     @Test("With a disk that fails and programs that end anywhere, what was accepted is done once and in order")
     func faults() async throws {
         for generator in FuzzBudget.generators(share: 0.02) { try await faults(generator) }

@@ -154,6 +154,31 @@ struct OutboxTests {
         #expect(world.takeIssues().map(\.key) == ["launchCount"])
     }
 
+    @Test("A change that took another form is done once, also if its answer is lost and the program ends")
+    func conflictAndCrash() async throws {
+        var one: KeptWorld.Program? = world.program()
+        let two = world.program()
+        one?.defaults.visits = 5
+        one?.link.leave()
+        one?.defaults.visits += 1
+        two.defaults.visits = 100
+        let requests = Mutex(0)
+        one?.link.decide {
+            let number = requests.withLock { requests in
+                requests += 1
+                return requests
+            }
+            // The first finds another value; the second adds to that.
+            return number == 1 ? .answered : number == 2 ? .answerLost : .notSent
+        }
+        one?.link.comeBack()
+        _ = try? await one?.defaults.synchronize()
+        #expect(world["visits"] == 101 && world.end(&one))
+        let next = world.program()
+        try await next.defaults.synchronize()
+        #expect(world["visits"] == 101 && next.defaults.visits == 101 && world.takeIssues() == [])
+    }
+
     @Test("A change by revision of a value that went there and back is done")
     func thereAndBack() async throws {
         let (one, two) = (world.program(), world.program())
@@ -439,7 +464,7 @@ struct OutboxTests {
         #expect(world["launchCount"] == 5)
     }
 
-    @Test("Whoever is told of an issue may write something")
+    @Test("Whoever is told of an issue may write something", .timeLimit(.minutes(2)))
     func writingLog() async throws {
         let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
         let program = world.program { issue in
@@ -451,10 +476,25 @@ struct OutboxTests {
         defaults.launchCount = 1
         program.link.leave()
         defaults.launchCount += 1
-        world.program().defaults.launchCount = 10
+        let other = world.program()
+        other.defaults.launchCount = 10
         program.link.comeBack()
         try await defaults.synchronize()
         #expect(world["issue of launchCount"] == "precondition_failed")
+        // While a setter of the very key waits behind others, of which many are refused.
+        let next = world.program { issue in
+            if issue.attempt == .write { box.withLock({ $0 })?.launchCount = 77 }
+        }
+        box.withLock { $0 = next.defaults }
+        #expect(next.defaults.launchCount == 10)
+        next.link.leave()
+        for _ in 0..<20 { next.defaults.launchCount += 1 }
+        #expect(next.defaults.launchCount == 30)
+        other.defaults.launchCount = 8
+        next.link.comeBack()
+        for _ in 0..<20 { next.defaults.launchCount += 1 }
+        try await next.defaults.synchronize()
+        #expect(world.takeIssues().count >= 20)
         box.withLock { $0 = nil }
     }
 
