@@ -108,13 +108,14 @@ struct ReadersTests {
         let reads = Atomic(0)
         private let pointer = Atomic<Unmanaged<Kept>?>(Unmanaged.passRetained(Kept(1)))
 
-        /// Whether what is there stays there, for as long as others need to replace it many times.
+        /// Whether what is there stays there, for as long as others need to replace it many times. Each look is by itself:
+        /// one that lasts might keep it.
         func read() -> Bool {
             readers.read {
-                pointer.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef { kept in
-                    let content = kept.content
-                    return content != 0 && (0..<100).allSatisfy { _ in kept.content == content }
-                } ?? false
+                guard let kept = pointer.load(ordering: .sequentiallyConsistent) else { return false }
+                let content = kept._withUnsafeGuaranteedRef { $0.content }
+                return content != 0
+                    && (0..<100).allSatisfy { _ in kept._withUnsafeGuaranteedRef { $0.content } == content }
             }
         }
 
