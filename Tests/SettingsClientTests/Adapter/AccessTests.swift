@@ -242,6 +242,28 @@ struct AccessTests {
         #expect(defaults[key: DefaultsKey<Double>("n", defaultValue: 0)] == 3)
     }
 
+    @Test("Keys of one name are read each by its own rules, however often", arguments: Place.allCases)
+    func rules(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let (all, few) = (DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 2, in: 0...9))
+        let listed = DefaultsKey<Int>("n", defaultValue: 3, allowed: [3, 4])
+        for round in 0..<3 {
+            defaults[key: all] = 50 + round
+            for _ in 0..<3 {
+                #expect(defaults[key: all] == 50 + round)
+                #expect(defaults[key: few] == 2)
+                #expect(defaults[key: DefaultsKey("n", defaultValue: 5, in: 0...60)] == 50 + round)
+                #expect(defaults[key: DefaultsKey("n", defaultValue: 6, in: 0...8)] == 6)
+                #expect(defaults[key: listed] == 3)
+            }
+            defaults[key: all] = 4
+            #expect(defaults[key: few] == 4)
+            #expect(defaults[key: listed] == 4)
+        }
+        #expect(world.takeIssues().allSatisfy { $0.key == "n" && $0.attempt == .read })
+    }
+
     @Test("What one adapter stores, another reads", arguments: Place.allCases)
     func shared(_ place: Place) async throws {
         let world = try place.world()

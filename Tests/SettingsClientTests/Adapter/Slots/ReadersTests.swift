@@ -8,16 +8,17 @@ import Testing
 struct ReadersTests {
     /// Holds something until it goes.
     private final class Kept: Sendable {
-        private let content: Atomic<Int>
+        private let number: Atomic<Int>
 
-        init(_ content: Int) {
-            self.content = Atomic(content)
+        init(_ number: Int) {
+            self.number = Atomic(number)
         }
 
-        var isThere: Bool { content.load(ordering: .relaxed) != 0 }
+        /// Never 0 while it is there, and another one in what takes its place in memory.
+        var content: Int { number.load(ordering: .relaxed) }
 
         deinit {
-            content.store(0, ordering: .relaxed)
+            number.store(0, ordering: .relaxed)
         }
     }
 
@@ -55,7 +56,7 @@ struct ReadersTests {
         readers.letGo(of: kept)
         #expect(old == nil)
         #expect(readers.replacedCount == 0)
-        #expect(other?.isThere == true, "it is still held here")
+        #expect(other?.content == 3, "it is still held here")
         withExtendedLifetime(kept) {}
     }
 
@@ -78,33 +79,55 @@ struct ReadersTests {
 
     @Test("Readers in many threads never come upon what has gone, and nothing is left behind")
     func manyThreads() {
-        let readers = Readers()
-        let pointer = Atomic<Unmanaged<Kept>?>(Unmanaged.passRetained(Kept(1)))
-        let isOver = Atomic(false)
-        let failures = Atomic(0)
-        DispatchQueue.concurrentPerform(iterations: 6) { thread in
-            switch thread {
-            case 0, 1:
-                for number in 1...20_000 {
-                    let new = Unmanaged.passRetained(Kept(number))
-                    let old = pointer.exchange(new, ordering: .sequentiallyConsistent)
-                    if let old { readers.letGo(of: old.takeRetainedValue()) }
-                }
-                isOver.store(true, ordering: .releasing)
-            default:
-                while !isOver.load(ordering: .acquiring) {
-                    let isThere = readers.read {
-                        pointer.load(ordering: .sequentiallyConsistent)?._withUnsafeGuaranteedRef { $0.isThere }
-                            ?? false
-                    }
-                    if !isThere { failures.add(1, ordering: .relaxed) }
+        let shared = Shared()
+        let group = DispatchGroup()
+        for number in 0..<4 {
+            DispatchQueue(label: "reader \(number)").async(group: group) {
+                while !shared.isOver.load(ordering: .acquiring) {
+                    if !shared.read() { shared.failures.add(1, ordering: .relaxed) }
+                    shared.reads.add(1, ordering: .relaxed)
                 }
             }
         }
-        #expect(failures.load(ordering: .relaxed) == 0)
-        readers.letGo(of: Kept(1))
-        #expect(readers.replacedCount == 0)
-        pointer.load(ordering: .relaxed)?.release()
+        var number = 1
+        while shared.reads.load(ordering: .relaxed) < 20_000 {
+            number += 1
+            shared.replace(number)
+        }
+        shared.isOver.store(true, ordering: .releasing)
+        group.wait()
+        #expect(shared.failures.load(ordering: .relaxed) == 0)
+        shared.replace(1)
+        #expect(shared.readers.replacedCount == 0)
+    }
+
+    private final class Shared: Sendable {
+        let readers = Readers()
+        let isOver = Atomic(false)
+        let failures = Atomic(0)
+        let reads = Atomic(0)
+        private let pointer = Atomic<Unmanaged<Kept>?>(Unmanaged.passRetained(Kept(1)))
+
+        /// Whether what is there stays there, for as long as others need to replace it many times. Each look is by itself:
+        /// one that lasts might keep it.
+        func read() -> Bool {
+            readers.read {
+                guard let kept = pointer.load(ordering: .sequentiallyConsistent) else { return false }
+                let content = kept._withUnsafeGuaranteedRef { $0.content }
+                return content != 0
+                    && (0..<100).allSatisfy { _ in kept._withUnsafeGuaranteedRef { $0.content } == content }
+            }
+        }
+
+        func replace(_ number: Int) {
+            let new = Unmanaged.passRetained(Kept(number))
+            let old = pointer.exchange(new, ordering: .sequentiallyConsistent)
+            if let old { readers.letGo(of: old.takeRetainedValue()) }
+        }
+
+        deinit {
+            pointer.load(ordering: .acquiring)?.release()
+        }
     }
 
     @Test("Threads have places, and a thread keeps its own")

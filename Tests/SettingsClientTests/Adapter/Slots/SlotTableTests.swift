@@ -64,6 +64,34 @@ struct SlotTableTests {
         #expect(Set(slots.map(ObjectIdentifier.init)).count == keys.count + 1)
     }
 
+    @Test("What a read looks for without asking types is the same slot, or nothing")
+    func quickly() {
+        func keys() -> [DefaultsKey<Int>] {
+            [
+                .init("n", defaultValue: 0),
+                .init("n", defaultValue: 0, in: 0...1),
+                .init("n", defaultValue: 0, in: 0...2),
+                .init("n", defaultValue: 0, secret: true),
+                .init("m", defaultValue: 0),
+                .init("m", defaultValue: 0, allowed: [0, 1]),
+                .init("m", defaultValue: 0, allowed: [0, 2]),
+            ]
+        }
+        func quick(_ key: DefaultsKey<Int>) -> Slot<Int>? {
+            table.entry(of: key)?._withUnsafeGuaranteedRef { $0.withSlot(of: Int.self) { $0 } }
+        }
+        let known = keys()
+        for key in known { #expect(quick(key) == nil) }
+        let slots = known.map { table.slot(for: $0) }
+        for (key, slot) in zip(known, slots) { #expect(quick(key) === slot) }
+        for (key, slot) in zip(keys(), slots) {
+            let found = quick(key)
+            #expect(found === slot || key.allowed != nil && found == nil, "a list is not compared here")
+        }
+        #expect(quick(.init("m", defaultValue: 5)) === slots[4])
+        #expect(quick(.init("m", defaultValue: 0, in: 0...3)) == nil)
+    }
+
     @Test("Type and bytes of the name tell keys apart")
     func names() {
         let names = ["n", "n ", "na", "\u{E9}", "e\u{301}", "12345678", "123456789", "1234567812345678"]
