@@ -1,4 +1,3 @@
-import Glibc
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -49,25 +48,18 @@ final class KeptWorld: Sendable {
 
     /// Lets go of a program, and waits until it has let go of its file: what it was just about may hold it for a moment.
     func end(_ program: inout Program?) -> Bool {
-        let before = heldFiles
+        let held = HeldFiles(directory: directory.path)
+        let before = held.count
         weak let backend = program?.defaults.core.backend
         program = nil
-        let limit = ContinuousClock.now + .seconds(20)
-        while backend != nil || before > 0 && heldFiles == before {
-            guard ContinuousClock.now < limit else { return false }
-            poll(nil, 0, 1)
-        }
-        return true
+        return held.waits { backend == nil && (before == 0 || $0 < before) }
     }
 
-    /// How many files some program has.
-    private var heldFiles: Int {
-        let machine = MachineFiles()
-        let path = directory.path + "/outbox"
-        return ((try? machine.list(path)) ?? []).count { name in
-            let file = try? HeldFile("\(path)/\(name)", .existing, in: machine)
-            return (try? file?.lock()) == false
-        }
+    /// Has a program leave a write behind, which stores 7 for `loginTries`.
+    func leaveSomething() -> Bool {
+        var program: Program? = program(isAway: true)
+        program?.defaults.loginTries = 7
+        return end(&program)
     }
 
     /// What the server has under a name.

@@ -165,10 +165,8 @@ struct KeptWritesTests {
         defaults?.visits += 1
         defaults?.removeAll()
         defaults?.visits += 2
-        weak let backend = defaults?.core.backend
         defaults = nil
-        let limit = ContinuousClock.now + .seconds(20)
-        while backend != nil, ContinuousClock.now < limit { poll(nil, 0, 1) }
+        #expect(HeldFiles(directory: directory.path).waits { $0 == 0 })
         let second = try ServedDaemon(in: directory, port: 0)
         let next = program(address)
         #expect(next.visits == 2)

@@ -1,0 +1,172 @@
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Writes that waited and find something else")
+struct OutboxConflictTests {
+    private let world: KeptWorld
+
+    init() throws {
+        world = try KeptWorld()
+    }
+
+    @Test("What is refused at last is taken back and reported, and what rests on it too")
+    func refused() async throws {
+        let world = try KeptWorld(
+            schema: try Schema(
+                keys: [
+                    DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
+                    DefaultsKey<Int>("loginTries", defaultValue: 1),
+                ]))
+        let program = world.program()
+        let defaults = program.defaults
+        defaults.launchCount = 3
+        program.link.leave()
+        defaults.launchCount = 4
+        defaults.launchCount += 1
+        defaults.loginTries = 2
+        defaults.username = "me"
+        #expect(defaults.launchCount == 5 && defaults.username == "me")
+        program.link.comeBack()
+        try await defaults.synchronize()
+        #expect(defaults.launchCount == 3 && defaults.loginTries == 2 && defaults.username == nil)
+        #expect(world["loginTries"] == 2)
+        // That the keys do not agree with the schema is told, too.
+        let issues = world.takeIssues().filter { $0.attempt != .check }
+        #expect(issues.map(\.key) == ["launchCount", "launchCount", "username"])
+        #expect(issues.map(\.error.code) == [.invalidValue, .preconditionFailed, .unknownKey])
+        #expect(issues.allSatisfy { $0.attempt == .write })
+    }
+
+    @Test("What others did meanwhile is merged where the key says how, and else stays")
+    func conflicts() async throws {
+        let (one, two) = (world.program(), world.program())
+        let (mine, theirs) = (one.defaults, two.defaults)
+        mine.visits = 5
+        mine.tags = ["b"]
+        mine.recent = ["r"]
+        mine.launchCount = 5
+        mine["text"] = "a"
+        try await theirs.synchronize()
+        one.link.leave()
+        // The first of these is tried, the others are not.
+        mine.visits += 1
+        mine.visits += 1
+        mine.meters += 2.5
+        mine.recent.append("m")
+        mine.tags.insert("a")
+        mine.launchCount += 1
+        mine["text"] += "m"
+        mine["new"] += 1
+        theirs.visits = 100
+        theirs.meters = 1
+        theirs.recent.append("t")
+        theirs.tags.insert("c")
+        theirs.launchCount = 50
+        theirs["text"] += "t"
+        theirs["new"] = 10
+        one.link.comeBack()
+        try await mine.synchronize()
+        #expect(mine.visits == 102 && mine.meters == 3.5 && mine.recent == ["r", "t", "m"])
+        #expect(mine.tags == ["a", "b", "c"] && world["tags"] == ["a", "b", "c"])
+        #expect(mine["text"].string == "atm" && mine["new"].int == 11)
+        #expect(mine.launchCount == 50)
+        #expect(world.takeIssues().map(\.key) == ["launchCount"])
+    }
+
+    @Test("A change that took another form is done once, also if its answer is lost and the program ends")
+    func conflictAndCrash() async throws {
+        var one: KeptWorld.Program? = world.program()
+        let two = world.program()
+        one?.defaults.visits = 5
+        one?.link.leave()
+        one?.defaults.visits += 1
+        two.defaults.visits = 100
+        let requests = Mutex(0)
+        one?.link.decide {
+            let number = requests.withLock { requests in
+                requests += 1
+                return requests
+            }
+            // The first finds another value; the second adds to that.
+            return number == 1 ? .answered : number == 2 ? .answerLost : .notSent
+        }
+        one?.link.comeBack()
+        _ = try? await one?.defaults.synchronize()
+        #expect(world["visits"] == 101 && world.end(&one))
+        let next = world.program()
+        try await next.defaults.synchronize()
+        #expect(world["visits"] == 101 && next.defaults.visits == 101 && world.takeIssues() == [])
+    }
+
+    @Test("A change by revision of a value that went there and back is done")
+    func thereAndBack() async throws {
+        let (one, two) = (world.program(), world.program())
+        one.defaults.launchCount = 5
+        one.link.leave()
+        one.defaults.launchCount += 1
+        two.defaults.launchCount = 6
+        two.defaults.launchCount = 5
+        one.link.comeBack()
+        try await one.defaults.synchronize()
+        #expect(world["launchCount"] == 6 && world.takeIssues() == [])
+    }
+
+    @Test("What is removed meanwhile is counted from its start")
+    func startingAnew() async throws {
+        let (one, two) = (world.program(), world.program())
+        one.defaults.visits = 5
+        one.defaults["n"] = 5
+        one.link.leave()
+        one.defaults.visits += 1
+        one.defaults.visits += 1
+        one.defaults["n"] += 3
+        two.defaults.removeAll()
+        one.link.comeBack()
+        try await one.defaults.synchronize()
+        #expect(world["visits"] == 2 && world["n"] == 3 && world.takeIssues() == [])
+    }
+
+    @Test("A value that is to be stored only if there is none yields to one that was stored meanwhile")
+    func yielding() async throws {
+        let (one, two) = (world.program(), world.program())
+        one.defaults.launchCount = 1
+        one.link.leave()
+        one.defaults[\.username] ?= "mine"
+        one.defaults[\.nickname] ?= "mine"
+        one.defaults["color"] ?= "mine"
+        #expect(one.defaults.username == "mine")
+        two.defaults.username = "theirs"
+        two.defaults["color"] = "theirs"
+        one.link.comeBack()
+        try await one.defaults.synchronize()
+        #expect(one.defaults.username == "theirs" && one.defaults.nickname == "mine")
+        #expect(world["color"] == "theirs" && world["nickname"] == "mine")
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("A transaction waits whole: if what it read was changed meanwhile, nothing of it is done")
+    func transactions() async throws {
+        let (one, two) = (world.program(), world.program())
+        one.defaults.launchCount = 1
+        try await two.defaults.synchronize()
+        one.link.leave()
+        await #expect(throws: DefaultsError.self) {
+            try await one.defaults.transaction { transaction in
+                transaction[\.launchCount] += 1
+                transaction[\.loginTries] = 9
+            }
+        }
+        #expect(one.defaults.loginTries == 9)
+        two.defaults.launchCount = 7
+        one.link.comeBack()
+        try await one.defaults.synchronize()
+        #expect(one.defaults.launchCount == 7 && one.defaults.loginTries == 1)
+        #expect(world["launchCount"] == 7 && world["loginTries"] == nil)
+        let issues = world.takeIssues()
+        #expect(issues.map(\.key) == [nil] && issues.map(\.error.isConflict) == [true])
+    }
+}

@@ -1,0 +1,165 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+@Suite("The store of kept writes, where files are damaged and disks are full")
+struct OutboxFaultTests {
+    private let harness: StoreHarness
+    private var samples: SampleWrites { harness.samples }
+    private var files: FaultyFiles { harness.files }
+    private var path: String { harness.path }
+    private var names: [String] { harness.names }
+
+    init() throws {
+        harness = try StoreHarness()
+    }
+
+    @Test("What a crash left unfinished is not there, and what comes after is", arguments: [1, 10, 60])
+    func tornEnd(_ cut: Int) throws {
+        let writes = try (1...3).map(samples.set)
+        var first: OutboxStore? = harness.store()
+        try first?.keep(writes[0], as: writes[0])
+        try first?.keep(writes[1], as: writes[1])
+        #expect(harness.close(&first))
+        let name = try #require(names.first)
+        try harness.write(harness.bytes(name) + OutboxLine.write(3, writes[2]).bytes.dropLast(cut + 1), to: name)
+        var next: OutboxStore? = harness.store()
+        let found = try harness.inherit(&next)
+        #expect(found.writes == Array(writes[0...1]) && found.troubles == [])
+        try next?.keep(writes[2], as: writes[2])
+        #expect(harness.close(&next))
+        var last = harness.store()
+        #expect(last.inherit().writes == writes)
+    }
+
+    @Test("A damaged line is put aside and told; the others are sent")
+    func damage() throws {
+        let writes = try (1...3).map(samples.set)
+        var first: OutboxStore? = harness.store()
+        for write in writes { try first?.keep(write, as: write) }
+        #expect(harness.close(&first))
+        let name = try #require(names.first)
+        var bytes = try harness.bytes(name)
+        let place = try #require(bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.dropFirst(2).first) - 5
+        bytes[place] ^= 1
+        try harness.write(bytes, to: name)
+        files.fail(.write)
+        var failing: OutboxStore? = harness.store()
+        let unable = try harness.inherit(&failing)
+        #expect(unable.writes == [writes[0], writes[2]])
+        #expect(unable.troubles.count == 1 && unable.troubles.first?.reason.contains("No space left") == true)
+        #expect(harness.close(&failing))
+        #expect(try harness.bytes(name) == bytes, "it is there for the next")
+        files.repair()
+        var next: OutboxStore? = harness.store()
+        let found = try harness.inherit(&next)
+        #expect(found.writes == [writes[0], writes[2]])
+        let aside = try #require(names.first { $0.hasSuffix(".damaged") })
+        #expect(found.troubles.map(\.path) == ["\(path)/\(name)"])
+        #expect(
+            found.troubles.map(\.reason)
+                == ["a line is damaged, and will not be sent; what is left of it is in \(path)/\(aside)"])
+        #expect(try String(decoding: harness.bytes(aside), as: UTF8.self).contains("request 2"))
+        #expect(harness.close(&next))
+        var last = harness.store()
+        #expect(last.inherit().troubles == [])
+        #expect(harness.drain(&last) == [writes[0], writes[2]])
+        #expect(names == [aside])
+    }
+
+    @Test("A file of a later version stays as it is, and says so")
+    func future() throws {
+        let later = CheckedLine.line(of: Array(#"{"outbox":2,"anything":"else"}"#.utf8))
+        try harness.write(later, to: "0000000007-x.outbox")
+        var store = harness.store()
+        let found = store.inherit()
+        #expect(found.writes == [])
+        #expect(found.troubles.map(\.path) == ["\(path)/0000000007-x.outbox"])
+        #expect(
+            found.troubles.map(\.reason) == ["written by a later version of this program (form 2), and left as it is"])
+        try store.keep(samples.set(1), as: samples.set(1))
+        #expect(try names.count == 2 && harness.bytes("0000000007-x.outbox") == later)
+    }
+
+    @Test("Files of another server, and what is none of ours, are left alone; an unfinished one goes")
+    func others() throws {
+        let other = OutboxOwner(server: "http://other", suite: samples.suite)
+        var foreign: OutboxStore? = harness.store(owner: other)
+        try foreign?.keep(samples.set(1), as: samples.set(1))
+        #expect(harness.close(&foreign))
+        try harness.write([1, 2, 3], to: "notes.txt")
+        try harness.write([1, 2, 3], to: "0000000009-x.outbox.new")
+        try harness.write([], to: "0000000009-y.outbox")
+        var store = harness.store()
+        let found = store.inherit()
+        #expect(found.writes == [] && found.troubles == [])
+        #expect(names.count == 2 && names.contains("notes.txt"))
+        #expect(throws: Never.self) { try store.keep(samples.set(1), as: samples.set(1)) }
+    }
+
+    @Test("What cannot be read is told", arguments: [FaultyFiles.Call.list, .open, .lock, .read])
+    func unreadable(_ call: FaultyFiles.Call) throws {
+        var first: OutboxStore? = harness.store()
+        try first?.keep(samples.set(1), as: samples.set(1))
+        #expect(harness.close(&first))
+        files.fail(call, code: 5)
+        var failing: OutboxStore? = harness.store()
+        let found = try harness.inherit(&failing)
+        #expect(found.writes == [] && found.troubles.map(\.reason) == ["Input/output error"])
+        files.repair()
+        #expect(harness.close(&failing))
+        var next = harness.store()
+        #expect(try next.inherit().writes == [samples.set(1)])
+    }
+
+    @Test("A directory where nobody may look is as one that is not there", arguments: [13, 20, 2])
+    func outOfReach(_ code: Int32) {
+        files.fail(.list, code: code)
+        var store = harness.store()
+        #expect(store.inherit() == OutboxStore.Inheritance())
+    }
+
+    @Test(
+        "A write that cannot be put on disk is not kept, now or later",
+        arguments: [FaultyFiles.Call.makeDirectory, .open, .lock, .write, .syncData, .rename, .syncDirectory])
+    func fullDisk(_ call: FaultyFiles.Call) throws {
+        for hasFile in [false, true] {
+            var store: OutboxStore? = harness.store()
+            if hasFile { try store?.keep(samples.set(0), as: samples.set(0)) }
+            files.fail(call)
+            let isNeeded = !hasFile || call == .write || call == .syncData
+            if isNeeded {
+                let refusal = #expect(throws: OutboxStore.Refusal.self) {
+                    try store?.keep(samples.set(1), as: samples.set(1))
+                }
+                #expect(refusal?.description.hasSuffix("No space left on device") == true)
+            }
+            files.repair()
+            #expect(store?.count == (hasFile ? 1 : 0))
+            // What comes after is kept as ever.
+            try store?.keep(samples.set(2), as: samples.set(2))
+            #expect(harness.close(&store))
+            var next = harness.store()
+            #expect(try next.inherit().writes == (hasFile ? [samples.set(0)] : []) + [samples.set(2)])
+            #expect(harness.drain(&next).count == (hasFile ? 2 : 1))
+            #expect(names == [])
+        }
+    }
+
+    @Test("Even if a half-written line cannot be cut off, it is not sent, and nothing is added behind it")
+    func uncutLine() throws {
+        var store: OutboxStore? = harness.store()
+        try store?.keep(samples.set(0), as: samples.set(0))
+        files.fail(.write, .truncate)
+        #expect(throws: OutboxStore.Refusal.self) { try store?.keep(samples.set(1), as: samples.set(1)) }
+        files.repair()
+        try store?.keep(samples.set(2), as: samples.set(2))
+        #expect(names.count == 2, "a file of its own")
+        #expect(harness.close(&store))
+        var next = harness.store()
+        let found = next.inherit()
+        #expect(try found.writes == [samples.set(0), samples.set(2)])
+        #expect(found.troubles == [])
+    }
+}

@@ -1,0 +1,116 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Writes that others left behind")
+struct OutboxInheritanceTests {
+    private let world: KeptWorld
+
+    init() throws {
+        world = try KeptWorld()
+    }
+
+    @Test("The next program sends what a program left behind, sees it, and sends its own behind it")
+    func inheritance() async throws {
+        var first: KeptWorld.Program? = world.program()
+        first?.defaults.visits = 5
+        first?.defaults.username = "me"
+        first?.link.leave()
+        first?.defaults.launchCount = 1
+        first?.defaults.visits += 1
+        first?.defaults.remove(\.username)
+        #expect(world.end(&first))
+        let second = world.program(isAway: true)
+        #expect(second.defaults.launchCount == 1 && second.defaults.username == nil)
+        #expect(!second.defaults.isSet(\.username))
+        second.defaults.launchCount += 1
+        #expect(second.defaults.launchCount == 2 && world.fileCount == 1)
+        var other: KeptWorld.Program? = world.program(isAway: true)
+        other?.defaults.theme = .dark
+        #expect(world.end(&other))
+        second.link.comeBack()
+        try await second.defaults.synchronize()
+        #expect(world["launchCount"] == 2 && world["visits"] == 6 && world["username"] == nil)
+        #expect(world["theme"] == nil && world.waiting.count == 1)
+        let third = world.program()
+        #expect(third.defaults.launchCount == 2 && third.defaults.visits == 6 && third.defaults.theme == .dark)
+        try await third.defaults.synchronize()
+        #expect(world["theme"] == "dark" && world.fileCount == 0 && world.takeIssues() == [])
+    }
+
+    @Test("An adapter that goes while something waits leaves no attempt behind")
+    func goingAway() throws {
+        var program: KeptWorld.Program? = world.program(isAway: true)
+        program?.defaults.launchCount = 1
+        #expect(world.end(&program))
+        #expect(world.waiting.count == 1)
+    }
+
+    @Test("What a program has that is still there when another begins is taken over when it has gone")
+    func lookingAgain() throws {
+        var first: KeptWorld.Program? = world.program(isAway: true)
+        first?.defaults.launchCount = 1
+        let second = world.program(lookInterval: .milliseconds(1))
+        second.defaults.loginTries = 5
+        #expect(second.defaults.launchCount == 0)
+        #expect(world.end(&first))
+        // Its own write and that of the other.
+        #expect(second.link.log.wait { $0.count == 2 })
+        #expect(world["launchCount"] == 1 && world["loginTries"] == 5)
+    }
+
+    @Test("Behind others, too, a setter returns when its write is done, if somebody is there")
+    func behindOthers() async throws {
+        #expect(world.leaveSomething())
+        let first = world.program()
+        first.defaults.launchCount = 5
+        #expect(world["launchCount"] == 5 && world["loginTries"] == 7)
+        #expect(world.leaveSomething())
+        let second = world.program()
+        try await second.defaults.set(\.launchCount, 6)
+        #expect(world["launchCount"] == 6)
+        #expect(world.leaveSomething())
+        let third = world.program()
+        third.defaults.removeAll()
+        #expect(world["launchCount"] == nil && third.defaults.loginTries == 1)
+        #expect(world.takeIssues() == [] && world.fileCount == 0)
+    }
+
+    @Test("Behind others, too, what is refused is thrown where that can be, and else reported, once")
+    func refusedBehindOthers() async throws {
+        let world = try KeptWorld(
+            schema: try Schema(
+                keys: [
+                    DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3),
+                    DefaultsKey<Int>("loginTries", defaultValue: 1),
+                ]))
+        #expect(world.leaveSomething())
+        let first = world.program()
+        let error = await #expect(throws: DefaultsError.self) { try await first.defaults.set(\.launchCount, 4) }
+        #expect(error?.code == .invalidValue && first.defaults.launchCount == 0)
+        #expect(world.takeIssues().filter { $0.attempt != .check } == [])
+        #expect(world.leaveSomething())
+        let second = world.program()
+        second.defaults.launchCount = 4
+        #expect(second.defaults.launchCount == 0)
+        #expect(world.takeIssues().filter { $0.attempt != .check }.map(\.error.code) == [.invalidValue])
+        #expect(world.leaveSomething())
+        let third = world.program()
+        #expect(try await third.defaults.setIfAbsent(\.launchCount) { 1 })
+        #expect(world.leaveSomething())
+        let fourth = world.program()
+        #expect(try await !fourth.defaults.setIfAbsent(\.launchCount) { 2 })
+        #expect(world["launchCount"] == 1 && world.takeIssues().filter { $0.attempt != .check } == [])
+    }
+
+    @Test("A setter does not wait longer than it may; its write goes out by itself")
+    func patience() throws {
+        #expect(world.leaveSomething())
+        let program = world.program(patience: .zero)
+        program.defaults.launchCount = 5
+        #expect(program.link.log.wait { $0.count == 2 })
+        #expect(world["launchCount"] == 5)
+    }
+}

@@ -1,0 +1,95 @@
+import SettingsModel
+import Synchronization
+import Testing
+
+@testable import SettingsClient
+
+@Suite("An outbox in trouble")
+struct OutboxTroubleTests {
+    private let world: KeptWorld
+
+    init() throws {
+        world = try KeptWorld()
+    }
+
+    @Test("What cannot be kept either is taken back and reported, as is what is beyond the bound")
+    func fullDisk() async throws {
+        let program = world.program(limits: OutboxStore.Limits(writes: 1))
+        let defaults = program.defaults
+        defaults.launchCount = 1
+        program.link.leave()
+        world.files.fail(.write)
+        defaults.launchCount = 2
+        #expect(defaults.launchCount == 1)
+        let issue = try #require(world.takeIssues().first)
+        guard case .unreachable(let reason) = issue.error else { throw issue.error }
+        #expect(reason.hasPrefix("nobody is there; and it cannot be kept for later: "))
+        #expect(reason.hasSuffix("No space left on device"))
+        world.files.repair()
+        defaults.launchCount = 3
+        #expect(defaults.launchCount == 3 && world.takeIssues() == [])
+        defaults.launchCount = 4
+        defaults.removeAll()
+        #expect(defaults.launchCount == 3)
+        #expect(world.takeIssues().map(\.attempt) == [.write, .write])
+        program.link.comeBack()
+        try await defaults.synchronize()
+        #expect(world["launchCount"] == 3)
+        program.link.leave()
+        defaults.launchCount = 5
+        #expect(defaults.launchCount == 5 && world.takeIssues() == [])
+    }
+
+    @Test("A server that is there and takes nothing is told of once; nothing is lost by it")
+    func busy() async throws {
+        let program = world.program()
+        let defaults = program.defaults
+        defaults.launchCount = 1
+        program.link.decide { .refused(Problem(.insufficientStorage, "the disk is full")) }
+        defaults.launchCount = 2
+        for number in 3...5 {
+            defaults.launchCount = number
+            await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
+        }
+        #expect(defaults.launchCount == 5)
+        let reason = "a write waits, as it is not taken: 507 insufficient_storage: the disk is full"
+        #expect(world.takeIssues().map(\.error) == [.kept(reason)])
+        program.link.decide { .answered }
+        try await defaults.synchronize()
+        #expect(world["launchCount"] == 5 && world.takeIssues() == [])
+    }
+
+    @Test("Whoever is told of an issue may write something", .timeLimit(.minutes(2)))
+    func writingLog() async throws {
+        let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
+        let program = world.program { issue in
+            guard let defaults = box.withLock({ $0 }) else { return }
+            defaults["issue of \(issue.key ?? "nothing")"] = .string("\(issue.error.code?.rawValue ?? "")")
+        }
+        let defaults = program.defaults
+        box.withLock { $0 = defaults }
+        defaults.launchCount = 1
+        program.link.leave()
+        defaults.launchCount += 1
+        let other = world.program()
+        other.defaults.launchCount = 10
+        program.link.comeBack()
+        try await defaults.synchronize()
+        #expect(world["issue of launchCount"] == "precondition_failed")
+        // While a setter of the very key waits behind others, of which many are refused.
+        let next = world.program { issue in
+            if issue.attempt == .write { box.withLock({ $0 })?.launchCount = 77 }
+        }
+        box.withLock { $0 = next.defaults }
+        #expect(next.defaults.launchCount == 10)
+        next.link.leave()
+        for _ in 0..<20 { next.defaults.launchCount += 1 }
+        #expect(next.defaults.launchCount == 30)
+        other.defaults.launchCount = 8
+        next.link.comeBack()
+        for _ in 0..<20 { next.defaults.launchCount += 1 }
+        try await next.defaults.synchronize()
+        #expect(world.takeIssues().count >= 20)
+        box.withLock { $0 = nil }
+    }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// A directory of kept writes with whom it belongs to.
+struct StoreHarness {
+    let samples: SampleWrites
+    let files = FaultyFiles()
+    private let directory: TemporaryDirectory
+    /// Several levels down: none of it is there yet.
+    var path: String { home + "/state/outbox/server/app" }
+    var home: String { directory.path }
+
+    init() throws {
+        samples = try SampleWrites()
+        directory = try TemporaryDirectory()
+    }
+
+    /// A program's store.
+    func store(_ limits: OutboxStore.Limits = .init(), owner: OutboxOwner? = nil) -> OutboxStore {
+        OutboxStore(OutboxFolder(path: path, owner: owner ?? samples.owner, files: files), limits: limits)
+    }
+
+    /// Lets go of a store. False if its file is not free afterwards.
+    func close(_ store: inout OutboxStore?) -> Bool {
+        store = nil
+        return HeldFiles(directory: home).waits { $0 == 0 }
+    }
+
+    func inherit(_ store: inout OutboxStore?) throws -> OutboxStore.Inheritance {
+        let found = store?.inherit()
+        return try #require(found)
+    }
+
+    var names: [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+    }
+
+    func bytes(_ name: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(filePath: "\(path)/\(name)")))
+    }
+
+    func write(_ bytes: [UInt8], to name: String) throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try Data(bytes).write(to: URL(filePath: "\(path)/\(name)"))
+    }
+
+    /// What comes out from the front, to the end.
+    func drain(_ store: inout OutboxStore) -> [SuiteWrite] {
+        var writes: [SuiteWrite] = []
+        while let first = store.first {
+            writes.append(first.form)
+            store.endFirst()
+        }
+        return writes
+    }
+}

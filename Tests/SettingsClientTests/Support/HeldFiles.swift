@@ -1,0 +1,32 @@
+import Foundation
+import Glibc
+
+@testable import SettingsClient
+
+/// The files below a directory that somebody has locked.
+///
+/// A process that is being started has a copy of every descriptor for a moment, and with it the locks: who lets go of a
+/// file in that moment has to wait for it to be free.
+struct HeldFiles {
+    let directory: String
+
+    var count: Int {
+        let machine = MachineFiles()
+        let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
+        return names.count { name in
+            guard name.hasSuffix(".outbox") else { return false }
+            let file = try? HeldFile("\(directory)/\(name)", .existing, in: machine)
+            return (try? file?.lock()) == false
+        }
+    }
+
+    /// False if that does not come about.
+    func waits(until isReached: (Int) -> Bool) -> Bool {
+        let limit = ContinuousClock.now + .seconds(20)
+        while !isReached(count) {
+            guard ContinuousClock.now < limit else { return false }
+            poll(nil, 0, 1)
+        }
+        return true
+    }
+}
