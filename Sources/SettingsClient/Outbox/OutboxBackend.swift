@@ -13,6 +13,8 @@ final class OutboxBackend: SuiteBackend {
     let state: Mutex<OutboxState>
     /// Whether anything waits: then a write need not be tried.
     let hasKept = Atomic(false)
+    /// Whether it was said that somebody is there, and nothing came of that yet.
+    let isWoken = Atomic(false)
     /// Where writes are sent that waited.
     let queue = DispatchQueue(label: "settings outbox")
     /// How long a setter waits for a write that has others before it.

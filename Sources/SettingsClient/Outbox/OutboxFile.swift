@@ -16,10 +16,11 @@ struct OutboxFile: Sendable {
     /// Whether all writes in it have ended.
     var isDone: Bool { waiting == 0 }
 
-    /// Whether most of the file is about what has ended.
-    var isWasteful: Bool { size > Self.wasteful && size / 2 > waitingSize }
+    /// Whether most of the file is about what has ended, and it is to be written anew without that.
+    var isWasteful: Bool { size > wasteful && size / 2 > waitingSize }
 
-    private static let wasteful = 1 << 20
+    /// How large it is at least to be worth that.
+    private var wasteful = 1 << 20
 
     /// Makes a file.
     ///
@@ -90,6 +91,11 @@ struct OutboxFile: Sendable {
         waiting -= 1
         waitingSize -= size
         try? append(OutboxLine.ended(number).bytes, isSynced: false)
+    }
+
+    /// It could not be written anew; when it is twice as large, it may be tried again.
+    mutating func staysWasteful() {
+        wasteful = 2 * size
     }
 
     /// Takes away what stands behind the last whole line.

@@ -142,6 +142,6 @@ struct OutboxFolder: Sendable {
 
     private static func number(_ name: String) -> Int64? {
         guard name.hasSuffix(ending) else { return nil }
-        return Int64(name.prefix { $0 != "-" })
+        return Int64(name.prefix { $0 != "-" }).flatMap { OutboxLine.numbers.contains($0) ? $0 : nil }
     }
 }

@@ -22,6 +22,9 @@ enum OutboxLine: Hashable, Sendable {
 
     /// The form that is written here, and the newest that is understood.
     static let version: Int64 = 1
+
+    /// What writes and files are numbered with: nobody comes to the end.
+    static let numbers: Range<Int64> = 0..<(1 << 60)
 }
 
 /// Why a line is none that is understood here.
@@ -66,7 +69,9 @@ extension OutboxLine {
                 let name = try? SuiteName(suite)
             else { throw .damaged }
             self = .head(OutboxOwner(server: server, suite: name))
-        } else if let number = json["write"]?.integer, let write = SuiteWrite(members: json) {
+        } else if let number = json["write"]?.integer, Self.numbers.contains(number),
+            let write = SuiteWrite(members: json)
+        {
             self = .write(number, write)
         } else if let number = json["ended"]?.integer {
             self = .ended(number)

@@ -38,11 +38,16 @@ extension OutboxBackend {
         if let plan { start(plan) }
     }
 
-    /// Somebody is there, as it seems.
+    /// Somebody is there, as it seems. Called by whoever reads for the whole process, who must not wait: the state may be
+    /// locked until a disk is done.
     func wake() {
-        guard hasKept.load(ordering: .relaxed) else { return }
-        let plan = state.withLock { $0.pause == .away ? $0.planNext() : nil }
-        if let plan { start(plan) }
+        guard hasKept.load(ordering: .relaxed), !isWoken.exchange(true, ordering: .relaxed) else { return }
+        queue.async { [weak self] in
+            guard let self else { return }
+            isWoken.store(false, ordering: .relaxed)
+            let plan = state.withLock { $0.pause == .away ? $0.planNext() : nil }
+            if let plan { run(plan) }
+        }
     }
 
     /// Nothing is tried for a while.

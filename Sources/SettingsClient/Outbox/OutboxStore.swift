@@ -31,8 +31,6 @@ struct OutboxStore: Sendable {
     var first: KeptWrite? { queue.first }
     var count: Int { queue.count }
     var isEmpty: Bool { queue.isEmpty }
-    /// Where something is that waits, for a message.
-    var path: String { queue.first.flatMap { files[$0.file]?.path } ?? folder.path }
 
     /// What was found of others.
     struct Inheritance: Hashable, Sendable {
@@ -104,6 +102,7 @@ struct OutboxStore: Sendable {
     mutating func replaceFirst(by form: SuiteWrite) throws(StateFileError) {
         guard let first = queue.first, var file = files[first.file] else { return }
         defer { put(file, first.file) }
+        if !file.isSound { file = try folder.rewritten(file, queue.writes(in: first.file)) }
         let size = try file.replace(first.number, by: form, size: first.size)
         queue.replaceFirst(by: form, size: size)
     }
@@ -113,7 +112,13 @@ struct OutboxStore: Sendable {
         guard let first = queue.first, var file = files[first.file] else { return }
         queue.removeFirst()
         file.end(first.number, size: first.size)
-        if file.isWasteful, let smaller = try? folder.rewritten(file, queue.writes(in: first.file)) { file = smaller }
+        if file.isWasteful {
+            do {
+                file = try folder.rewritten(file, queue.writes(in: first.file))
+            } catch {
+                file.staysWasteful()
+            }
+        }
         put(file, first.file)
     }
 

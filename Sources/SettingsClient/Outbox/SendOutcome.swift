@@ -18,7 +18,8 @@ enum SendOutcome: Hashable, Sendable {
             self = .waits(reason: reason, atLeast: .zero, isAnswer: false)
         case .failure(.refused(let problem)):
             if problem.isNoVerdict || problem.codeName.isEmpty {
-                let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
+                // Nobody knows who answered, so nobody is obeyed for ever.
+                let asked = Duration.milliseconds(min(max(0, problem.retryAfterMs ?? 0), 300_000))
                 self = .waits(reason: problem.description, atLeast: asked, isAnswer: true)
             } else if write.mayBeDoneOtherwise(after: problem) {
                 self = .conflict(problem, current: BackendError.refused(problem).current)

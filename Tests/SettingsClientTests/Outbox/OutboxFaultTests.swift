@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
@@ -161,5 +162,52 @@ struct OutboxFaultTests {
         let found = next.inherit()
         #expect(try found.writes == [samples.set(0), samples.set(2)])
         #expect(found.troubles == [])
+    }
+
+    @Test("After a failure a file is written anew where something has to be put in it")
+    func soundAgain() throws {
+        let (write, other) = (try samples.set(1), try samples.set(2))
+        var store: OutboxStore? = harness.store()
+        try store?.keep(write, as: write)
+        files.fail(.syncData, .truncate)
+        #expect(throws: OutboxStore.Refusal.self) { try store?.keep(samples.set(3), as: samples.set(3)) }
+        #expect(throws: StateFileError.self) { try store?.replaceFirst(by: other) }
+        #expect(store?.first?.form == write)
+        files.repair()
+        try store?.replaceFirst(by: other)
+        #expect(store?.first?.form == other && store?.first?.original == write)
+        #expect(harness.close(&store))
+        var next = harness.store()
+        let found = next.inherit()
+        #expect(found.writes == [other] && found.troubles == [], "what could not be kept is not there either")
+    }
+
+    @Test("Where there is no room to write a file anew, that is not tried again and again")
+    func noRoomToShrink() throws {
+        var store = harness.store()
+        let text = JSONValue.string(String(repeating: "x", count: 300_000))
+        for number in 0..<8 {
+            let write = try samples.write(.set(text), as: "request \(number)")
+            try store.keep(write, as: write)
+        }
+        files.fail(.rename)
+        let before = files.log.count("rename")
+        for _ in 0..<7 { store.endFirst() }
+        #expect(files.log.count("rename") == before + 1)
+        files.repair()
+        #expect(store.count == 1)
+        store.endFirst()
+        #expect(names == [])
+    }
+
+    @Test("Numbers beyond all bounds are nobody's")
+    func hugeNumbers() throws {
+        let huge = CheckedLine.line(of: Array(#"{"write":9223372036854775807,"requestKey":"a","do":[]}"#.utf8))
+        try harness.write(huge, to: "9223372036854775807-x.outbox")
+        var store = harness.store()
+        #expect(store.inherit().troubles.count == 1)
+        try store.keep(samples.set(1), as: samples.set(1))
+        try store.keep(samples.set(2), as: samples.set(2))
+        #expect(store.count == 2)
     }
 }
