@@ -10,8 +10,8 @@ extension DefaultsKeys {
 struct SecureDefaultsTests {
     private func adapter(_ address: ServerAddress) throws -> DefaultsAdapter<DefaultsKeys> {
         DefaultsAdapter(
-            suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: address, timeout: .seconds(30), arguments: []
-        )
+            suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: address, timeout: .seconds(30),
+            outbox: .none, arguments: [])
     }
 
     @Test func `They are read, written, changed in place and removed as over http`() async throws {
@@ -44,7 +44,7 @@ struct SecureDefaultsTests {
         let daemon = try SecureDaemon()
         let defaults = DefaultsAdapter(
             suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: try daemon.address(host: "127.0.0.1"),
-            timeout: .seconds(3), arguments: [], log: { _ in })
+            timeout: .seconds(3), outbox: .none, arguments: [], log: { _ in })
         var issues = defaults.issues.makeAsyncIterator()
         #expect(defaults[\.theme] == "light")
         let issue = await issues.next()
