@@ -81,6 +81,7 @@ final class OutboxBackend: SuiteBackend {
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
         // What was written before may be just what the schema is to be held against.
+        inherit()
         if hasKept.load(ordering: .acquiring) { try sendKept() }
         return try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
     }

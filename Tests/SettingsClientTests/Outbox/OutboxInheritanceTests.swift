@@ -113,4 +113,16 @@ struct OutboxInheritanceTests {
         #expect(program.link.log.wait { $0.count == 2 })
         #expect(world["launchCount"] == 5)
     }
+
+    @Test("A schema comes after what was written before it, by an earlier program too")
+    func schemas() async throws {
+        #expect(world.leaveSomething())
+        let program = world.program()
+        let error = await #expect(throws: DefaultsError.self) {
+            try await program.defaults.publishSchema { \.launchCount }
+        }
+        #expect(error?.code == .schemaConflict && world["loginTries"] == 7)
+        #expect(try await program.defaults.publishSchema { \.loginTries })
+        #expect(program.defaults.loginTries == 7)
+    }
 }
