@@ -52,6 +52,13 @@ extension AdapterCore {
         _ plan: ChangePlan, _ change: InPlaceChange<Value>, _ key: KeyName
     ) throws(DefaultsError) -> ChangeAttempt {
         guard change.reading.isStoredUnreadable, let problem = change.reading.problem else {
+            // Another value by now: what was computed from the old one would be shown, and refused.
+            if let value = replica.visible(key).value, value != plan.base, let delta = plan.delta,
+                let operation = delta.operation, let merged = delta.applied(to: value)
+            {
+                _ = try change.slot.normalized(merged)
+                return ChangeAttempt(operation)
+            }
             return ChangeAttempt(plan.new, guardedBy: replica.guardTest(for: key, base: plan.base))
         }
         // What nobody could read is not overwritten by what was computed from something else. While nobody is there to
