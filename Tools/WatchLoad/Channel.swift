@@ -19,6 +19,8 @@ struct Channel {
     private var filled = 0
     private var dropped = 0
     private(set) var head: AnswerHead?
+    /// When the last bytes of the answer arrived at the socket.
+    private(set) var arrival = 0.0
 
     init(to port: UInt16, from host: UInt32, room: Int) throws(LoadFailure) {
         socket = try connectedSocket(to: port, from: host)
@@ -52,12 +54,13 @@ struct Channel {
         while true {
             let isFull = filled == buffer.count
             let room = isFull ? scratch : UnsafeMutableBufferPointer(rebasing: buffer[filled...])
-            let count = recv(socket, room.baseAddress, room.count, Int32(MSG_DONTWAIT))
+            let (count, arrival) = received(from: socket, into: room)
             guard count > 0 else {
                 if count < 0, errno == EAGAIN { return .nothing }
                 if count == 0 { return .end }
                 throw systemFailure("recv")
             }
+            self.arrival = arrival
             if isFull { dropped += count } else { filled += count }
             if try isComplete() { return .answer }
             if count < room.count { return head != nil && !hadHead ? .head : .nothing }

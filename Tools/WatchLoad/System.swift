@@ -10,7 +10,44 @@ func systemFailure(_ what: String) -> LoadFailure {
 func monotonicSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
-    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    return seconds(time)
+}
+
+/// Seconds of the clock by which arrivals are told.
+func wallClockSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return seconds(time)
+}
+
+private func seconds(_ time: timespec) -> Double { Double(time.tv_sec) + Double(time.tv_nsec) / 1e9 }
+
+/// Has the next bytes acknowledged together with the next request rather than at once, as they are for a client that asks
+/// again as soon as it is answered.
+func acknowledgeLate(_ socket: Int32) {
+    var isQuick: Int32 = 0
+    setsockopt(socket, Int32(IPPROTO_TCP), TCP_QUICKACK, &isQuick, socklen_t(MemoryLayout<Int32>.size))
+}
+
+/// Takes what has arrived, without waiting. Tells how many bytes that were, as `recv` does, and when the last of them came,
+/// which the kernel has noted: whoever takes them late is told the same.
+func received(
+    from socket: Int32, into room: UnsafeMutableBufferPointer<UInt8>
+) -> (count: Int, arrival: Double) {
+    withUnsafeTemporaryAllocation(byteCount: 64, alignment: MemoryLayout<cmsghdr>.alignment) { control in
+        var part = iovec(iov_base: room.baseAddress, iov_len: room.count)
+        return withUnsafeMutablePointer(to: &part) { part in
+            var message = msghdr()
+            (message.msg_iov, message.msg_iovlen) = (part, 1)
+            (message.msg_control, message.msg_controllen) = (control.baseAddress, control.count)
+            let count = recvmsg(socket, &message, Int32(MSG_DONTWAIT))
+            let head = MemoryLayout<cmsghdr>.size
+            guard count > 0, message.msg_controllen >= head + MemoryLayout<timespec>.size,
+                control.load(as: cmsghdr.self).cmsg_type == SO_TIMESTAMPNS
+            else { return (count, 0) }
+            return (count, seconds(control.load(fromByteOffset: head, as: timespec.self)))
+        }
+    }
 }
 
 /// Lets the process have as many open files as it may.
@@ -36,6 +73,7 @@ func connectedSocket(to port: UInt16, from host: UInt32) throws(LoadFailure) -> 
     }
     set(Int32(IPPROTO_TCP), TCP_NODELAY, Int32(1))
     set(SOL_SOCKET, SO_LINGER, linger(l_onoff: 1, l_linger: 0))
+    set(SOL_SOCKET, SO_TIMESTAMPNS, Int32(1))
     // The port is chosen at `connect`, when it need be unlike others to the same peer only.
     set(Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, Int32(1))
     try perform("bind", socket, bind, host, 0)

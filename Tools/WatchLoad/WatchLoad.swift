@@ -25,11 +25,10 @@ final class WatchLoad {
     /// Seconds in which anything that is waited for has to happen.
     private static let patience = 60.0
 
-    /// While more than these have no answer yet, answers gather for so many microseconds before they are taken. Whoever
-    /// sleeps in `epoll_wait` has to be woken by the server's `send`, for almost every answer, and it is the server that
-    /// is measured.
-    private static let few = 512
-    private static let rest: UInt32 = 500
+    /// Seconds for each watcher that is woken, after which their answers are taken. Until then they gather in the
+    /// sockets, where the kernel notes when they come: it is the server that is measured, and a client that takes them
+    /// meanwhile takes the server's processors.
+    private static let rest = 20e-6
 
     private let plan: LoadPlan
     private let readiness: Readiness
@@ -49,7 +48,8 @@ final class WatchLoad {
     private var answers = 0
     private var value = 10_000_000
 
-    /// The key whose watchers are being woken, how many of them have no answer yet, and when the last had it.
+    /// The key whose watchers are being woken, how many of them have no answer yet, and when the last
+    /// had it.
     private var woken: Int?
     private var unanswered = 0
     private var lastAnswer = 0.0
@@ -139,14 +139,20 @@ final class WatchLoad {
     private func wake(_ key: Int) throws(LoadFailure) -> Double {
         let put = nextPut(key)
         let mine = stride(from: key, to: plan.watchers, by: plan.keys)
-        (woken, unanswered) = (key, mine.underestimatedCount)
-        let began = monotonicSeconds()
+        for index in mine {
+            // To tell this program of what comes would be a part of the server's `send`; so would be acknowledgements.
+            readiness.remove(watchers[index].channel.socket)
+            acknowledgeLate(watchers[index].channel.socket)
+        }
+        (woken, unanswered, lastAnswer) = (key, mine.underestimatedCount, 0)
+        let (patienceBegan, began) = (monotonicSeconds(), wallClockSeconds())
         try control.send(put)
         isControlAnswered = false
         while unanswered > 0 || !isControlAnswered {
-            if unanswered > Self.few { usleep(Self.rest) }
-            try pump(100)
-            try checkPatience(since: began, "have no answer", unanswered)
+            usleep(UInt32(max(1000, Double(unanswered) * Self.rest * 1e6)))
+            for index in mine where watchers[index].phase != .answered { try receive(index) }
+            try pump(0)
+            try checkPatience(since: patienceBegan, "have no answer", unanswered)
         }
         woken = nil
         let digits = Array(String(value).utf8)
@@ -154,6 +160,7 @@ final class WatchLoad {
             guard watchers[index].channel.withBytes({ $0.end(of: digits) }) != nil else {
                 throw LoadFailure("a watcher's answer does not tell of the value that was put")
             }
+            try readiness.add(watchers[index].channel.socket, name: index)
             try watch(index)
         }
         try awaitWaiting()
@@ -238,7 +245,7 @@ final class WatchLoad {
             answers += 1
             guard index % plan.keys == woken else { return try watch(index) }
             unanswered -= 1
-            if unanswered == 0 { lastAnswer = monotonicSeconds() }
+            lastAnswer = max(lastAnswer, watchers[index].channel.arrival)
         }
     }
 
