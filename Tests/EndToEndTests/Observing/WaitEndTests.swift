@@ -56,6 +56,28 @@ struct WaitEndTests {
         #expect(answer.field("Settings-Cursor") == cursor)
     }
 
+    @Test("Who waits for what rarely happens need not begin anew, however much else happens")
+    func rare() throws {
+        let daemon = try TestDaemon {
+            $0.history.commits = 100
+            $0.history.suiteCommits = 10
+        }
+        try daemon.done("PUT app/keys/rare 1")
+        let cursor = try daemon.cursor()
+        let peers = try [
+            "GET app/observe?key=rare&wait=300&since=\(cursor)",
+            "GET /v1/observe?suite=app&suite=zz&key=rare&wait=300&since=\(cursor)",
+        ].map { try WaitingPeer(daemon, Request($0)) }
+        for number in 0..<500 { try daemon.done(Request("PUT app/keys/n \(number)")) }
+        let now = try daemon.cursor()
+        for peer in peers {
+            peer.client.endSending()
+            let answer = try peer.answer()
+            #expect(answer.json?["reset"] == nil && answer.json?["changes"] == [], "\(answer.text)")
+            #expect(answer.json?["cursor"]?.string == now)
+        }
+    }
+
     @Test("A peer that closes its side is answered at once", arguments: waits)
     func halfClosed(wait: Wait) throws {
         let daemon = try TestDaemon()

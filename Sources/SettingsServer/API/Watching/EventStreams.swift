@@ -52,69 +52,94 @@ extension Watchers {
         guard let watcher = waiting[ticket], case .stream(let progress) = watcher.purpose else { return }
         let state = service.store.state
         switch progress {
-        case .live: return
+        case .live, .awaitingText: return
         case .opening(let isReset): open(ticket, watcher.subject, isReset: isReset, on: state)
         case .catchingUp:
-            guard state.reaches(watcher.subject, after: watcher.after) else {
-                waiting[ticket]?.purpose = .stream(.opening(isReset: true))
-                return proceed(ticket)
-            }
+            guard state.reaches(watcher.subject, after: watcher.after) else { return startAnew(ticket) }
             let (commits, reached) = state.nextCommits(
                 for: watcher.subject, after: watcher.after, effort: WatcherEffort.onLoop, bytes: Self.piece)
-            if !commits.isEmpty { push(Self.events(watcher.subject, commits, on: state), to: ticket) }
-            waiting[ticket]?.after = max(watcher.after, reached)
-            if reached >= state.revision {
-                waiting[ticket]?.purpose = .stream(.live)
-            } else if commits.isEmpty {
-                handler.later { $0.watchers.proceed(ticket) }
-            } else {
-                loop.whenDrained(ticket)
+            if let text = text(of: commits, for: ticket, watcher, upTo: reached, on: state) {
+                told(ticket, text, upTo: reached)
             }
         }
+    }
+
+    /// History does not reach back to where the stream is.
+    private func startAnew(_ ticket: Ticket) {
+        waiting[ticket]?.purpose = .stream(.opening(isReset: true))
+        proceed(ticket)
     }
 
     /// Tells the state, with which a stream begins, or begins anew.
     private func open(_ ticket: Ticket, _ subject: WatchSubject, isReset: Bool, on state: State) {
-        let make: @Sendable () -> [UInt8] = {
-            var text: [UInt8] = []
-            // A suite that was dropped this very moment has nothing to tell.
-            guard let observed = state.observed(subject, isReset: isReset) else { return text }
-            EventText.append(.state(observed), to: &text)
-            return text
+        let make: @Sendable () -> Response = {
+            Response(status: 200, body: Self.opening(subject, isReset: isReset, on: state))
         }
         guard state.weight(of: subject) > Rendering.mostOnLoop else {
-            return opened(ticket, make(), at: state.revision)
+            return told(ticket, make().body, upTo: state.revision)
         }
-        handler.beside {
-            let text = make()
-            return { $0.watchers.opened(ticket, text, at: state.revision) }
-        }
+        waiting[ticket]?.purpose = .stream(.awaitingText)
+        let question = SharedQuestion(subject: subject, form: .opening(isReset: isReset))
+        makeBeside(question, at: state.revision, for: ticket, make)
     }
 
-    private func opened(_ ticket: Ticket, _ text: [UInt8], at revision: Revision) {
-        guard waiting[ticket] != nil else { return }
-        push(text, to: ticket)
-        waiting[ticket]?.after = revision
+    private static func opening(_ subject: WatchSubject, isReset: Bool, on state: State) -> [UInt8] {
+        var text: [UInt8] = []
+        if let observed = state.observed(subject, isReset: isReset) {
+            EventText.append(.state(observed), to: &text)
+        } else if isReset {
+            // Whoever knew something of the suite must hear that it is gone, though it is not known any more how.
+            let end = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
+            EventText.append(.commit(end), to: &text)
+        }
+        return text
+    }
+
+    /// A stream that is not at the present is told what there is up to a revision.
+    func told(_ ticket: Ticket, _ text: [UInt8], upTo reached: Revision) {
+        guard let watcher = waiting[ticket] else { return }
+        if !text.isEmpty { push(text, to: ticket) }
+        let after = max(watcher.after, reached)
+        waiting[ticket]?.after = after
+        // With so much to take, whoever was told what happens meanwhile would soon seem to lag behind.
+        let isLong = text.count > Self.piece
+        if !isLong, after >= service.store.state.revision {
+            waiting[ticket]?.purpose = .stream(.live)
+            return
+        }
         waiting[ticket]?.purpose = .stream(.catchingUp)
-        if text.count > Self.piece { loop.whenDrained(ticket) } else { proceed(ticket) }
+        if text.isEmpty { handler.later { $0.watchers.proceed(ticket) } } else { loop.whenDrained(ticket) }
     }
 
     /// Tells a stream that is at the present what has just happened.
     func advance(_ ticket: Ticket, on state: State) {
         guard let watcher = waiting[ticket] else { return }
-        guard state.reaches(watcher.subject, after: watcher.after) else {
-            waiting[ticket]?.purpose = .stream(.opening(isReset: true))
-            return proceed(ticket)
-        }
+        guard state.reaches(watcher.subject, after: watcher.after) else { return startAnew(ticket) }
         let question = SharedQuestion(subject: watcher.subject, after: watcher.after, form: .events)
-        var text = shared.answer(to: question, at: state.revision)?.body
-        if text == nil, let commits = state.commits(for: watcher.subject, after: watcher.after) {
-            let made = commits.isEmpty ? [] : Self.events(watcher.subject, commits, on: state)
-            shared.keep(Response(status: 200, body: made), for: question, at: state.revision)
-            text = made
+        var made = shared.answer(to: question, at: state.revision)?.body
+        if made == nil {
+            let commits = state.commits(for: watcher.subject, after: watcher.after) ?? []
+            made = text(of: commits, for: ticket, watcher, upTo: state.revision, on: state)
+            if let made { shared.keep(Response(status: 200, body: made), for: question, at: state.revision) }
         }
+        guard let text = made else { return }
         waiting[ticket]?.after = max(watcher.after, state.revision)
-        if let text, !text.isEmpty { push(text, to: ticket) }
+        if !text.isEmpty { push(text, to: ticket) }
+    }
+
+    /// Commits as a stream tells them. Nil if that is much: then it is made beside the loop, for all who are told the same,
+    /// and the stream goes on when it is there.
+    private func text(
+        of commits: [KeptCommit], for ticket: Ticket, _ watcher: Watcher, upTo reached: Revision, on state: State
+    ) -> [UInt8]? {
+        let subject = watcher.subject
+        guard commits.weight > Rendering.mostOnLoop else { return Self.events(subject, commits, on: state) }
+        waiting[ticket]?.purpose = .stream(.awaitingText)
+        let question = SharedQuestion(subject: subject, after: watcher.after, form: .events)
+        makeBeside(question, at: reached, for: ticket) {
+            Response(status: 200, body: Self.events(subject, commits, on: state))
+        }
+        return nil
     }
 
     private static func events(_ subject: WatchSubject, _ commits: [KeptCommit], on state: State) -> [UInt8] {
@@ -126,8 +151,10 @@ extension Watchers {
     func keepAlive(_ ticket: Ticket, _ progress: Watcher.Progress) {
         guard case .live = progress else { return loop.setAlarm(ticket, at: loop.now &+ Self.silence) }
         let state = service.store.state
+        bringUp(ticket)
         look(at: ticket, on: state)
-        guard let watcher = waiting[ticket] else { return }
+        // What it is to be told in a moment must not be passed over.
+        guard let watcher = waiting[ticket], case .stream(.live) = watcher.purpose else { return }
         push(EventText.id(Cursor(epoch: state.epoch, revision: max(watcher.after, seen))), to: ticket)
     }
 

@@ -4,25 +4,34 @@ internal import SettingsModel
 /// What watchers are to be told who share an answer.
 struct SharedQuestion: Hashable, Sendable {
     enum Form: Hashable, Sendable {
-        case answer(limit: Int?, keepsLatest: Bool)
+        /// What happened, in one answer.
+        case changes(limit: Int?, keepsLatest: Bool)
+        /// What happened, as a stream tells it.
         case events
         /// That nothing has happened.
         case quiet
+        /// The state, in one answer.
+        case state(isReset: Bool)
+        /// The state, as a stream begins.
+        case opening(isReset: Bool)
+        /// What a GET shows.
+        case reading(Reading)
     }
 
     let subject: WatchSubject
-    /// What they know.
-    let after: Revision
+    /// What they know; of no account where they are told what there is.
+    var after = Revision.zero
     let form: Form
 }
 
 /// Answers as long as others may be waiting for the same: those to what was asked at one state.
 struct SharedAnswers {
     private static let mostKept = 64
-    private static let longest = 4 << 20
+    private static let mostBytes = 8 << 20
 
     private var revision = Revision.zero
     private var made: [SharedQuestion: Response] = [:]
+    private var bytes = 0
     /// What was asked last: those who watch the same ask one after the other.
     private var last: (question: SharedQuestion, response: Response)?
     /// Who waits for answers that are made beside the loop.
@@ -43,9 +52,12 @@ struct SharedAnswers {
     }
 
     mutating func keep(_ response: Response, for question: SharedQuestion, at revision: Revision) {
-        if revision != self.revision || made.count >= Self.mostKept { forget() }
+        let size = response.body.count
+        if revision != self.revision || made.count >= Self.mostKept || bytes + size > Self.mostBytes { forget() }
         self.revision = revision
-        if response.body.count <= Self.longest { made[question] = response }
+        guard size <= Self.mostBytes else { return }
+        made[question] = response
+        bytes += size
     }
 
     /// Puts somebody among those who wait for an answer that is being made. True for the first, who is to have it made.
@@ -63,27 +75,7 @@ struct SharedAnswers {
     /// Nobody is left who may ask the same.
     mutating func forget() {
         made = [:]
+        bytes = 0
         last = nil
-    }
-}
-
-/// Those to be looked at, first come first served.
-struct DueLine {
-    private var tickets: [Ticket] = []
-    private var start = 0
-
-    var isEmpty: Bool { start == tickets.count }
-
-    mutating func append(_ ticket: Ticket) {
-        tickets.append(ticket)
-    }
-
-    mutating func popFirst() -> Ticket? {
-        guard start < tickets.count else { return nil }
-        defer {
-            start += 1
-            if start == tickets.count { (tickets, start) = ([], 0) }
-        }
-        return tickets[start]
     }
 }

@@ -21,6 +21,8 @@ struct Watcher {
         case opening(isReset: Bool)
         /// It is told what happened before, piece by piece, as it takes them.
         case catchingUp
+        /// What it is told next is being made into text beside the loop.
+        case awaitingText
         /// It is told what happens at once.
         case live
     }
@@ -41,7 +43,7 @@ struct Watcher {
     /// Whether it has still to be told of things that happened before.
     var isBehind: Bool {
         switch purpose {
-        case .stream(.opening), .stream(.catchingUp): true
+        case .stream(.opening), .stream(.catchingUp), .stream(.awaitingText): true
         default: false
         }
     }

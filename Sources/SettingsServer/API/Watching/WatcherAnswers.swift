@@ -3,34 +3,51 @@ internal import SettingsModel
 
 /// The answers.
 extension Watchers {
-    /// The answer that tells of these commits. A long one is made beside the loop, for all who ask the same.
-    func tell(
-        _ question: SharedQuestion, _ commits: [KeptCommit], on state: State, to ticket: Ticket
+    /// The answer to a question: what somebody before was told, or a new one, which is made beside the loop if it is long,
+    /// once for all who ask the same meanwhile.
+    func answer(
+        _ question: SharedQuestion, on state: State, to ticket: Ticket, _ rendering: () -> Rendering
     ) -> Handling {
         if let response = shared.answer(to: question, at: state.revision) { return .answer(handler.counted(response)) }
-        guard case .answer(let limit, let keepsLatest) = question.form else { return .later }
-        let make: @Sendable () -> Response = {
-            let told = state.observed(
-                question.subject, commits, from: question.after, limit: limit, keepsLatest: keepsLatest)
-            return Response(json: told.jsonBytes(), cursor: state.cursor)
-        }
-        let weight = commits.reduce(0) { $0 + 1 + $1.commit.changes.count }
-        guard weight > Rendering.mostOnLoop else {
-            let response = make()
+        let rendering = rendering()
+        guard rendering.weight > Rendering.mostOnLoop else {
+            let response = rendering.make()
             shared.keep(response, for: question, at: state.revision)
             return .answer(handler.counted(response))
         }
-        if shared.enqueue(ticket, for: question, at: state.revision) {
-            handler.beside {
-                let response = make()
-                return { $0.watchers.made(response, for: question, at: state.revision) }
-            }
-        }
+        makeBeside(question, at: state.revision, for: ticket, rendering.make)
         return .later
     }
 
+    /// Has an answer made beside the loop, for all who ask the same meanwhile.
+    func makeBeside(
+        _ question: SharedQuestion, at revision: Revision, for ticket: Ticket, _ make: @escaping @Sendable () -> Response
+    ) {
+        guard shared.enqueue(ticket, for: question, at: revision) else { return }
+        handler.beside {
+            let response = make()
+            return { $0.watchers.made(response, for: question, at: revision) }
+        }
+    }
+
     private func made(_ response: Response, for question: SharedQuestion, at revision: Revision) {
-        for ticket in shared.take(question, at: revision) { loop.respond(ticket, handler.counted(response)) }
+        for ticket in shared.take(question, at: revision) {
+            switch question.form {
+            case .events, .opening: told(ticket, response.body, upTo: revision)
+            default: loop.respond(ticket, handler.counted(response))
+            }
+        }
+    }
+
+    /// The answer that tells of these commits.
+    func tell(
+        _ subject: WatchSubject, _ commits: [KeptCommit], after: Revision, limit: Int?, keepsLatest: Bool,
+        on state: State
+    ) -> Rendering {
+        Rendering(weight: commits.weight) {
+            let told = state.observed(subject, commits, from: after, limit: limit, keepsLatest: keepsLatest)
+            return Response(json: told.jsonBytes(), cursor: state.cursor)
+        }
     }
 
     /// That nothing has happened up to now.
@@ -65,4 +82,9 @@ extension Watchers {
         problem.retryAfterMs = 1000
         return problem
     }
+}
+
+extension [KeptCommit] {
+    /// How long it takes to tell of them.
+    var weight: Int { reduce(0) { $0 + 1 + $1.commit.changes.count } }
 }

@@ -8,7 +8,7 @@ extension Watchers {
 
     /// Another state is published. Makes those due whom it concerns.
     func published() {
-        guard !waiting.isEmpty else { return }
+        guard !waiting.isEmpty else { return shared.forget() }
         let state = watchedState()
         var topics: [ObjectIdentifier: Topic] = [:]
         if state.history.floor <= seen {
@@ -24,23 +24,32 @@ extension Watchers {
         takeTurn()
     }
 
-    /// Until now nothing has happened to a watcher who is not due yet: so all of a topic share one answer, whenever they
-    /// came.
     private func makeDue(_ ticket: Ticket) {
         guard let watcher = waiting[ticket], !watcher.isDue else { return }
+        bringUp(ticket)
         waiting[ticket]?.isDue = true
-        if !watcher.isBehind { waiting[ticket]?.after = max(watcher.after, seen) }
         due.append(ticket)
     }
 
+    /// Up to what was seen nothing has happened to a watcher who is not due: so all of a topic share one answer, whenever
+    /// they came, and nobody looks again at what came to pass while they waited.
+    func bringUp(_ ticket: Ticket) {
+        guard let watcher = waiting[ticket], !watcher.isDue, !watcher.isBehind else { return }
+        waiting[ticket]?.after = max(watcher.after, seen)
+    }
+
     private func takeTurn() {
-        guard !due.isEmpty else { return }
+        guard !isTurnDue, !due.isEmpty else { return }
         let state = service.store.state
         for _ in 0..<Self.turn {
             guard let ticket = due.popFirst() else { return shared.forget() }
             look(at: ticket, on: state)
         }
-        handler.later { $0.watchers.takeTurn() }
+        isTurnDue = true
+        handler.later { handler in
+            handler.watchers.isTurnDue = false
+            handler.watchers.takeTurn()
+        }
     }
 
     /// Tells a watcher what there is to tell on a state, if there is something.
@@ -48,28 +57,24 @@ extension Watchers {
         guard var watcher = waiting[ticket] else { return }
         watcher.isDue = false
         waiting[ticket]?.isDue = false
+        let subject = watcher.subject
         switch watcher.purpose {
         case .changes(let limit, let keepsLatest):
             let question = SharedQuestion(
-                subject: watcher.subject, after: watcher.after, form: .answer(limit: limit, keepsLatest: keepsLatest))
+                subject: subject, after: watcher.after, form: .changes(limit: limit, keepsLatest: keepsLatest))
             // Mostly somebody before has been told the same.
             if let response = shared.answer(to: question, at: state.revision) {
                 remove(ticket)
                 return loop.respond(ticket, handler.counted(response))
             }
-            guard state.reaches(watcher.subject, after: watcher.after) else {
-                return reset(ticket, watcher.subject, on: state)
-            }
-            guard let commits = state.commits(for: watcher.subject, after: watcher.after), !commits.isEmpty else {
-                return
-            }
-            remove(ticket)
-            if case .answer(let response) = tell(question, commits, on: state, to: ticket) {
-                loop.respond(ticket, response)
+            guard state.reaches(subject, after: watcher.after) else { return reset(ticket, subject, on: state) }
+            guard let commits = state.commits(for: subject, after: watcher.after), !commits.isEmpty else { return }
+            give(question, on: state, to: ticket) {
+                tell(subject, commits, after: watcher.after, limit: limit, keepsLatest: keepsLatest, on: state)
             }
         case .suite(let isReset, let thenStreams):
-            guard state.hasSuite(watcher.subject.suites[0]) else { return }
-            guard thenStreams else { return give(Self.state(watcher.subject, isReset: isReset, on: state), to: ticket) }
+            guard state.hasSuite(subject.suites[0]) else { return }
+            guard thenStreams else { return giveState(subject, isReset: isReset, on: state, to: ticket) }
             waiting[ticket]?.purpose = .stream(.opening(isReset: isReset))
             begin(ticket)
         case .reading(let reading, let known, let hadSuite):
@@ -83,7 +88,9 @@ extension Watchers {
         do throws(Problem) {
             let shown = try reading.shown(on: state)
             let isGone = hadSuite && shown.tag == nil
-            if isGone || !shown.isKnown(by: known) { give(shown.rendering, to: ticket) }
+            guard isGone || !shown.isKnown(by: known) else { return }
+            let question = SharedQuestion(subject: reading.subject, form: .reading(reading))
+            give(question, on: state, to: ticket) { shown.rendering }
         } catch {
             give(Rendering(Response(error, cursor: state.cursor)), to: ticket)
         }
@@ -91,7 +98,7 @@ extension Watchers {
 
     private func reset(_ ticket: Ticket, _ subject: WatchSubject, on state: State) {
         guard subject.isOne, !state.hasSuite(subject.suites[0]) else {
-            return give(Self.state(subject, isReset: true, on: state), to: ticket)
+            return giveState(subject, isReset: true, on: state, to: ticket)
         }
         // It is gone, and how it went is not known any more: the watcher waits for another of its name.
         waiting[ticket]?.purpose = .suite(isReset: true, thenStreams: false)

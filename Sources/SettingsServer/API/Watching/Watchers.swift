@@ -20,6 +20,8 @@ final class Watchers {
     /// The index was held against all commits up to this one.
     var seen = Revision.zero
     var due = DueLine()
+    /// The next turn of those who are due is to come, when others had theirs.
+    var isTurnDue = false
     var shared = SharedAnswers()
     private var spread = Spread()
     fileprivate(set) var isStopping = false
@@ -84,11 +86,14 @@ final class Watchers {
         let position = question.since?.revision ?? .zero
         switch finding {
         case .state(let isReset):
-            return handler.give(Self.state(question.subject, isReset: isReset, on: state), to: ticket)
+            let shared = SharedQuestion(subject: question.subject, form: .state(isReset: isReset))
+            return answer(shared, on: state, to: ticket) { Self.state(question.subject, isReset: isReset, on: state) }
         case .commits(let commits):
             let shared = SharedQuestion(
-                subject: question.subject, after: position, form: .answer(limit: limit, keepsLatest: keepsLatest))
-            return tell(shared, commits, on: state, to: ticket)
+                subject: question.subject, after: position, form: .changes(limit: limit, keepsLatest: keepsLatest))
+            return answer(shared, on: state, to: ticket) {
+                tell(question.subject, commits, after: position, limit: limit, keepsLatest: keepsLatest, on: state)
+            }
         case .absent:
             guard question.waitsForSuite, !isStopping else { throw Self.absent(question.subject, on: state) }
             let isReset = question.since != nil
@@ -189,6 +194,7 @@ extension Watchers {
     func end(_ ticket: Ticket) {
         // The same state for both: what is published in between was not looked at.
         let state = service.store.state
+        bringUp(ticket)
         look(at: ticket, on: state)
         guard let watcher = waiting[ticket] else { return }
         do throws(Problem) {
@@ -206,10 +212,23 @@ extension Watchers {
         }
     }
 
-    /// Answers a watcher and forgets it.
+    /// Answers a watcher with what is for nobody else, and forgets it.
     func give(_ rendering: Rendering, to ticket: Ticket) {
         remove(ticket)
         if case .answer(let response) = handler.give(rendering, to: ticket) { loop.respond(ticket, response) }
+    }
+
+    /// Answers a watcher with what all are told who ask the same, and forgets it.
+    func give(_ question: SharedQuestion, on state: State, to ticket: Ticket, _ rendering: () -> Rendering) {
+        remove(ticket)
+        if case .answer(let response) = answer(question, on: state, to: ticket, rendering) {
+            loop.respond(ticket, response)
+        }
+    }
+
+    func giveState(_ subject: WatchSubject, isReset: Bool, on state: State, to ticket: Ticket) {
+        let question = SharedQuestion(subject: subject, form: .state(isReset: isReset))
+        give(question, on: state, to: ticket) { Self.state(subject, isReset: isReset, on: state) }
     }
 }
 

@@ -27,6 +27,7 @@ package struct KeyFilter: Hashable, Sendable {
 
     /// Whether it names the key.
     private func names(_ key: KeyName) -> Bool {
+        if keys.count == 1 { return keys[0] == key }
         var (low, high) = (0, keys.count)
         while low < high {
             let middle = (low + high) / 2

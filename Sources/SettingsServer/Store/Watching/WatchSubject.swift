@@ -25,11 +25,17 @@ package struct WatchSubject: Hashable, Sendable {
 
     /// Whether a commit concerns whoever watches this. What happens to a suite as a whole concerns all of its watchers.
     package func matches(_ commit: Commit) -> Bool {
-        commit.suiteChanges.contains { suites.contains($0.suite) } || commit.changes.contains(where: matches)
+        // By places: a change is large, and thousands may be looked at for one answer.
+        commit.suiteChanges.indices.contains { suites.contains(commit.suiteChanges[$0].suite) }
+            || commit.changes.indices.contains { matches(commit.changes[$0].suite, commit.changes[$0].key) }
     }
 
     /// Whether a change of a key is one of those watched.
     package func matches(_ change: Change) -> Bool {
-        suites.contains(change.suite) && filter.admits(change.key)
+        matches(change.suite, change.key)
+    }
+
+    private func matches(_ suite: SuiteName, _ key: KeyName) -> Bool {
+        suites.contains(suite) && filter.admits(key)
     }
 }
