@@ -19,6 +19,8 @@ final class APIHandler: RequestHandler {
     private var lastID: UInt64 = 0
     /// Connections of which a large body is being read: what they write after it must not overtake it.
     private var reading: Set<UInt64> = []
+    /// Those for whom long answers are made.
+    private var wishes: [Ticket: LongAnswers.Wish] = [:]
     /// Answers by the class of their status, not yet told to the metrics.
     private var counts = [0, 0, 0, 0, 0]
     /// Suites that were asked for whole.
@@ -105,6 +107,7 @@ final class APIHandler: RequestHandler {
     func closed(_ ticket: Ticket) {
         // A write that was handed over is done all the same; its answer goes nowhere.
         watchers.closed(ticket)
+        if !wishes.isEmpty { wishes.removeValue(forKey: ticket)?.end() }
     }
 
     func peerHalfClosed(_ ticket: Ticket) {
@@ -163,7 +166,7 @@ final class APIHandler: RequestHandler {
         case .observation, .observationOfSeveral:
             let question = try WatchQuestion(incoming, bytes)
             if question.form == .stream, incoming.method == .head {
-                return .answer(counted(Response(status: 200, contentType: .eventStream)))
+                return .answer(counted(try watchers.streamHead(question, on: state)))
             }
             return watchers.observe(question, exchange)
         case .schema: return give(try SchemaEndpoint(state: state).get(incoming, bytes), to: ticket)
@@ -201,19 +204,39 @@ final class APIHandler: RequestHandler {
     }
 
     /// Makes an answer here if it is a small one, else beside the loop, which has others to serve.
-    func give(_ rendering: Rendering, to ticket: Ticket) -> Handling {
+    ///
+    /// - Parameter isOwed: whether it may not be refused, as that to a write that was done.
+    func give(_ rendering: Rendering, to ticket: Ticket, isOwed: Bool = false) -> Handling {
         guard rendering.weight > Rendering.mostOnLoop else { return .answer(counted(rendering.make())) }
-        beside {
+        guard isOwed || !service.longAnswers.isFull else {
+            return .answer(counted(Response(Self.tooManyLongAnswers, cursor: service.store.state.cursor)))
+        }
+        let wish = LongAnswers.Wish()
+        wishes[ticket] = wish
+        beside(wish) {
             let response = rendering.make()
-            return { $0.loop.respond(ticket, $0.counted(response)) }
+            return { $0.haveMade(response, for: ticket) }
         }
         return .later
     }
 
+    private func haveMade(_ response: Response, for ticket: Ticket) {
+        wishes[ticket] = nil
+        loop.respond(ticket, counted(response))
+    }
+
+    static var tooManyLongAnswers: Problem {
+        var problem = Problem(.overloaded, "too many long answers are being made; try again in a moment")
+        problem.retryAfterMs = 1000
+        return problem
+    }
+
     /// Does something long beside the loop, and what that returns then on the loop.
-    func beside(_ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void) {
+    ///
+    /// - Parameter wish: who wants it; if that ends before it is begun it is not done.
+    func beside(_ wish: LongAnswers.Wish? = nil, _ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void) {
         let replies = replies
-        service.renderer.async {
+        service.longAnswers.make(wish) {
             let end = work()
             replies.run(end)
         }
@@ -326,7 +349,7 @@ extension APIHandler {
                     owed[outcome.id] = nil
                     _ = give(
                         Rendering(weight: summary.changes.count) { Response(answer, createdStatus: status) },
-                        to: write.ticket)
+                        to: write.ticket, isOwed: true)
                 } else {
                     self.answer(outcome.id, Response(answer, createdStatus: status))
                 }

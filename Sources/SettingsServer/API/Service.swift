@@ -14,8 +14,8 @@ package struct Service: Sendable {
     let watchers: WatcherCount
     /// Why writes would not be taken now; nil if they would.
     let obstacle: @Sendable () -> Problem?
-    /// Where long answers are made, one at a time, so that many of them do not take all the memory.
-    let renderer = DispatchQueue(label: "settingsd.renderer", qos: .utility)
+    /// Where long answers are made.
+    let longAnswers = LongAnswers()
     /// Where large bodies are read.
     let largeBodies: LargeBodies
 

@@ -44,12 +44,7 @@ package enum Program {
         let location = try location(of: configuration)
         log.info("\(Service.name) \(Service.version), process \(getpid())")
         if configuration.data == nil { log.info("data directory \(location.path), \(location.reason)") }
-        let most = max(1, OpenFileLimit.raise() - OpenFileLimit.others)
-        if most < configuration.transport.connections {
-            // So that those beyond are told, rather than left to wait for a descriptor.
-            configuration.transport.connections = most
-            log.info("at most \(most) connections: the system allows no more open files (LimitNOFILE)")
-        }
+        for lowered in configuration.fit(into: OpenFileLimit.raise() - OpenFileLimit.others) { log.info(lowered) }
         lifecycle.serve(try Daemon(configuration, directory: location.path, log: log))
         dispatchMain()
     }

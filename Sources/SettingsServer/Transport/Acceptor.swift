@@ -72,10 +72,10 @@ final class Acceptor: @unchecked Sendable {
         guard !isStopped else { return }
         var batches = [[AcceptedSocket]](repeating: [], count: loops.count)
         var loads = loops.map(\.connectionCount)
+        var shortage: SystemError?
         collecting: for _ in 0..<Self.acceptsPerWake {
             switch accept(listener.descriptor) {
             case .accepted(let socket, let peer):
-                resumed()
                 let total = loads.reduce(0, +)
                 guard total < limit + Self.courtesy else {
                     socket.close()
@@ -85,15 +85,15 @@ final class Acceptor: @unchecked Sendable {
                 loads[loop] += 1
                 batches[loop].append(
                     AcceptedSocket(socket: socket, peer: peer, exceededLimit: total < limit ? nil : limit))
-            case .nothing:
-                resumed()
-                break collecting
+            case .nothing: break collecting
             case .lost: continue
             case .exhausted(let error):
-                pause(error)
+                shortage = error
                 break collecting
             }
         }
+        // One descriptor that came free does not end a shortage.
+        if let shortage { pause(shortage) } else { resumed() }
         for (loop, batch) in zip(loops, batches) where !batch.isEmpty { loop.adopt(batch) }
     }
 

@@ -44,7 +44,6 @@ extension Connection {
         case .room: break
         }
         backlog.isFresh = false
-        // Taken out, so that nothing but this turn holds the bytes.
         let bytes = backlog.bytes
         let taken = take(bytes.span, &backlog.parser, context)
         guard phase == .open else { return false }

@@ -141,8 +141,14 @@ struct EventStreamTests {
             Request("HEAD app/observe", "Accept: text/event-stream").bytes + Request("GET app/keys/a?raw").bytes)
         let head = try client.readHead()
         #expect(head.status == 200)
-        #expect(head.field("Content-Type") == "text/event-stream")
+        for (name, value) in [
+            ("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache"), ("X-Accel-Buffering", "no"),
+            ("X-Content-Type-Options", "nosniff"), ("Settings-Cursor", try daemon.cursor()),
+        ] {
+            #expect(head.field(name) == value, "\(name)")
+        }
         #expect(try client.readResponse().text == "1")
+        #expect(try daemon.send(Request("HEAD zz/observe", "Accept: text/event-stream")).status == 404)
         #expect(try daemon.watcherCount() == 0)
     }
 

@@ -13,6 +13,7 @@ final class APIServer {
     private let reader = DispatchQueue(label: "held reader")
     private let largeBodies: LargeBodies
     private let watchers: WatcherCount
+    let longAnswers: LongAnswers
     private var isHeld = false
     private var isStopped = false
 
@@ -29,6 +30,7 @@ final class APIServer {
             obstacle: { nil })
         largeBodies = service.largeBodies
         watchers = service.watchers
+        longAnswers = service.longAnswers
         server = try HTTPServer(
             listeners: listeners, loopCount: 1, clock: clock, makeHandler: { APIHandler(service, on: $0) })
     }

@@ -11,6 +11,10 @@ struct LargeBodyTests {
     /// A text whose body is read beside the loop.
     static let long = "\"" + String(repeating: "a", count: LargeBodies.least) + "\""
 
+    static func patch(_ path: String, _ body: String) -> String {
+        "PATCH" + put(path, body).dropFirst(3)
+    }
+
     static func put(_ path: String, _ body: String, _ fields: String = "") -> String {
         "PUT /v1/suites/\(path) HTTP/1.1\r\nHost: localhost\r\n\(fields)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }

@@ -60,9 +60,34 @@ struct HTTPServerTests {
         #expect(try first.exchange(get("/a")).status == 200)
         failing.store(false, ordering: .sequentiallyConsistent)
         #expect(try second.readResponse().text == "GET /b ")
+        #expect(server.script.log.wait(for: "resumed"))
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused", "resumed"])
         let third = try server.connect()
         #expect(try third.exchange(get("/c")).status == 200)
+    }
+
+    @Test func `A shortage that lets in one at a time is told once`() throws {
+        let free = Atomic(0)
+        let server = try TestServer(accept: { listener in
+            guard free.load(ordering: .sequentiallyConsistent) > 0 else {
+                return .exhausted(SystemError(call: "accept4", code: EMFILE))
+            }
+            let outcome = Acceptor.acceptSocket(listener)
+            if case .accepted = outcome { free.subtract(1, ordering: .sequentiallyConsistent) }
+            return outcome
+        })
+        let clients = try (0..<3).map { _ in try server.connect() }
+        for client in clients { try client.send(get("/a")) }
+        #expect(server.script.log.wait(for: "paused"))
+        // They are let in as they came.
+        for client in clients {
+            free.add(1, ordering: .sequentiallyConsistent)
+            #expect(try client.readResponse().status == 200)
+        }
+        #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused"])
+        free.add(10, ordering: .sequentiallyConsistent)
+        #expect(server.script.log.wait(for: "resumed"))
+        #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused", "resumed"])
     }
 
     @Test func `Stopping while accepting is paused ends too`() throws {

@@ -31,13 +31,24 @@ extension Watchers {
         return .later
     }
 
-    func begin(_ ticket: Ticket) {
-        guard waiting[ticket] != nil else { return }
-        let state = service.store.state
-        var head = Response(status: 200, contentType: .eventStream, fields: FieldBlock(cursor: state.cursor, tag: nil))
+    /// The head of a stream, to somebody who asks for nothing else.
+    func streamHead(_ question: WatchQuestion, on state: State) throws(Problem) -> Response {
+        if case .absent = state.find(question.subject, since: question.since, effort: WatcherEffort.onLoop) {
+            throw Self.absent(question.subject, on: state)
+        }
+        return Self.head(at: state.cursor)
+    }
+
+    private static func head(at cursor: Cursor) -> Response {
+        var head = Response(status: 200, contentType: .eventStream, fields: FieldBlock(cursor: cursor, tag: nil))
         // A proxy that collects answers would keep the events to itself.
         head.fields.append("X-Accel-Buffering", "no")
-        loop.begin(ticket, handler.counted(head))
+        return head
+    }
+
+    func begin(_ ticket: Ticket) {
+        guard waiting[ticket] != nil else { return }
+        loop.begin(ticket, handler.counted(Self.head(at: service.store.state.cursor)))
         push(EventText.opening, to: ticket)
         proceed(ticket)
     }

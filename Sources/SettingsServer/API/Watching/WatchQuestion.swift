@@ -35,7 +35,7 @@ struct WatchQuestion: Hashable, Sendable {
             }
             subject = WatchSubject(suites, filter)
         }
-        var since = query.text(.since)
+        var (since, name) = (query.text(.since), Parameter.since.name)
         let isStream = incoming.wantsEventStream(in: bytes)
         if isStream {
             for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
@@ -43,11 +43,13 @@ struct WatchQuestion: Hashable, Sendable {
                     .badRequest, "the parameter \(parameter.name) does not go with text/event-stream, which ends never")
             }
             // What a browser sends by itself when it comes back is newer than what its page was written with.
-            if let last = incoming.text(.lastEventID, in: bytes), !last.isEmpty { since = last }
+            if let last = incoming.text(.lastEventID, in: bytes), !last.isEmpty {
+                (since, name) = (last, "Last-Event-ID")
+            }
         }
-        self.since = try since.map { text throws(Problem) in
+        self.since = try since.map { [name] text throws(Problem) in
             guard let place = ResumePoint(text) else {
-                throw Problem(.badRequest, "since must be a cursor such as 7f3a.40, but is \"\(text)\"")
+                throw Problem(.badRequest, "\(name) must be a cursor such as 7f3a.40, but is \"\(text)\"")
             }
             return place
         }

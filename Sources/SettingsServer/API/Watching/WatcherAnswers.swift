@@ -21,7 +21,8 @@ extension Watchers {
 
     /// Has an answer made beside the loop, for all who ask the same meanwhile.
     func makeBeside(
-        _ question: SharedQuestion, at revision: Revision, for ticket: Ticket, _ make: @escaping @Sendable () -> Response
+        _ question: SharedQuestion, at revision: Revision, for ticket: Ticket,
+        _ make: @escaping @Sendable () -> Response
     ) {
         guard shared.enqueue(ticket, for: question, at: revision) else { return }
         handler.beside {

@@ -54,6 +54,7 @@ final class Watchers {
     ) throws(Problem) -> Handling {
         switch state.find(question.subject, since: question.since, effort: WatcherEffort.onLoop) {
         case .undecided where question.form != .stream:
+            guard !service.longAnswers.isFull else { throw APIHandler.tooManyLongAnswers }
             // Looked for beside the loop, without a bound.
             handler.beside {
                 let finding = state.find(question.subject, since: question.since)

@@ -1,0 +1,20 @@
+extension Configuration {
+    /// Lowers limits to what there is room for: so that peers beyond are told, rather than left to wait for a descriptor,
+    /// and that somebody who does not wait for anything can always connect.
+    ///
+    /// - Parameter files: how many files may be open for connections.
+    /// - Returns: what was lowered and why, for the log.
+    package mutating func fit(into files: Int) -> [String] {
+        var lowered: [String] = []
+        let most = max(1, files)
+        if transport.connections > most {
+            transport.connections = most
+            lowered.append("at most \(most) connections: the system allows no more open files (LimitNOFILE)")
+        }
+        if watchers.total >= transport.connections {
+            watchers.total = transport.connections - max(1, transport.connections / 20)
+            lowered.append("at most \(watchers.total) watchers, to leave connections for others")
+        }
+        return lowered
+    }
+}
