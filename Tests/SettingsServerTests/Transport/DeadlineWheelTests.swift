@@ -56,14 +56,16 @@ struct DeadlineWheelTests {
 
     @Test func `Against a plain list, names come out when they should`() {
         let seed = UInt64.random(in: 0...UInt64.max)
-        var generator = Numbers(state: seed)
+        var generator = SeededGenerator(seed: seed)
         var wheel = coarse(0)
         var expected: [UInt64: UInt64] = [:]
         var now: UInt64 = 0
         for name in UInt64(0)..<5000 {
             now += UInt64.random(in: 0..<second, using: &generator)
             let deadline = now + UInt64.random(in: 0..<(100 * second), using: &generator)
-            expected[name] = wheel.file(name, at: deadline, now: now)
+            let filed = wheel.file(name, at: deadline, now: now)
+            #expect(filed == deadline / tick, "seed \(seed)")
+            expected[name] = filed
             while let (tick, names) = wheel.due(now: now) {
                 for name in names {
                     #expect(expected.removeValue(forKey: name) == tick, "seed \(seed)")
@@ -72,18 +74,5 @@ struct DeadlineWheelTests {
             let late = expected.values.contains { ($0 + 1) * tick <= now }
             #expect(!late, "seed \(seed)")
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-private struct Numbers: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }
