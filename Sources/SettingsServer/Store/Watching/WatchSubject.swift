@@ -24,10 +24,15 @@ package struct WatchSubject: Hashable, Sendable {
     }
 
     /// Whether a commit concerns whoever watches this. What happens to a suite as a whole concerns all of its watchers.
-    package func matches(_ commit: Commit) -> Bool {
-        // By places: a change is large, and thousands may be looked at for one answer.
-        commit.suiteChanges.indices.contains { suites.contains(commit.suiteChanges[$0].suite) }
-            || commit.changes.indices.contains { matches(commit.changes[$0].suite, commit.changes[$0].key) }
+    package func matches(_ commit: borrowing Commit) -> Bool {
+        // By places, and borrowed: thousands may be looked at for one answer, and copies would be most of that.
+        for place in commit.suiteChanges.indices where suites.contains(commit.suiteChanges[place].suite) {
+            return true
+        }
+        for place in commit.changes.indices where matches(commit.changes[place].suite, commit.changes[place].key) {
+            return true
+        }
+        return false
     }
 
     /// Whether a change of a key is one of those watched.
