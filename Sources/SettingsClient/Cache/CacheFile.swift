@@ -34,7 +34,7 @@ struct CacheFile: Sendable {
 
     /// Puts a state in the place of the one before, in one step. False if another program is doing that just then.
     func save(_ state: ObservedState) throws(StateFileError) -> Bool {
-        try files.makeDirectory(directory)
+        try files.makeDirectories(directory)
         guard let held = try openDraft() else { return false }
         do throws(StateFileError) {
             try held.write(bytes(of: state), at: 0)
