@@ -8,12 +8,12 @@ internal import SettingsModel
 /// It may be lost at any time: then there is none. So nothing is synced, and what cannot be read is as good as nothing.
 struct CacheFile: Sendable {
     private let directory: String
-    private let owner: OutboxOwner
+    private let owner: KeptOwner
     private let files: any StateFileSystem
 
     private static let version: Int64 = 1
 
-    init(in directory: String, of owner: OutboxOwner, files: any StateFileSystem = MachineFiles()) {
+    init(in directory: String, of owner: KeptOwner, files: any StateFileSystem = MachineFiles()) {
         self.directory = directory
         self.owner = owner
         self.files = files

@@ -31,7 +31,7 @@ struct OutboxFile: Sendable {
     ///   - path: where it is. A file that is there already is replaced, when all is written.
     ///   - writes: what it holds from the beginning, with their numbers.
     init(
-        _ path: String, of owner: OutboxOwner, writes: [(number: Int64, write: SuiteWrite)] = [],
+        _ path: String, of owner: KeptOwner, writes: [(number: Int64, write: SuiteWrite)] = [],
         lastNumber: Int64 = 0, in files: any StateFileSystem
     ) throws(StateFileError) {
         self.path = path

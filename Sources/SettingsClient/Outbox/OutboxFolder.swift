@@ -4,7 +4,7 @@ internal import SettingsModel
 /// a program that has gone is taken over by the next that looks.
 struct OutboxFolder: Sendable {
     let path: String
-    let owner: OutboxOwner
+    let owner: KeptOwner
     let files: any StateFileSystem
 
     static let ending = ".outbox"

@@ -21,7 +21,7 @@ struct CachingTests {
     }
 
     private func file(of name: String = "server") -> CacheFile {
-        CacheFile(in: directory.path + "/cache", of: OutboxOwner(server: name, suite: suite), files: files)
+        CacheFile(in: directory.path + "/cache", of: KeptOwner(server: name, suite: suite), files: files)
     }
 
     private func adapter(
@@ -183,7 +183,7 @@ struct CachingTests {
         let path = directory.path + "/cache"
         await #expect(processExitsWith: .success) { [path = path as String] in
             let suite = try SuiteName("com.example.app")
-            let file = CacheFile(in: path, of: OutboxOwner(server: "server", suite: suite))
+            let file = CacheFile(in: path, of: KeptOwner(server: "server", suite: suite))
             let backend = CachingBackend(InMemoryBackend(suite: suite), file, interval: .seconds(1000))
             let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend, log: { _ in })
             defaults.launchCount = 1
