@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Glibc
 package import SettingsServer
 internal import Synchronization
 
@@ -7,14 +8,20 @@ internal import Synchronization
 package final class DaemonInProcess: Sendable {
     package let port: UInt16
     private let daemon: Daemon
+    private let directory: TemporaryDirectory
     private let isStopped = Atomic(false)
 
     package struct NoPort: Error {
         package init() {}
     }
 
-    /// - Parameter data: the directory of its data, which may be that of another one before it.
-    package init(data: String, port: UInt16 = 0, _ adapt: (inout Configuration) -> Void) throws {
+    /// - Parameters:
+    ///   - data: the directory of its data, which may be that of another one before it.
+    ///   - directory: where that is: it stays until the daemon has stopped.
+    package init(
+        data: String, in directory: TemporaryDirectory, port: UInt16 = 0, _ adapt: (inout Configuration) -> Void
+    ) throws {
+        self.directory = directory
         var configuration = Configuration()
         configuration.listen = [.tcp(host: "127.0.0.1", port: port)]
         configuration.loops = 1
@@ -26,7 +33,7 @@ package final class DaemonInProcess: Sendable {
     }
 
     deinit {
-        if !isStopped.load(ordering: .relaxed) { daemon.stop { _ in } }
+        if !isStopped.load(ordering: .relaxed) { StoppingDaemons.add(daemon, directory) }
     }
 
     /// Where it listens.
@@ -38,5 +45,31 @@ package final class DaemonInProcess: Sendable {
         let done = DispatchSemaphore(value: 0)
         daemon.stop { _ in done.signal() }
         done.wait()
+    }
+}
+
+/// Daemons that nobody needs any more, and that have not stopped yet. They write until then, so their directories stay as
+/// long, and so does the process.
+private enum StoppingDaemons {
+    private static let stopping = DispatchGroup()
+    private static let isAwaited = atexit { _ = StoppingDaemons.stopping.wait(timeout: .now() + .seconds(60)) } == 0
+
+    /// What is let go of before it is said that a daemon has stopped.
+    private final class Held: Sendable {
+        let directory: Mutex<TemporaryDirectory?>
+
+        init(_ directory: TemporaryDirectory) {
+            self.directory = Mutex(directory)
+        }
+    }
+
+    static func add(_ daemon: Daemon, _ directory: TemporaryDirectory) {
+        _ = isAwaited
+        stopping.enter()
+        let held = Held(directory)
+        daemon.stop { _ in
+            held.directory.withLock { $0 = nil }
+            stopping.leave()
+        }
     }
 }

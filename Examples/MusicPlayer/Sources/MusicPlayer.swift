@@ -54,7 +54,8 @@ enum MusicPlayer {
         Defaults.player.volume -= 0.25
         for await change in changes {
             print("volume: \(change.newValue)")
-            if change.newValue == 0.5 { break }
+            // Another program may turn it too, so what comes last is what is there.
+            if change.newValue == Defaults.player.volume { break }
         }
     }
 

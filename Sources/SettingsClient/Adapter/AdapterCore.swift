@@ -106,7 +106,7 @@ extension AdapterCore {
         do {
             return try backend.load()
         } catch {
-            guard case .unreachable = error, let state = backend.lastKnown() else { throw error }
+            guard !error.isVerdict, let state = backend.lastKnown() else { throw error }
             return state
         }
     }

@@ -52,18 +52,26 @@ extension AdapterCore {
     private func change(
         _ key: KeyName, by operation: InPlaceOperation, orStore first: JSONValue
     ) throws(DefaultsError) {
+        // What a refusal told: that is news though the suite may not be loaded yet.
+        var known: SettingState?
         for _ in 0..<1000 {
             let start = registered.withLock { $0[key] }
             let value = start.flatMap { try? operation.applied(to: $0) } ?? first
             let plan = ChangePlan(base: nil, new: value, delta: MergeDelta(operation), start: start)
-            let isThere = try isThere(key, orRegistered: start)
+            let isThere =
+                if let known {
+                    known.source.isStored || start == nil && known.value != nil
+                } else {
+                    try isThere(key, orRegistered: start)
+                }
             do throws(BackendError) {
                 if isThere { return try commit([self.operation(key, .change(operation))], else: .change(plan)) }
                 return try commit(
                     [self.operation(key, .set(value))], if: [.setting(suite, key, .stored(false))],
                     else: .change(plan))
             } catch {
-                guard try learnFrom(error, of: key) else { throw DefaultsError(error) }
+                guard let current = try learn(from: error, of: key) else { throw DefaultsError(error) }
+                known = current
             }
         }
         throw .refused(Problem(.preconditionFailed, "\(key) of suite \(suite) is changed all the time"))
@@ -79,22 +87,22 @@ extension AdapterCore {
         }
     }
 
-    /// Takes in what is there, if a refusal was about that; false if it was about something else.
-    private func learnFrom(_ error: BackendError, of key: KeyName) throws(DefaultsError) -> Bool {
+    /// Takes in what is there, if a refusal was about that; nil if it was about something else.
+    private func learn(from error: BackendError, of key: KeyName) throws(DefaultsError) -> SettingState? {
         if let current = error.current {
             replica.change { $0.learn(current, fromRefusal: true) }
-            return true
+            return current
         }
         guard case .refused(let problem) = error, problem.code == .notSet || problem.code == .unknownSuite else {
-            return false
+            return nil
         }
         do {
             let current = try backend.setting(key)
             replica.change { $0.learn(current, fromRefusal: true) }
+            return current
         } catch {
             throw DefaultsError(error)
         }
-        return true
     }
 
     /// The name as a key's; nil if it cannot be one, which is reported.

@@ -20,7 +20,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
     indirect case notTakenOver(from: String, DefaultsError)
     /// Two types claim one namespace.
     case namespaceTaken(NamespaceRegistry.Conflict)
-    /// There was no answer, for this reason.
+    /// There was no answer, or none but that it cannot be done at present, for this reason.
     case unreachable(String)
     /// The server does not take it at present, for this reason. The write is kept: it is seen here, and is sent as soon as
     /// that works, also by a later run of the program. If it is refused then, that is an issue.
@@ -41,7 +41,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
     init(_ error: BackendError) {
         switch error {
         case .refused(let problem): self = .refused(problem)
-        case .unreachable(let reason): self = .unreachable(reason)
+        case .unreachable(let reason, _), .unavailable(let reason, _): self = .unreachable(reason)
         case .kept(let reason): self = .kept(reason)
         }
     }

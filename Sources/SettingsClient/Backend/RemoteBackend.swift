@@ -107,14 +107,24 @@ final class RemoteBackend: SuiteBackend {
                 return try answer.result.get()
             } catch {
                 // What was refused is refused for good, unless the server says that it could not at that moment.
-                if case .problem(let problem, _) = error, !problem.isTransient { throw .refused(problem) }
-                throw failure(error.description)
+                switch error {
+                case .problem(let problem, _) where !problem.isTransient: throw .refused(problem)
+                case .problem(let problem, _):
+                    throw failure(error, retryAfter: .milliseconds(problem.retryAfterMs ?? 0))
+                case .malformedAnswer: throw failure(error, retryAfter: .zero)
+                case .unreachable, .timedOut, .cancelled:
+                    throw failure(error.description, outcome: error.outcome)
+                }
             }
         }
     }
 
-    private func failure(_ reason: String) -> BackendError {
-        .unreachable("\(server.address): \(reason)")
+    private func failure(_ reason: String, outcome: Problem.Outcome = .unknown) -> BackendError {
+        .unreachable("\(server.address): \(reason)", outcome: outcome)
+    }
+
+    private func failure(_ answer: SettingsError, retryAfter: Duration) -> BackendError {
+        .unavailable("\(server.address): \(answer)", retryAfter: retryAfter)
     }
 
     /// The suite is asked for as one of several: so one that does not exist is an answer, with a place in history, and no

@@ -90,8 +90,11 @@ protocol Following: Sendable {
 enum BackendError: Error, Hashable, Sendable {
     /// It was refused.
     case refused(Problem)
-    /// There was no answer, for this reason.
-    case unreachable(String)
+    /// There was no answer, for this reason; and whether it may have been done nevertheless.
+    case unreachable(String, outcome: Problem.Outcome = .unknown)
+    /// Somebody is there, but cannot do it at present, or says nothing that is an answer, for this reason. To ask again
+    /// before so long is in vain.
+    case unavailable(String, retryAfter: Duration)
     /// There was no answer, for this reason; the write is kept and will be done.
     case kept(String)
 }

@@ -54,7 +54,8 @@ extension SuiteWrite {
         guard case .change(let plan) = conflict, case .transaction(var transaction) = action,
             transaction.operations.count == 1
         else { return self }
-        if plan.base != nil, let change = plan.delta?.operation {
+        // What was computed from a registered default is not what the server would make of what is there.
+        if let base = plan.base, plan.delta?.applied(to: base) == plan.new, let change = plan.delta?.operation {
             transaction.operations[0].action = .change(change)
             transaction.conditions = []
         } else {

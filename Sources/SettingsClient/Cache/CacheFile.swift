@@ -8,12 +8,12 @@ internal import SettingsModel
 /// It may be lost at any time: then there is none. So nothing is synced, and what cannot be read is as good as nothing.
 struct CacheFile: Sendable {
     private let directory: String
-    private let owner: OutboxOwner
+    private let owner: KeptOwner
     private let files: any StateFileSystem
 
     private static let version: Int64 = 1
 
-    init(in directory: String, of owner: OutboxOwner, files: any StateFileSystem = MachineFiles()) {
+    init(in directory: String, of owner: KeptOwner, files: any StateFileSystem = MachineFiles()) {
         self.directory = directory
         self.owner = owner
         self.files = files
@@ -34,7 +34,7 @@ struct CacheFile: Sendable {
 
     /// Puts a state in the place of the one before, in one step. False if another program is doing that just then.
     func save(_ state: ObservedState) throws(StateFileError) -> Bool {
-        try files.makeDirectory(directory)
+        try files.makeDirectories(directory)
         guard let held = try openDraft() else { return false }
         do throws(StateFileError) {
             try held.write(bytes(of: state), at: 0)

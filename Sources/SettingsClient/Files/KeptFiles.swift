@@ -19,9 +19,14 @@ public struct KeptFiles: Hashable, Sendable {
     /// Nothing is kept where there is no such directory either, as the environment has no `HOME`.
     public static let usual = KeptFiles(place: .usual)
 
-    /// In this directory, which is made if it is not there, for its owner alone. Several programs may share it.
+    /// In this directory, which is made if it is not there, for its owner alone. Several programs may share it. A path
+    /// that begins nowhere begins where the program is at work at this moment.
     public static func directory(_ path: String) -> KeptFiles {
-        KeptFiles(place: .directory(path))
+        guard path.utf8.first != UInt8(ascii: "/"), let here = getcwd(nil, 0) else {
+            return KeptFiles(place: .directory(path))
+        }
+        defer { free(here) }
+        return KeptFiles(place: .directory("\(String(cString: here))/\(path)"))
     }
 }
 

@@ -2,13 +2,10 @@ internal import Glibc
 
 /// The file system of the machine.
 struct MachineFiles: StateFileSystem {
-    func makeDirectory(_ path: String) throws(StateFileError) {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        let code = errno
-        guard code == ENOENT, let parent = Self.parent(of: path) else { throw StateFileError(path, code: code) }
-        try makeDirectory(parent)
-        if mkdir(path, 0o700) != 0, errno != EEXIST { throw StateFileError(path, code: errno) }
-        try syncDirectory(parent)
+    func makeDirectory(_ path: String) throws(StateFileError) -> Bool {
+        if mkdir(path, 0o700) == 0 { return true }
+        guard errno == EEXIST else { throw StateFileError(path, code: errno) }
+        return false
     }
 
     func list(_ path: String) throws(StateFileError) -> [String] {
@@ -114,11 +111,5 @@ struct MachineFiles: StateFileSystem {
     private func check<Result: SignedInteger>(_ result: Result, _ path: String) throws(StateFileError) -> Result {
         guard result >= 0 else { throw StateFileError(path, code: errno) }
         return result
-    }
-
-    /// The directory that a path lies in; nil for one that is in none.
-    private static func parent(of path: String) -> String? {
-        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")), slash > path.startIndex else { return nil }
-        return String(path[..<slash])
     }
 }

@@ -1,7 +1,9 @@
+internal import Glibc
+
 /// What the client asks of the file system for the files that it keeps, so that tests can make each call fail.
 protocol StateFileSystem: Sendable {
-    /// Makes a directory that only its owner may use, and those above it; does nothing where there is one.
-    func makeDirectory(_ path: String) throws(StateFileError)
+    /// Makes a directory that only its owner may use; false where there is one.
+    func makeDirectory(_ path: String) throws(StateFileError) -> Bool
     /// The names in a directory, in no order; none where there is no directory.
     func list(_ path: String) throws(StateFileError) -> [String]
     /// Opens a file. Whoever opens it closes it; ``HeldFile`` does so by itself.
@@ -23,6 +25,28 @@ protocol StateFileSystem: Sendable {
     /// Gives a file another name, in place of the file that may have had it.
     func rename(_ path: String, to new: String) throws(StateFileError)
     func remove(_ path: String) throws(StateFileError)
+}
+
+extension StateFileSystem {
+    /// Makes a directory that only its owner may use, and those above it, so that their names last.
+    func makeDirectories(_ path: String) throws(StateFileError) {
+        let parent = Self.parent(of: path)
+        let isMade: Bool
+        do throws(StateFileError) {
+            isMade = try makeDirectory(path)
+        } catch {
+            guard error.code == ENOENT, let parent else { throw error }
+            try makeDirectories(parent)
+            isMade = try makeDirectory(path)
+        }
+        if isMade, let parent { try syncDirectory(parent) }
+    }
+
+    /// The directory that a path lies in; nil for one that is in none.
+    private static func parent(of path: String) -> String? {
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
+        return slash > path.startIndex ? String(path[..<slash]) : "/"
+    }
 }
 
 /// What a file is opened for.

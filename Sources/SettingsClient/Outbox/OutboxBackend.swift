@@ -119,14 +119,14 @@ extension OutboxBackend {
         do {
             return try inner.perform(write)
         } catch {
-            let (reason, isAnswer): (String, Bool)
-            switch error {
-            case .unreachable(let text): (reason, isAnswer) = (text, false)
-            case .refused(let problem) where problem.isNoVerdict: (reason, isAnswer) = (problem.description, true)
-            default: throw error
+            // Whoever asked resolves a conflict better: it knows the type of the key.
+            guard case .waits(let reason, let asked, let isAnswer) = SendOutcome(.failure(error), of: write) else {
+                throw error
             }
-            try keep(write, as: write, reason, isTried: true)
-            pause(reason, isAnswer: isAnswer)
+            // What may have been done has to be sent again as it was.
+            let isUnsent = if case .unreachable(_, .notDone) = error { true } else { false }
+            try keep(write, as: isUnsent ? write.forLater : write, reason, isTried: true)
+            pause(reason, atLeast: asked, isAnswer: isAnswer)
             throw .kept(reason)
         }
     }

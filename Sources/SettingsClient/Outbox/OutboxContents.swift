@@ -11,7 +11,7 @@ struct OutboxContents: Sendable {
     }
 
     /// Whose the file is; nil if it does not say.
-    private(set) var owner: OutboxOwner?
+    private(set) var owner: KeptOwner?
     /// What is still to be done, in order.
     private(set) var writes: [Write] = []
     /// The highest number that was given to a write.

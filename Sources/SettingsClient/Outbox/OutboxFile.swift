@@ -13,6 +13,9 @@ struct OutboxFile: Sendable {
     /// Whether lines can be added: not after a failure of which nobody knows what it left behind.
     private(set) var isSound = true
 
+    /// Damaged lines that stand in it, and nowhere else.
+    private(set) var damage: [[UInt8]] = []
+
     /// Whether all writes in it have ended.
     var isDone: Bool { waiting == 0 }
 
@@ -28,20 +31,18 @@ struct OutboxFile: Sendable {
     ///   - path: where it is. A file that is there already is replaced, when all is written.
     ///   - writes: what it holds from the beginning, with their numbers.
     init(
-        _ path: String, of owner: OutboxOwner, writes: [(number: Int64, write: SuiteWrite)] = [],
+        _ path: String, of owner: KeptOwner, writes: [(number: Int64, write: SuiteWrite)] = [],
         lastNumber: Int64 = 0, in files: any StateFileSystem
     ) throws(StateFileError) {
         self.path = path
         self.lastNumber = lastNumber
-        let draft = path + Self.draftEnding
-        try? files.remove(draft)
-        file = try HeldFile(draft, .new, in: files)
+        // Locked before it has a name that others look for.
+        file = try Self.draft(of: path, in: files)
+        let draft = file.path
         var bytes = OutboxLine.head(owner).bytes
         let headSize = bytes.count
         for (number, write) in writes { bytes += OutboxLine.write(number, write).bytes }
         do throws(StateFileError) {
-            // Before it has a name that others look for.
-            guard try file.lock() else { throw StateFileError(path, code: EWOULDBLOCK) }
             try file.write(bytes, at: 0)
             try file.syncData()
             try files.rename(draft, to: path)
@@ -54,12 +55,36 @@ struct OutboxFile: Sendable {
         waitingSize = size - headSize
     }
 
-    /// What files are called until they are written.
+    /// What files are called until they are written, behind the name of a file of this kind.
     static let draftEnding = ".new"
 
+    /// Opens what is to become a file, and locks it. Somebody who clears up may be faster, and take it for something that
+    /// was left behind; then another is tried, under another name, as the first may be removed yet.
+    private static func draft(of path: String, in files: any StateFileSystem) throws(StateFileError) -> HeldFile {
+        for attempt in 0..<mostDrafts {
+            let draft = attempt == 0 ? path + draftEnding : "\(path)-\(attempt)\(OutboxFolder.ending)\(draftEnding)"
+            try? files.remove(draft)
+            let file = try HeldFile(draft, .new, in: files)
+            do throws(StateFileError) {
+                if try file.lock() { return file }
+            } catch {
+                try? files.remove(draft)
+                throw error
+            }
+            try? files.remove(draft)
+        }
+        throw StateFileError(path, code: EWOULDBLOCK)
+    }
+
+    /// More than there are programs that clear up at one moment.
+    private static let mostDrafts = 20
+
     /// A file that was there, and is locked.
-    init(_ file: HeldFile, _ contents: OutboxContents) {
+    init(_ file: HeldFile, _ contents: OutboxContents, of bytes: [UInt8]) {
         self.file = file
+        damage = contents.damaged.map { Array(bytes[$0]) }
+        // What is added where the end of a line is damaged would be a part of that line.
+        isSound = contents.end == 0 || bytes[contents.end - 1] == UInt8(ascii: "\n")
         path = file.path
         size = contents.end
         lastNumber = contents.lastNumber

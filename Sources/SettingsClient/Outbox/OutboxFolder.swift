@@ -4,10 +4,10 @@ internal import SettingsModel
 /// a program that has gone is taken over by the next that looks.
 struct OutboxFolder: Sendable {
     let path: String
-    let owner: OutboxOwner
+    let owner: KeptOwner
     let files: any StateFileSystem
 
-    private static let ending = ".outbox"
+    static let ending = ".outbox"
 
     /// Something that a program left behind and that cannot be used as it is.
     struct Trouble: Hashable, Sendable {
@@ -25,7 +25,7 @@ struct OutboxFolder: Sendable {
 
     /// A new file. Its name sorts behind those that are there.
     func makeFile() throws(StateFileError) -> OutboxFile {
-        try files.makeDirectory(path)
+        try files.makeDirectories(path)
         let last = try files.list(path).compactMap(Self.number).max() ?? 0
         let digits = String(last + 1)
         let number = String(repeating: "0", count: max(0, 10 - digits.utf8.count)) + digits
@@ -84,60 +84,83 @@ struct OutboxFolder: Sendable {
         }
         // Two servers whose names are too long for a directory may share one.
         if let other = contents.owner, other != owner { return }
-        var file = OutboxFile(held, contents)
+        var file = OutboxFile(held, contents, of: bytes)
         if contents.end < bytes.count { file.cutEnd() }
-        var isAside = true
-        if !contents.damaged.isEmpty {
-            let lines = contents.damaged.map { bytes[$0] }
-            let what = lines.count == 1 ? "a line is damaged" : "\(lines.count) lines are damaged"
+        if !file.damage.isEmpty {
+            let count = file.damage.count
+            let what = count == 1 ? "a line is damaged" : "\(count) lines are damaged"
             do throws(StateFileError) {
-                let aside = try putAside(lines, of: path, &file, contents)
+                let aside = try putAside(&file, contents.writes.map { ($0.number, $0.write) })
                 found.troubles.append(
                     Trouble(path: path, reason: "\(what), and will not be sent; what is left of it is in \(aside)"))
             } catch {
-                isAside = false
                 found.troubles.append(
                     Trouble(path: path, reason: "\(what), and will not be sent; it stays there, as \(error)"))
             }
         }
         if !file.isDone {
             found.files.append((file, contents.writes))
-        } else if isAside {
+        } else if file.damage.isEmpty {
             // If it stays, whoever looks next finds that it is done.
             try? files.remove(path)
         }
     }
 
-    /// Copies damaged lines to a file beside, where somebody may look at them, and takes them out of this one.
+    /// Copies damaged lines to a file beside, where somebody may look at them, and takes them out of this one; the path of
+    /// the copy.
     private func putAside(
-        _ lines: [ArraySlice<UInt8>], of path: String, _ file: inout OutboxFile, _ contents: OutboxContents
+        _ file: inout OutboxFile, _ writes: [(number: Int64, write: SuiteWrite)]
     ) throws(StateFileError) -> String {
+        let aside = try copyDamage(of: file)
+        do throws(StateFileError) {
+            file = try written(in: file, writes)
+        } catch {
+            try? files.remove(aside)
+            throw error
+        }
+        return aside
+    }
+
+    private func copyDamage(of file: OutboxFile) throws(StateFileError) -> String {
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
-        let aside = "\(path.dropLast(Self.ending.utf8.count))-\(random).damaged"
+        let aside = "\(file.path.dropLast(Self.ending.utf8.count))-\(random).damaged"
         let held = try HeldFile(aside, .new, in: files)
         do throws(StateFileError) {
-            try held.write(Array(lines.joined(separator: [UInt8(ascii: "\n")])) + [UInt8(ascii: "\n")], at: 0)
+            let end = UInt8(ascii: "\n")
+            try held.write(Array(file.damage.joined(separator: [end])) + [end], at: 0)
             try held.syncData()
         } catch {
             try? files.remove(aside)
             throw error
         }
-        file = try rewritten(file, contents.writes.map { ($0.number, $0.write) })
         return aside
     }
 
-    /// A file that takes the place of another, with nothing in it but these writes.
-    func rewritten(_ file: OutboxFile, _ writes: [(number: Int64, write: SuiteWrite)]) throws(StateFileError)
-        -> OutboxFile
-    {
+    /// A file that takes the place of another, with nothing in it but these writes. Damaged lines that the other has are
+    /// put aside; where that cannot be, the other stays.
+    func rewritten(
+        _ file: OutboxFile, _ writes: [(number: Int64, write: SuiteWrite)]
+    ) throws(StateFileError) -> OutboxFile {
+        guard !file.damage.isEmpty else { return try written(in: file, writes) }
+        var file = file
+        _ = try putAside(&file, writes)
+        return file
+    }
+
+    private func written(
+        in file: OutboxFile, _ writes: [(number: Int64, write: SuiteWrite)]
+    ) throws(StateFileError) -> OutboxFile {
         let new = try OutboxFile(file.path, of: owner, writes: writes, lastNumber: file.lastNumber, in: files)
         try? files.syncDirectory(path)
         return new
     }
 
-    /// Removes a file that is done. If it stays, whoever takes it over finds that.
-    func remove(_ file: OutboxFile) {
+    /// Removes a file that is done. False if it has to stay, as nobody else has its damaged lines.
+    func remove(_ file: OutboxFile) -> Bool {
+        if !file.damage.isEmpty, (try? copyDamage(of: file)) == nil { return false }
+        // If it stays, whoever takes it over finds that it is done.
         try? files.remove(file.path)
+        return true
     }
 
     private static func number(_ name: String) -> Int64? {

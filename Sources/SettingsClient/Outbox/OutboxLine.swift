@@ -1,12 +1,5 @@
 internal import SettingsModel
 
-/// Whose writes a file holds.
-struct OutboxOwner: Hashable, Sendable {
-    /// The address of the server.
-    let server: String
-    let suite: SuiteName
-}
-
 /// A line of a file of kept writes.
 ///
 ///     {"crc":"…","outbox":1,"server":"http://127.0.0.1:7070","suite":"com.my.app"}
@@ -14,7 +7,7 @@ struct OutboxOwner: Hashable, Sendable {
 ///     {"crc":"…","ended":1}
 enum OutboxLine: Hashable, Sendable {
     /// The first: the version of the form, and whose the file is.
-    case head(OutboxOwner)
+    case head(KeptOwner)
     /// A write by its number, or what an earlier one has become: that was refused, and this takes its place.
     case write(Int64, SuiteWrite)
     /// Nothing is to be done any more for a write.
@@ -68,7 +61,7 @@ extension OutboxLine {
             guard let server = json["server"]?.string, let suite = json["suite"]?.string,
                 let name = try? SuiteName(suite)
             else { throw .damaged }
-            self = .head(OutboxOwner(server: server, suite: name))
+            self = .head(KeptOwner(server: server, suite: name))
         } else if let number = json["write"]?.integer, Self.numbers.contains(number),
             let write = SuiteWrite(members: json)
         {

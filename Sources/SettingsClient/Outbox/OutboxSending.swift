@@ -6,30 +6,36 @@ internal import Synchronization
 extension OutboxBackend {
     func sendKept() throws(BackendError) {
         inherit()
-        let reason: String? = queue.sync {
-            while true {
-                switch step() {
-                case .next: continue
-                case .pauses(let reason): return reason
-                case .isEmpty: return nil
-                }
+        // What others write meanwhile is theirs to wait for: nobody would come to an end of that.
+        let last = state.withLock { $0.lastNumber }
+        while state.withLock({ $0.endedNumber < last }) {
+            // One at a time, so that setters have their turn.
+            switch queue.sync(execute: step) {
+            case .next: continue
+            case .pauses(let reason): throw .unreachable(reason)
+            case .isEmpty: return
             }
         }
-        if let reason { throw .unreachable(reason) }
     }
 
-    /// Sends what waits, up to a write whose setter waits for it, on the thread that calls. Nil if it is not done in time.
+    /// Has what waits sent, up to a write whose setter waits for it. Nil if it is not done in time.
     func sendUntilDone(_ requestKey: RequestKey) -> Result<WriteSummary, BackendError>? {
         guard state.withLock({ $0.isAwaited(requestKey) }) else {
             return state.withLock { $0.stopWaiting(for: requestKey) }
         }
         let deadline = ContinuousClock.now + patience
-        queue.sync {
-            while ContinuousClock.now < deadline, state.withLock({ $0.isAwaited(requestKey) }) {
-                guard case .next = step() else { return }
-            }
-        }
+        while ContinuousClock.now < deadline, case .next? = step(for: requestKey, by: deadline) {}
         return state.withLock { $0.stopWaiting(for: requestKey) }
+    }
+
+    /// Sends the first of those that wait, in turn with others who do, if a setter waits still. Nil if that is not done in
+    /// time: whoever has the turn may be waiting for a server, and for longer than the setter may.
+    private func step(for requestKey: RequestKey, by deadline: ContinuousClock.Instant) -> Step? {
+        let result = StepResult()
+        queue.async { [self] in
+            if state.withLock({ $0.isAwaited(requestKey) }) { result.set(step()) } else { result.set(nil) }
+        }
+        return result.wait(until: deadline)
     }
 
     /// Something may be sent.
@@ -53,10 +59,13 @@ extension OutboxBackend {
     /// Nothing is tried for a while.
     func pause(_ reason: String, atLeast asked: Duration = .zero, isAnswer: Bool) {
         var generator = SystemRandomNumberGenerator()
-        let (pause, stall, plan) = state.withLock { state in
-            let (pause, stall) = state.fail(reason, atLeast: asked, isAnswer: isAnswer, using: &generator)
+        let planned = state.withLock { state -> (pause: Duration, stall: String?, plan: Int)? in
+            guard let (pause, stall) = state.fail(reason, atLeast: asked, isAnswer: isAnswer, using: &generator) else {
+                return nil
+            }
             return (pause, stall, state.planNext(isAnswer ? .stalled : .away))
         }
+        guard let (pause, stall, plan) = planned else { return }
         if let stall { tell(.stalled(stall)) }
         queue.asyncAfter(deadline: .after(pause)) { [weak self] in self?.run(plan) }
     }
@@ -72,9 +81,25 @@ extension OutboxBackend {
     }
 }
 
+/// What a step comes to that another thread does.
+private final class StepResult: Sendable {
+    private let step = Mutex<OutboxBackend.Step?>(nil)
+    private let isDone = DispatchSemaphore(value: 0)
+
+    func set(_ step: OutboxBackend.Step?) {
+        self.step.withLock { $0 = step }
+        isDone.signal()
+    }
+
+    func wait(until deadline: ContinuousClock.Instant) -> OutboxBackend.Step? {
+        _ = isDone.wait(timeout: .after(max(.zero, deadline - .now)))
+        return step.withLock { $0 }
+    }
+}
+
 /// Sending, on the queue.
 extension OutboxBackend {
-    enum Step {
+    enum Step: Sendable {
         /// There may be more.
         case next
         /// Nothing more can be sent now, for this reason; an attempt is planned.

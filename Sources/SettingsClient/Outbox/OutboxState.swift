@@ -21,6 +21,8 @@ struct OutboxState: Sendable {
     private(set) var isPlanned = false
     /// The attempt that was planned last; an earlier one whose time comes does nothing.
     private(set) var plan = 0
+    /// How many have ended.
+    private(set) var endedNumber = 0
     private var backOff = BackOff()
     private var isStallTold = false
     /// What of others cannot be used, as far as it was told.
@@ -47,6 +49,9 @@ struct OutboxState: Sendable {
     /// Whether something is to be planned, as something may be sent.
     var needsPlan: Bool { !isPlanned && store.count > untold }
 
+    /// The number of the last that waits, as they are counted when they end.
+    var lastNumber: Int { endedNumber + store.count }
+
     /// Plans an attempt; its number.
     mutating func planNext(_ pause: Pause? = nil) -> Int {
         self.pause = pause
@@ -55,10 +60,12 @@ struct OutboxState: Sendable {
         return plan
     }
 
-    /// An attempt was in vain: how long to pause, and whether there is something to tell of that.
+    /// An attempt was in vain: how long to pause, and whether there is something to tell of that. Nil if all was sent
+    /// meanwhile: nothing is left that could be tried later.
     mutating func fail(
         _ reason: String, atLeast asked: Duration, isAnswer: Bool, using generator: inout some RandomNumberGenerator
-    ) -> (pause: Duration, stall: String?) {
+    ) -> (pause: Duration, stall: String?)? {
+        guard !store.isEmpty else { return nil }
         self.reason = reason
         let pause = backOff.next(notBefore: asked, using: &generator)
         guard isAnswer, !isStallTold else { return (pause, nil) }
@@ -70,6 +77,7 @@ struct OutboxState: Sendable {
     /// The first write has ended. False if none is left.
     mutating func endFirst() -> Bool {
         store.endFirst()
+        endedNumber += 1
         backOff.reset()
         pause = nil
         isStallTold = false

@@ -124,11 +124,10 @@ struct OutboxStore: Sendable {
 
     /// A file without writes that wait goes.
     private mutating func put(_ file: OutboxFile, _ id: Int) {
-        guard file.isDone else {
+        guard file.isDone, folder.remove(file) else {
             files[id] = file
             return
         }
-        folder.remove(file)
         files[id] = nil
         if current == id { current = nil }
     }

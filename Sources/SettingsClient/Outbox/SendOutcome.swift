@@ -11,16 +11,20 @@ enum SendOutcome: Hashable, Sendable {
     /// It has met a conflict, and may be done in another form: what is there has to be known for that.
     case conflict(Problem, current: SettingState?)
 
+    /// Nobody knows who answered, so nobody is obeyed for ever.
+    private static let longestAsked = Duration.seconds(300)
+
     init(_ result: Result<WriteSummary, BackendError>, of write: SuiteWrite) {
         switch result {
         case .success(let summary): self = .done(summary)
-        case .failure(.unreachable(let reason)), .failure(.kept(let reason)):
+        case .failure(.unreachable(let reason, _)), .failure(.kept(let reason)):
             self = .waits(reason: reason, atLeast: .zero, isAnswer: false)
+        case .failure(.unavailable(let reason, let asked)):
+            self = .waits(reason: reason, atLeast: min(max(.zero, asked), Self.longestAsked), isAnswer: true)
         case .failure(.refused(let problem)):
-            if problem.isNoVerdict || problem.codeName.isEmpty {
-                // Nobody knows who answered, so nobody is obeyed for ever.
-                let asked = Duration.milliseconds(min(max(0, problem.retryAfterMs ?? 0), 300_000))
-                self = .waits(reason: problem.description, atLeast: asked, isAnswer: true)
+            if problem.isNoVerdict {
+                let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
+                self = .waits(reason: problem.description, atLeast: min(asked, Self.longestAsked), isAnswer: true)
             } else if write.mayBeDoneOtherwise(after: problem) {
                 self = .conflict(problem, current: BackendError.refused(problem).current)
             } else {
@@ -31,9 +35,17 @@ enum SendOutcome: Hashable, Sendable {
 }
 
 extension Problem {
-    /// Whether it says nothing about the write, only that it cannot be done at the moment.
+    /// Whether it says nothing about what was asked: only that it cannot be done at the moment, or it is somebody else who
+    /// says it, as a daemon gives everything a code.
     var isNoVerdict: Bool {
-        isTransient || status >= 500 && status != 501 && status != 505
+        isTransient || status >= 500 && status != 501 && status != 505 || codeName.isEmpty
+    }
+}
+
+extension BackendError {
+    /// Whether it is what the server says about what was asked, and would say again.
+    var isVerdict: Bool {
+        if case .refused(let problem) = self { !problem.isNoVerdict } else { false }
     }
 }
 

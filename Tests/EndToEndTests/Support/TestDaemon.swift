@@ -17,7 +17,7 @@ final class TestDaemon {
     /// A daemon that finds the data of another one.
     init(in directory: TemporaryDirectory, _ adapt: (inout Configuration) -> Void = { _ in }) throws {
         self.directory = directory
-        daemon = try DaemonInProcess(data: directory.path, adapt)
+        daemon = try DaemonInProcess(data: directory.path, in: directory, adapt)
     }
 
     /// Stops, and waits until that is done.

@@ -26,10 +26,8 @@ enum Place: CaseIterable, Sendable {
             let backend = InMemoryBackend(suite: suite, schema: schema)
             let directory = try TemporaryDirectory()
             let files = KeptFiles.directory(directory.path)
-            return World {
-                withExtendedLifetime(directory) {
-                    backend.keeping(outbox: files, cache: files, of: .usual, patience: .seconds(20))
-                }
+            return World(of: directory) {
+                backend.keeping(outbox: files, cache: files, of: .usual, patience: .seconds(20))
             }
         case .tcp: return try World(served: suite, .tcp, schema)
         case .unixSocket: return try World(served: suite, .unix, schema)
@@ -40,12 +38,14 @@ enum Place: CaseIterable, Sendable {
 /// A suite that several adapters may use, as several programs would, and what they complain of.
 final class World: Sendable {
     private let makeBackend: @Sendable () -> any SuiteBackend
-    /// The daemon, if there is one. It lasts as long as an adapter that uses it.
-    private let daemon: ServedDaemon?
+    /// What it takes: a daemon, a directory. It lasts as long as an adapter that uses it.
+    private let base: (any AnyObject & Sendable)?
     private let issues = Mutex<[DefaultsIssue]>([])
 
-    init(of daemon: ServedDaemon? = nil, _ makeBackend: @escaping @Sendable () -> any SuiteBackend) {
-        self.daemon = daemon
+    init(
+        of base: (any AnyObject & Sendable)? = nil, _ makeBackend: @escaping @Sendable () -> any SuiteBackend
+    ) {
+        self.base = base
         self.makeBackend = makeBackend
     }
 
@@ -75,8 +75,8 @@ final class World: Sendable {
         _ keys: Keys, arguments: [String] = [], backend: (any SuiteBackend)? = nil
     ) -> DefaultsAdapter<Keys> {
         DefaultsAdapter(keyStore: keys, backend: backend ?? makeBackend(), arguments: arguments) {
-            [weak self, daemon] issue in
-            withExtendedLifetime(daemon) {}
+            [weak self, base] issue in
+            withExtendedLifetime(base) {}
             self?.issues.withLock { $0.append(issue) }
         }
     }

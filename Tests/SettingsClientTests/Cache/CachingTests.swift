@@ -21,7 +21,7 @@ struct CachingTests {
     }
 
     private func file(of name: String = "server") -> CacheFile {
-        CacheFile(in: directory.path + "/cache", of: OutboxOwner(server: name, suite: suite), files: files)
+        CacheFile(in: directory.path + "/cache", of: KeptOwner(server: name, suite: suite), files: files)
     }
 
     private func adapter(
@@ -51,8 +51,15 @@ struct CachingTests {
         files.log.wait(for: "renamed", times: times)
     }
 
-    @Test("What was known last is read at the next start, when nobody is there, with no issue")
-    func start() async throws {
+    /// What there is instead of a server.
+    enum Absence: CaseIterable, Sendable {
+        case nobody, busy
+    }
+
+    @Test(
+        "What was known last is read at the next start, when nobody is there or can do anything, with no issue",
+        arguments: Absence.allCases)
+    func start(_ absence: Absence) async throws {
         do {
             let defaults = adapter(server)
             defaults.launchCount = 5
@@ -61,17 +68,22 @@ struct CachingTests {
         }
         #expect(holds([5, "me"]))
         let link = FlakyBackend(server)
-        link.leave()
+        switch absence {
+        case .nobody: link.leave()
+        case .busy: link.decide { .unavailable(.zero) }
+        }
         let issues = EventLog()
         let defaults = adapter(link, issues)
         #expect(defaults.launchCount == 5 && defaults.username == "me" && defaults.loginTries == 1)
         #expect(try await defaults.value(\.launchCount) == 5)
         #expect(defaults.isSet(\.username) && !defaults.isSet(\.loginTries))
         #expect(issues.all == [])
-        await #expect(throws: DefaultsError.unreachable("nobody is there")) { try await defaults.synchronize() }
+        let error = await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
+        #expect(error == .unreachable(absence == .nobody ? "nobody is there" : "not now"))
         // It goes on from there.
         let other = DefaultsAdapter(keyStore: ClientKeys(), backend: server, log: { _ in })
         other.username = "you"
+        link.decide { .answered }
         link.comeBack()
         try await defaults.synchronize()
         #expect(defaults.username == "you" && issues.all == [])
@@ -171,7 +183,7 @@ struct CachingTests {
         let path = directory.path + "/cache"
         await #expect(processExitsWith: .success) { [path = path as String] in
             let suite = try SuiteName("com.example.app")
-            let file = CacheFile(in: path, of: OutboxOwner(server: "server", suite: suite))
+            let file = CacheFile(in: path, of: KeptOwner(server: "server", suite: suite))
             let backend = CachingBackend(InMemoryBackend(suite: suite), file, interval: .seconds(1000))
             let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend, log: { _ in })
             defaults.launchCount = 1

@@ -1,3 +1,4 @@
+import Foundation
 import SettingsModel
 import Testing
 
@@ -22,6 +23,14 @@ struct KeptFilesTests {
         for environment in [[:], ["HOME": ""], ["HOME": "me"], ["XDG_STATE_HOME": "s"]] {
             #expect(directory(.usual, .outbox, environment) == nil)
         }
+    }
+
+    @Test("A directory that is named from where the program is at work stays the same when it goes elsewhere")
+    func relativeDirectories() {
+        let here = FileManager.default.currentDirectoryPath
+        #expect(KeptFiles.directory("a/b") == .directory(here + "/a/b"))
+        #expect(KeptFiles.directory("") == .directory(here + "/"))
+        #expect(KeptFiles.directory("/a") != .directory(here + "/a"))
     }
 
     @Test("Any address is the name of one directory, and no two are the same")

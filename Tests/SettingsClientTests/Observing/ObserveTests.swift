@@ -144,6 +144,8 @@ struct ObserveTests {
         #expect(defaults.launchCount == 3)
         withExtendedLifetime(tries) {}
         #expect(world.takeIssues() == [])
+        // Each is held by what its own handler holds, and the adapter with them.
+        (held.value, inner.value) = (nil, nil)
     }
 
     @Test("A write that is refused is told, and its being taken back", arguments: Place.allCases)

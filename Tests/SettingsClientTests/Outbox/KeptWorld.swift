@@ -35,7 +35,7 @@ final class KeptWorld: Sendable {
     ) -> Program {
         let link = FlakyBackend(server)
         if isAway { link.leave() }
-        let owner = OutboxOwner(server: "memory", suite: suite)
+        let owner = KeptOwner(server: "memory", suite: suite)
         let folder = OutboxFolder(path: directory.path + "/outbox", owner: owner, files: files)
         let backend = OutboxBackend(
             link, OutboxStore(folder, limits: limits), patience: patience, lookInterval: lookInterval)
@@ -69,7 +69,7 @@ final class KeptWorld: Sendable {
 
     /// How many writes wait on disk for the next program.
     var waiting: [SuiteWrite] {
-        let owner = OutboxOwner(server: "memory", suite: suite)
+        let owner = KeptOwner(server: "memory", suite: suite)
         var store = OutboxStore(OutboxFolder(path: directory.path + "/outbox", owner: owner, files: MachineFiles()))
         return store.inherit().writes
     }

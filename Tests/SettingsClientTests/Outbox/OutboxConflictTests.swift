@@ -169,4 +169,42 @@ struct OutboxConflictTests {
         let issues = world.takeIssues()
         #expect(issues.map(\.key) == [nil] && issues.map(\.error.isConflict) == [true])
     }
+
+    @Test("What was computed from a registered default waits as that, and not as a sum over what the schema says")
+    func registered() async throws {
+        let world = try KeptWorld(
+            schema: try Schema(
+                keys: [
+                    DefaultsKey<Int>("launchCount", defaultValue: 0), DefaultsKey<Int>("visits", defaultValue: 0),
+                ]))
+        let program = world.program()
+        let defaults = program.defaults
+        defaults.register(defaults: ["visits": 10])
+        #expect(defaults.visits == 10)
+        program.link.leave()
+        defaults.launchCount = 1
+        defaults.visits += 1
+        #expect(defaults.visits == 11)
+        program.link.comeBack()
+        try await defaults.synchronize()
+        #expect(
+            world["visits"] == 11 && defaults.visits == 11 && world.takeIssues().filter { $0.attempt != .check } == [])
+    }
+
+    @Test("A change that was certainly not sent asks for the value and no revision: that may be another one's later")
+    func withoutRevisions() throws {
+        var program: KeptWorld.Program? = world.program()
+        program?.defaults.launchCount = 5
+        program?.defaults.visits = 5
+        program?.link.leave()
+        program?.defaults.launchCount += 1
+        #expect(world.end(&program))
+        let key = try KeyName("launchCount")
+        let condition = Transaction.Condition.setting(try SuiteName("com.example.app"), key, .value(5))
+        guard case .transaction(let transaction)? = world.waiting.first?.action else {
+            Testing.Issue.record("nothing waits")
+            return
+        }
+        #expect(transaction.conditions == [condition])
+    }
 }

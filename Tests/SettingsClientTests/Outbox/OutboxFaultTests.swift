@@ -85,7 +85,7 @@ struct OutboxFaultTests {
 
     @Test("Files of another server, and what is none of ours, are left alone; an unfinished one goes")
     func others() throws {
-        let other = OutboxOwner(server: "http://other", suite: samples.suite)
+        let other = KeptOwner(server: "http://other", suite: samples.suite)
         var foreign: OutboxStore? = harness.store(owner: other)
         try foreign?.keep(samples.set(1), as: samples.set(1))
         #expect(harness.close(&foreign))

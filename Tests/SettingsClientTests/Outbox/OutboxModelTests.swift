@@ -55,7 +55,7 @@ struct OutboxModelTests {
             }
             let current = try #require(program)
             let defaults = current.defaults
-            switch random.below(15) {
+            switch random.below(16) {
             case 0, 1, 2: current.link.leave()
             case 3: current.link.comeBack()
             case 4:

@@ -88,18 +88,28 @@ struct OutboxStateTests {
         try keep(3)
         var longest = Duration.zero
         for round in 0..<8 {
-            let (pause, stall) = state.fail("full", atLeast: .zero, isAnswer: round > 0, using: &random)
+            let failure = state.fail("full", atLeast: .zero, isAnswer: round > 0, using: &random)
+            let (pause, stall) = try #require(failure)
             #expect(pause >= longest || pause > .seconds(4))
             longest = max(longest, pause / 2)
             #expect(stall == (round == 1 ? "3 writes wait, as the first is not taken: full" : nil))
         }
         let asked = state.fail("full", atLeast: .seconds(30), isAnswer: true, using: &random)
-        #expect(asked.pause >= .seconds(30))
+        #expect(try #require(asked).pause >= .seconds(30))
         _ = state.endFirst()
         _ = state.endFirst()
-        let (pause, stall) = state.fail("full", atLeast: .zero, isAnswer: true, using: &random)
+        let failure = state.fail("full", atLeast: .zero, isAnswer: true, using: &random)
+        let (pause, stall) = try #require(failure)
         #expect(pause <= .milliseconds(100) && stall == "a write waits, as it is not taken: full")
         #expect(state.reason == "full")
+    }
+
+    @Test("Nothing pauses when all is sent by then")
+    mutating func nothingLeft() throws {
+        try keep(1)
+        _ = state.endFirst()
+        let failure = state.fail("full", atLeast: .zero, isAnswer: true, using: &random)
+        #expect(failure == nil)
     }
 
     @Test("What cannot be used is told once")

@@ -1,5 +1,6 @@
 import SettingsModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
@@ -57,6 +58,17 @@ struct OutboxTroubleTests {
         program.link.decide { .answered }
         try await defaults.synchronize()
         #expect(world["launchCount"] == 5 && world.takeIssues() == [])
+    }
+
+    @Test("A program that began without its server counts by name from nothing, as soon as that is there")
+    func countingFromNothing() throws {
+        let program = world.program(isAway: true)
+        #expect(program.defaults["n"].value == nil)
+        #expect(world.takeIssues().map(\.attempt) == [.read])
+        program.link.comeBack()
+        program.defaults["n"] += 3
+        #expect(world["n"] == 3 && world.takeIssues() == [])
+        #expect(program.link.log.all.count <= 2)
     }
 
     @Test("Whoever is told of an issue may write something", .timeLimit(.minutes(2)))

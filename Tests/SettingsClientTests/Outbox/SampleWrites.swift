@@ -8,13 +8,13 @@ struct SampleWrites {
     let suite: SuiteName
     let key: KeyName
     let other: KeyName
-    let owner: OutboxOwner
+    let owner: KeptOwner
 
     init() throws {
         suite = try SuiteName("com.example.app")
         key = try KeyName("k")
         other = try KeyName("ö/\"\\")
-        owner = OutboxOwner(server: "http://127.0.0.1:7070", suite: suite)
+        owner = KeptOwner(server: "http://127.0.0.1:7070", suite: suite)
     }
 
     func operation(_ action: Transaction.Operation.Action, of key: KeyName? = nil) -> Transaction.Operation {

@@ -25,6 +25,12 @@ struct SendOutcomeTests {
         #expect(
             SendOutcome(.failure(.unreachable("why")), of: write)
                 == .waits(reason: "why", atLeast: .zero, isAnswer: false))
+        for (asked, expected) in [(1.5, 1.5), (-1, 0), (1e6, 300)] {
+            let unavailable = BackendError.unavailable("why", retryAfter: .seconds(asked))
+            #expect(
+                SendOutcome(.failure(unavailable), of: write)
+                    == .waits(reason: "why", atLeast: .seconds(expected), isAnswer: true))
+        }
         let verdicts: [ErrorCode] = [
             .badRequest, .locked, .unknownKey, .unknownSuite, .notSet, .invalidValue, .invalidOperation, .tooLarge,
             .preconditionFailed, .idempotencyMismatch, .forbidden, .unauthorized, .notImplemented,

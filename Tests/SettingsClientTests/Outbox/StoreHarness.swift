@@ -20,7 +20,7 @@ struct StoreHarness {
     }
 
     /// A program's store.
-    func store(_ limits: OutboxStore.Limits = .init(), owner: OutboxOwner? = nil) -> OutboxStore {
+    func store(_ limits: OutboxStore.Limits = .init(), owner: KeptOwner? = nil) -> OutboxStore {
         OutboxStore(OutboxFolder(path: path, owner: owner ?? samples.owner, files: files), limits: limits)
     }
 

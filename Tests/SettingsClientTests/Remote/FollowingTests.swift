@@ -208,8 +208,10 @@ struct FollowingTests {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let address = proxy.server.address
-        let one = DefaultsAdapter(suite: names.app, keyStore: ClientKeys(), server: address, arguments: [])
-        let two = DefaultsAdapter(suite: names.net, keyStore: ClientKeys(), server: address, arguments: [])
+        let one = DefaultsAdapter(
+            suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
+        let two = DefaultsAdapter(
+            suite: names.net, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
         for number in 1...20 {
             one.launchCount = number
             two.launchCount = -number

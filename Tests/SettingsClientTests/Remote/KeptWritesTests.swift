@@ -133,9 +133,9 @@ struct KeptWritesTests {
         // One after the other, each beginning with what those before left behind.
         for round in 0..<3 {
             let first = Int64(round * 100_000)
-            let path = ChildProcess.program.dropLast("settingsd".utf8.count) + "outbox-writer"
             let child = try ChildProcess(
-                [address.description, directory.path + "/outbox", "\(first)", "\(first + 99_999)"], of: String(path))
+                [address.description, directory.path + "/outbox", "\(first)", "\(first + 99_999)"],
+                of: ChildProcess.built("outbox-writer"))
             _ = try child.line(containing: "wrote \(first + Int64(count)).")
             child.signal(SIGKILL)
             let end = try child.end()

@@ -57,7 +57,8 @@ struct LeftBehindTests {
 
     /// Uses an adapter of a server, and lets go of it.
     private static func use(_ address: ServerAddress, _ suite: SuiteName, round: Int) -> Bool {
-        let defaults = DefaultsAdapter(suite: suite, keyStore: ClientKeys(), server: address, arguments: [])
+        let defaults = DefaultsAdapter(
+            suite: suite, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
         defaults.launchCount = round
         return defaults.launchCount == round && !defaults.isSet(\.theme)
     }
@@ -85,7 +86,8 @@ struct LeftBehindTests {
         do {
             let many = (0..<100).map { number in
                 DefaultsAdapter(
-                    suite: suite, keyStore: ClientKeys(), server: address, arguments: ["-loginTries", "\(number)"])
+                    suite: suite, keyStore: ClientKeys(), server: address, outbox: .none,
+                    arguments: ["-loginTries", "\(number)"])
             }
             for (number, defaults) in many.enumerated() {
                 defaults.launchCount += 1
@@ -108,7 +110,8 @@ struct LeftBehindTests {
         let suite = try SuiteName("com.example.app")
         func use() {
             let defaults = DefaultsAdapter(
-                suite: suite, keyStore: ClientKeys(), server: address, timeout: .milliseconds(1), arguments: [],
+                suite: suite, keyStore: ClientKeys(), server: address, timeout: .milliseconds(1), outbox: .none,
+                arguments: [],
                 log: { _ in })
             defaults.launchCount += 1
         }
@@ -132,7 +135,7 @@ struct LeftBehindTests {
         guard use(address, suite, round: 1), let before = countAtRest else { return false }
         do {
             let many = (0..<100).map { _ in
-                DefaultsAdapter(suite: suite, keyStore: ClientKeys(), server: address, arguments: [])
+                DefaultsAdapter(suite: suite, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
             }
             for defaults in many { defaults.launchCount += 1 }
             try daemon.killAtOnce()

@@ -27,7 +27,8 @@ struct OutOfDescriptorsTests {
         timer.wait()
 
         let taken = takeAllDescriptors(but: 1)
-        let defaults = DefaultsAdapter(suite: suite, keyStore: ClientKeys(), server: address, arguments: [])
+        let defaults = DefaultsAdapter(
+            suite: suite, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
         guard defaults.launchCount == 1, !AnswerReader.shared.isRunning else { return false }
         for descriptor in taken { close(descriptor) }
         try other.set(key, to: 2, in: suite)

@@ -34,9 +34,9 @@ final class FaultyFiles: StateFileSystem {
         fail { _, _ in nil }
     }
 
-    func makeDirectory(_ path: String) throws(StateFileError) {
+    func makeDirectory(_ path: String) throws(StateFileError) -> Bool {
         try check(.makeDirectory, path)
-        try machine.makeDirectory(path)
+        return try machine.makeDirectory(path)
     }
 
     func list(_ path: String) throws(StateFileError) -> [String] {

@@ -15,6 +15,8 @@ final class FlakyBackend: SuiteBackend {
         case answerLost
         /// It is not done, if it is a write.
         case refused(Problem)
+        /// Somebody is there who can do nothing for so long.
+        case unavailable(Duration)
     }
 
     private struct State {
@@ -126,10 +128,11 @@ final class FlakyBackend: SuiteBackend {
     ) throws(BackendError) -> Value {
         switch state.withLock({ $0.isAway ? { .notSent } : $0.fate })() {
         case .answered: return try body()
-        case .notSent: throw .unreachable("nobody is there")
+        case .notSent: throw .unreachable("nobody is there", outcome: .notDone)
         case .answerLost:
             _ = try body()
             throw .unreachable("the answer was lost")
+        case .unavailable(let duration): throw .unavailable("not now", retryAfter: duration)
         case .refused(let problem) where isWrite: throw .refused(problem)
         case .refused: return try body()
         }

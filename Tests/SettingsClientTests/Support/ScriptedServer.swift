@@ -109,6 +109,9 @@ final class ScriptedServer: Sendable {
     static let emptySuite = answer(
         #"{"revision":1,"cursor":"e.1","schemaRevision":{},"values":{},"missing":["app"],"changes":[]}"#)
 
+    /// An answer to what has happened to it since.
+    static let noChanges = answer(#"{"revision":1,"cursor":"e.1","schemaRevision":{},"changes":[]}"#)
+
     /// An answer to a reset.
     static let reset = answer(#"{"revision":2,"changed":true,"changes":[]}"#)
 

@@ -24,7 +24,7 @@ final class ServedDaemon: Sendable {
     /// A daemon that finds the data of another one, in its place.
     init(in directory: TemporaryDirectory, port: UInt16, _ adapt: (inout Configuration) -> Void = { _ in }) throws {
         let path = directory.path + "/socket"
-        daemon = try DaemonInProcess(data: directory.path + "/data", port: port) {
+        daemon = try DaemonInProcess(data: directory.path + "/data", in: directory, port: port) {
             $0.listen.append(.unix(path: path))
             adapt(&$0)
         }

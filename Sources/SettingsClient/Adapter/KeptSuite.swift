@@ -11,7 +11,7 @@ extension SuiteBackend {
     func keeping(
         outbox: KeptFiles, cache: KeptFiles, of server: ServerAddress, patience: Duration
     ) -> any SuiteBackend {
-        let owner = OutboxOwner(server: server.description, suite: suite)
+        let owner = KeptOwner(server: server.description, suite: suite)
         var backend: any SuiteBackend = self
         if let directory = cache.directory(for: .cache, of: owner.suite, at: owner.server) {
             backend = CachingBackend(backend, CacheFile(in: directory, of: owner))

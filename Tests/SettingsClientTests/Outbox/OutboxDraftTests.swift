@@ -1,0 +1,75 @@
+import SettingsModel
+import Synchronization
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Files of kept writes, as they are begun")
+struct OutboxDraftTests {
+    private let harness: StoreHarness
+    private var samples: SampleWrites { harness.samples }
+
+    init() throws {
+        harness = try StoreHarness()
+    }
+
+    /// What another program that clears up does to what is begun at that moment.
+    enum Meddling: CaseIterable, Sendable {
+        case removes, locks, locksAndRemoves
+    }
+
+    @Test(
+        "A write is kept though another program takes what is begun for something left behind",
+        arguments: Meddling.allCases)
+    func meddling(_ meddling: Meddling) throws {
+        let others = Mutex<[HeldFile]>([])
+        harness.files.fail { call, path in
+            guard call == .lock, path.hasSuffix(".outbox.new") else { return nil }
+            others.withLock { others in
+                guard others.isEmpty, let other = try? HeldFile(path, .existing, in: MachineFiles()) else { return }
+                if meddling != .removes { _ = try? other.lock() }
+                if meddling != .locks { try? MachineFiles().remove(path) }
+                others.append(other)
+            }
+            return nil
+        }
+        var store: OutboxStore? = harness.store()
+        #expect(throws: Never.self) { try store?.keep(samples.set(1), as: samples.set(1)) }
+        #expect(others.withLock { $0.count } == 1)
+        others.withLock { $0 = [] }
+        #expect(harness.close(&store))
+        harness.files.repair()
+        var next = harness.store()
+        #expect(try next.inherit().writes == [samples.set(1)])
+        #expect(harness.names.count == 1, "what was begun and given up is gone")
+    }
+
+    @Test("A write is refused, not tried for ever, where everything that is begun is taken away")
+    func always() throws {
+        harness.files.fail { call, path in
+            if call == .lock { try? MachineFiles().remove(path) }
+            return nil
+        }
+        var store = harness.store()
+        #expect(throws: OutboxStore.Refusal.self) { try store.keep(samples.set(1), as: samples.set(1)) }
+        #expect(harness.names == [])
+    }
+
+    @Test("The name of every directory that is made is on disk before something is kept in it")
+    func directories() throws {
+        let synced = Mutex<[String]>([])
+        harness.files.fail { call, path in
+            if call == .syncDirectory { synced.withLock { $0.append(path) } }
+            return nil
+        }
+        var store = harness.store()
+        try store.keep(samples.set(1), as: samples.set(1))
+        let home = harness.home
+        let made = ["", "/state", "/state/outbox", "/state/outbox/server", "/state/outbox/server/app"]
+        #expect(synced.withLock { $0 } == made.map { home + $0 })
+        synced.withLock { $0 = [] }
+        var other = harness.store()
+        try other.keep(samples.set(2), as: samples.set(2))
+        #expect(synced.withLock { $0 } == [harness.path])
+    }
+}

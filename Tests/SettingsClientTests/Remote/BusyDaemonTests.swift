@@ -1,0 +1,152 @@
+import Dispatch
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Programs that keep what they cannot send, and a daemon that is there and takes nothing.
+struct BusyDaemonTests {
+    private let names: SampleNames
+    private let directory: TemporaryDirectory
+    private let issues = IssueLog()
+
+    private final class IssueLog: Sendable {
+        private let issues = Mutex<[DefaultsIssue]>([])
+
+        func add(_ issue: DefaultsIssue) {
+            issues.withLock { $0.append(issue) }
+        }
+
+        func take() -> [DefaultsIssue] {
+            issues.withLock { issues in
+                defer { issues = [] }
+                return issues
+            }
+        }
+    }
+
+    /// What becomes of writes: the answer to each; nil for none at all.
+    private final class Writes: Sendable {
+        let answer: Mutex<String?>
+
+        init(_ answer: String?) {
+            self.answer = Mutex(answer)
+        }
+    }
+
+    init() throws {
+        names = try SampleNames()
+        directory = try TemporaryDirectory()
+    }
+
+    /// Tells of an empty suite, and does with writes what a test says.
+    private func server(_ writes: Writes) throws -> ScriptedServer {
+        try ScriptedServer { _, peer, log in
+            while let request = peer.readRequest() {
+                if request.hasPrefix("GET /v1/observe") {
+                    guard request.contains("since=") else {
+                        peer.send(ScriptedServer.emptySuite)
+                        continue
+                    }
+                    if request.contains("wait=0&") || request.hasSuffix("wait=0") || request.contains("wait=0 ") {
+                        peer.send(ScriptedServer.noChanges)
+                        continue
+                    }
+                } else if request.hasPrefix("GET") {
+                    let problem = #"{"code":"unknown_suite","detail":"there is none"}"#
+                    peer.send(ScriptedServer.answer(problem, status: 404))
+                    continue
+                } else {
+                    log.add("asked")
+                    if let answer = writes.answer.withLock({ $0 }) {
+                        peer.send(answer)
+                        continue
+                    }
+                }
+                if peer.read() == nil { return }
+            }
+        }
+    }
+
+    private func program(_ server: ScriptedServer) -> DefaultsAdapter<ClientKeys> {
+        DefaultsAdapter(
+            suite: names.app, keyStore: ClientKeys(), server: server.address, timeout: .milliseconds(300),
+            outbox: .directory(directory.path + "/outbox"), arguments: []
+        ) { [issues] in issues.add($0) }
+    }
+
+    /// Waits until what the outbox was about to do at once is done.
+    private func settle(_ defaults: DefaultsAdapter<ClientKeys>) throws {
+        try #require(defaults.core.backend as? OutboxBackend).queue.sync {}
+    }
+
+    /// Answers of somebody who takes nothing, and what is told of it.
+    private static let refusals: [(answer: String, reason: String)] = [
+        (
+            ScriptedServer.answer(
+                #"{"code":"storage_failed","detail":"the journal failed","retryAfterMs":60000}"#, status: 503),
+            "503 storage_failed: the journal failed"
+        ),
+        (
+            ScriptedServer.answer(
+                #"{"code":"too_many_requests","detail":"later","retryAfterMs":60000}"#, status: 429),
+            "429 too_many_requests: later"
+        ),
+        (ScriptedServer.answer("<html>Welcome</html>"), "not an answer of a daemon: "),
+        (ScriptedServer.answer("<html>Not here</html>", status: 404), "404"),
+        (ScriptedServer.answer("<html>Not you</html>", status: 403), "403"),
+    ]
+
+    @Test(arguments: refusals.indices)
+    func `That somebody takes nothing is told once, and what is written waits`(_ index: Int) async throws {
+        let refusal = Self.refusals[index]
+        let writes = Writes(refusal.answer)
+        let server = try server(writes)
+        let defaults = program(server)
+        defaults.launchCount = 1
+        #expect(defaults.launchCount == 1)
+        // What is told by the outbox is told beside the setter.
+        defaults.core.issues.finishReporting()
+        let told = issues.take()
+        guard told.count == 1, case .kept(let reason)? = told.first?.error else {
+            Testing.Issue.record("\(told)")
+            return
+        }
+        #expect(reason.hasPrefix("a write waits, as it is not taken: "), "\(reason)")
+        #expect(reason.contains(refusal.reason), "\(reason)")
+        let asked = server.log.count("asked")
+        // An answer to a read says nothing that is not known: somebody is there.
+        for number in 2..<20 {
+            #expect(!defaults.isSet(\.theme))
+            defaults.launchCount = number
+        }
+        try settle(defaults)
+        // Who does not say when to come back is asked again before long.
+        if refusal.answer.contains("retryAfterMs") { #expect(server.log.count("asked") == asked) }
+        #expect(defaults.launchCount == 19)
+        await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
+        #expect(issues.take() == [] && defaults.launchCount == 19)
+        writes.answer.withLock { $0 = ScriptedServer.reset }
+        try await defaults.synchronize()
+        #expect(try MachineFiles().list(directory.path + "/outbox").count == 1 && issues.take() == [])
+    }
+
+    @Test func `A daemon that never answers holds one setter, and what is written waits`() async throws {
+        let writes = Writes(nil)
+        let server = try server(writes)
+        let defaults = program(server)
+        #expect(defaults.launchCount == 0)
+        let start = ContinuousClock.now
+        defaults.launchCount = 1
+        #expect(.now - start >= .milliseconds(300))
+        let asked = server.log.count("asked")
+        for number in 2..<50 { defaults.launchCount = number }
+        #expect(defaults.launchCount == 49 && .now - start < .seconds(10), "one waited, not each")
+        #expect(asked == 1 && issues.take() == [])
+        writes.answer.withLock { $0 = ScriptedServer.reset }
+        try await defaults.synchronize()
+        #expect(server.log.count("asked") > 49 && issues.take() == [])
+    }
+}
