@@ -26,7 +26,7 @@ struct WriteRepeats: Sendable {
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
         case .problem(let problem, _):
             guard problem.isTransient else { return nil }
-            let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
+            let asked = BackOff.asked(milliseconds: problem.retryAfterMs)
             return backOff.next(notBefore: asked, using: &generator)
         case .timedOut, .malformedAnswer, .cancelled: return nil
         }

@@ -39,7 +39,7 @@ struct ObservedPlace: Sendable {
             return .deliver(observation)
         }
         // The daemon is going down and says when it will be back.
-        if let asked = news.retryAfterMs { pause = .milliseconds(max(0, asked)) }
+        pause = BackOff.asked(milliseconds: news.retryAfterMs)
         let shape = Shape(observation)
         defer { known = shape }
         // The wait was over and nothing had happened. Without anything known before, the answer itself is news.
@@ -49,7 +49,7 @@ struct ObservedPlace: Sendable {
 
     /// There was no answer.
     mutating func step(_ error: SettingsError, using generator: inout some RandomNumberGenerator) -> Step {
-        let asked = Duration.milliseconds(max(0, error.problem?.retryAfterMs ?? 0))
+        let asked = BackOff.asked(milliseconds: error.problem?.retryAfterMs)
         if error.code == .unknownSuite, error.problem?.retryAfterMs != nil {
             // A suite that does not exist yet, or no more, is waited for. The daemon has done its part of that.
             backOff.reset()

@@ -101,6 +101,21 @@ struct ObservedPlaceTests {
             }
             let asked = Duration.seconds(30)
             let time = backOff.next(notBefore: asked, using: &generator)
+    @Test mutating func `Nobody is obeyed for ever who says when to come back`() throws {
+        for milliseconds in [3_600_000, Int64.max] {
+            var place = ObservedPlace(since: nil)
+            let refusal = problem(.overloaded, retryAfterMs: milliseconds)
+            guard case .again(let pause) = place.step(refusal, using: &generator) else {
+                Issue.record("given up")
+                continue
+            }
+            #expect(pause >= .seconds(60) && pause <= .seconds(90))
+            _ = place.step(try quiet(1))
+            let leaving = try quiet(1, more: #","retryAfterMs":\#(milliseconds)"#)
+            #expect(place.step(leaving) == .again(after: .seconds(60)))
+        }
+    }
+
             #expect(time >= asked && time <= asked * 1.5)
             backOff.reset()
             #expect(backOff.next(using: &generator) <= BackOff.shortest)
