@@ -11,6 +11,9 @@ struct ObservedPlace: Sendable {
         case fail(SettingsError)
     }
 
+    /// How long it is at least from an answer that tells nothing to the next request, whoever gives such answers.
+    static let pace = Duration.milliseconds(2)
+
     /// The last place that was handed out or passed without news.
     private(set) var since: ResumePoint?
     /// When to ask again after what was handed out, if not at once.
@@ -44,7 +47,7 @@ struct ObservedPlace: Sendable {
         defer { known = shape }
         // The wait was over and nothing had happened. Without anything known before, the answer itself is news.
         guard shape == known, news.changes.isEmpty, !news.tellsOfDrop else { return .deliver(observation) }
-        return .again(after: pause)
+        return .again(after: max(pause, Self.pace))
     }
 
     /// There was no answer.
