@@ -32,8 +32,8 @@ struct WriteRepeats: Sendable {
         }
     }
 
-    /// The last failure, with what is known of all attempts. What is refused is known: if an earlier attempt had been
-    /// done, its answer would have been given again.
+    /// The last failure, with what is known of all attempts. What is refused for what it is, is known: if an earlier attempt
+    /// had been done, its answer would have been given again.
     func summary(of error: SettingsError) -> SettingsError {
         guard mayBeDone else { return error }
         return switch error {
@@ -41,7 +41,7 @@ struct WriteRepeats: Sendable {
         case .timedOut: .timedOut(outcome: .unknown)
         case .malformedAnswer(let reason, _): .malformedAnswer(reason, outcome: .unknown)
         case .cancelled: .cancelled(outcome: .unknown)
-        case .problem: error
+        case .problem(let problem, let revision): .problem(problem.afterAttemptThatMayBeDone, revision: revision)
         }
     }
 }

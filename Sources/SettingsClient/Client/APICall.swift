@@ -35,6 +35,17 @@ extension APICall {
     }
 }
 
+extension Problem {
+    /// What a refusal says when an attempt before it may have been done. A daemon that looks at the write would give the
+    /// answer to that attempt again; whoever turns it away before, says nothing of it.
+    var afterAttemptThatMayBeDone: Problem {
+        guard isTransient || codeName.isEmpty else { return self }
+        var problem = self
+        problem.outcome = .unknown
+        return problem
+    }
+}
+
 /// An answer with the means to read it.
 struct ReplyReader {
     let reply: WireReply
@@ -46,6 +57,7 @@ struct ReplyReader {
         if problem.retryAfterMs == nil, let seconds = reply.field("retry-after").flatMap({ Int32($0) }), seconds >= 0 {
             problem.retryAfterMs = Int64(seconds) * 1000
         }
+        if reply.isToRepeat { problem = problem.afterAttemptThatMayBeDone }
         return .problem(problem, revision: tag)
     }
 

@@ -39,6 +39,8 @@ final class Exchange {
         self.pool = pool
         bytes = pool.address.isSecure ? [] : request.bytes(host: pool.hostField)
     }
+    /// Whether the attempt before a repeat may have done a write.
+    private var hasLostWrite = false
 
     /// What is known of the request if it ends now.
     var outcome: SettingsError.Outcome {
@@ -128,7 +130,7 @@ final class Exchange {
             case .bytes(let count):
                 if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socket) { return reply }
             case .end:
-                return parser.end() ? .finished(.success(parser.reply)) : lost("the connection ended")
+                return parser.end() ? answered(parser.reply) : lost("the connection ended")
             case .failed(let code): return lost(SystemText.of(code))
             }
         }
@@ -156,12 +158,13 @@ final class Exchange {
             guard parser.isComplete else { return nil }
             // After bytes that nobody asked for, nothing on the connection is known to be an answer.
             if parser.reply.keepsConnection, used == received.count, sentCount == bytes.count { pool.give(socket) }
-            return .finished(.success(parser.reply))
+            return answered(parser.reply)
         } catch {
             return .finished(.failure(.malformedAnswer(error.reason, outcome: outcome)))
         }
     }
 
+        hasLostWrite = mayHaveTakenEffect
     /// The connection ended before the answer did. Nil if the request goes out once more.
     private func lost(_ reason: String) -> Progress? {
         guard !parser.hasBegun, request.isRepeatable, !hasRepeated else { return unreachable(reason) }
@@ -169,6 +172,12 @@ final class Exchange {
         sentCount = 0
         takesMore = true
         parser = ReplyParser()
+    private func answered(_ reply: WireReply) -> Progress {
+        var reply = reply
+        reply.isToRepeat = hasLostWrite
+        return .finished(.success(reply))
+    }
+
         phase = .fresh
         return nil
     }
@@ -194,7 +203,7 @@ extension Exchange {
     private func arrived(_ result: Result<WireReply, CarrierFailure>) -> Progress? {
         phase = .fresh
         switch result {
-        case .success(let reply): return .finished(.success(reply))
+        case .success(let reply): return answered(reply)
         case .failure(.notSent(let reason)): return unreachable(reason)
         case .failure(.lost(let reason)):
             if request.isWrite { mayHaveTakenEffect = true }
