@@ -48,7 +48,7 @@ public final class SettingsClient: Sendable {
     func deadline<Output>(of call: APICall<Output>) -> ContinuousClock.Instant {
         // As good as forever, and short enough to be added to a time.
         let longest = Duration.seconds(1 << 31)
-        return .now + min(timeout, longest) + min(call.wait, longest)
+        return .now + min(timeout, longest) + .seconds(min(call.wait, longest).wholeSeconds)
     }
 
     /// A request on its way without a thread; not started.

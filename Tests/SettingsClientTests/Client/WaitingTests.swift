@@ -41,6 +41,16 @@ struct WaitingTests {
         #expect(try client.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1)) == nil)
     }
 
+    @Test func `A wait that is rounded up for the daemon is waited for as long`() throws {
+        let client = SettingsClient(timeout: .milliseconds(300))
+        let revision = Revision.zero
+        let before = ContinuousClock.now
+        for (wait, whole) in [(Duration.milliseconds(500), 1), (.milliseconds(1001), 2), (.seconds(2), 2), (.zero, 0)] {
+            let call = APICall.setting(names.theme, in: names.app, changedFrom: revision, wait: wait)
+            #expect(client.deadline(of: call) >= before + .seconds(whole) + .milliseconds(300))
+        }
+    }
+
     @Test func `Cancelling a task ends its request at once`() async throws {
         let server = try silentServer()
         let client = server.client(timeout: .seconds(60))
