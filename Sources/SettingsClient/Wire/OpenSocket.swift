@@ -111,11 +111,3 @@ final class OpenSocket: Sendable {
         } == 0
     }
 }
-
-/// Errors of the system for people.
-enum SystemText {
-    static func of(_ code: Int32) -> String {
-        // strerror answers from storage of its thread since glibc 2.32.
-        strerror(code).map { String(cString: $0) } ?? "error \(code)"
-    }
-}
