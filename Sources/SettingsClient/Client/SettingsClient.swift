@@ -41,7 +41,11 @@ public final class SettingsClient: Sendable {
         let client: SettingsClient
 
         func send<Output>(_ call: APICall<Output>) throws(SettingsError) -> Output {
-            try call.read(try client.pool.exchange(call.request, by: client.deadline(of: call)))
+            do throws(SettingsError) {
+                return try call.read(try client.pool.exchange(call.request, by: client.deadline(of: call)))
+            } catch {
+                throw error.at(client.address)
+            }
         }
     }
 
@@ -65,6 +69,10 @@ public final class SettingsClient: Sendable {
         } onCancel: {
             poll.cancel()
         }
-        return try call.read(try result.get())
+        do throws(SettingsError) {
+            return try call.read(try result.get())
+        } catch {
+            throw error.at(address)
+        }
     }
 }

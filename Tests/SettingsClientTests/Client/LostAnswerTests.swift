@@ -59,7 +59,7 @@ struct LostAnswerTests {
         _ = try client.service()
         #expect(server.log.count("dropped") == 1)
         let error = #expect(throws: SettingsError.self) { try client.reset(names.app) }
-        #expect(error == .unreachable("the connection ended", outcome: .unknown))
+        #expect(error == .unreachable("\(server.address): the connection ended", outcome: .unknown))
         #expect(server.log.count("dropped") == 2 && server.log.count("connection") == 2)
         _ = try client.service()
         // The repeat reaches a new connection, whose answer is none to a write: it came, and that is what counts here.
@@ -110,7 +110,7 @@ struct LostAnswerTests {
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{")
         }
         let error = #expect(throws: SettingsError.self) { try server.client().blocking.service() }
-        #expect(error == .unreachable("the connection ended", outcome: .notDone))
+        #expect(error == .unreachable("\(server.address): the connection ended", outcome: .notDone))
         #expect(server.log.count("connection") == 1)
     }
 
@@ -128,7 +128,8 @@ struct LostAnswerTests {
         let error = #expect(throws: SettingsError.self) {
             try client.blocking.change(names.count, by: .add(1), in: names.app, options)
         }
-        #expect(error == .unreachable("the connection ended", outcome: .unknown) && error?.isTransient == true)
+        #expect(error == .unreachable("\(client.address): the connection ended", outcome: .unknown))
+        #expect(error?.isTransient == true)
         let repeated = try await client.change(names.count, by: .add(1), in: names.app, options)
         #expect(repeated.isReplayed && repeated.value == 2)
         #expect(try await client.setting(names.count, in: names.app).value == 2)
@@ -200,9 +201,19 @@ struct LostAnswerTests {
         let bad = await #expect(throws: SettingsError.self) { try await gateway.client().service() }
         #expect(
             bad?.status == 502 && bad?.code == nil && bad?.problem?.retryAfterMs == 3000 && bad?.isTransient == true)
+        #expect(bad?.description == "502: not an answer of a settings daemon")
+        let elsewhere = try ScriptedServer { _, peer, _ in
+            _ = peer.readRequest()
+            peer.send(
+                "HTTP/1.1 301 Moved\r\nLocation: https://there.example/v1\r\nContent-Length: 2\r\n\r\n{}")
+        }
+        let moved = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.service() }
+        #expect(
+            moved?.description
+                == "301: not an answer of a settings daemon, but one that leads to https://there.example/v1")
         let nobody = SettingsClient(try ServerAddress("unix:/nobody/listens/here"))
         let error = #expect(throws: SettingsError.self) { try nobody.blocking.remove(names.theme, in: names.app) }
-        #expect(error == .unreachable("No such file or directory", outcome: .notDone))
+        #expect(error == .unreachable("unix:/nobody/listens/here: No such file or directory", outcome: .notDone))
         let same = await #expect(throws: SettingsError.self) { try await nobody.remove(names.theme, in: names.app) }
         #expect(same == error)
     }
@@ -216,7 +227,7 @@ struct LostAnswerTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(reason.hasPrefix("\(name): "))
+        #expect(reason.hasPrefix("http://\(name):7070: \(name): "))
         let same = await #expect(throws: SettingsError.self) { try await client.service() }
         #expect(same == error)
     }
