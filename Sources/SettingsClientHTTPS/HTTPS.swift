@@ -17,7 +17,8 @@ internal import SettingsClient
 ///
 /// - The certificate has to be for the host in the address, by an authority that the system trusts
 ///   (`/etc/ssl/certs/ca-certificates.crt` on Debian). There is no other setting for that: an authority of your own is made
-///   known to the system. Certificates of clients are not supported.
+///   known to the system. Certificates of clients are not supported: a proxy must not ask for one, as the
+///   `ssl_verify_client` of the example `config/nginx.conf` does.
 /// - A blocking request is still under its deadline, but the session needs threads of Dispatch meanwhile: where all of those
 ///   are blocked, it fails at its deadline.
 /// - A write that is cancelled, or that has no answer in time, may have been done, always: how far the session had come

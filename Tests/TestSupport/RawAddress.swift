@@ -1,4 +1,4 @@
-internal import Glibc
+package import Glibc
 
 /// Where a raw client connects to: on this machine, always.
 package enum RawAddress: Hashable, Sendable {
@@ -9,7 +9,7 @@ package enum RawAddress: Hashable, Sendable {
     /// The path of a Unix domain socket.
     case unix(String)
 
-    var family: Int32 {
+    package var family: Int32 {
         switch self {
         case .ipv4: AF_INET
         case .ipv6: AF_INET6
@@ -18,7 +18,7 @@ package enum RawAddress: Hashable, Sendable {
     }
 
     /// Calls the body with the address as the kernel wants it.
-    func withSocketAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
+    package func withSocketAddress(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
         switch self {
         case .ipv4(let port):
             var address = sockaddr_in()

@@ -76,7 +76,7 @@ final class RemoteFollower: Following {
 
     /// Asks what comes next, after a pause.
     ///
-    /// - Parameter isAway: whether the pause is one because nobody was there: then it ends when somebody is.
+    /// - Parameter isAway: whether the pause is one because the daemon could not be had: then it ends when it can.
     private func ask(after pause: Duration = .zero, isAway: Bool = false) {
         let next = state.withLock { state -> (APICall<Observation>, LongPoll)? in
             guard !state.isStopped else { return nil }
@@ -113,9 +113,8 @@ final class RemoteFollower: Following {
         case (.deliver(let observation), _):
             history.tell(of: observation.cursor.epoch) { handler(observation) }
             goOn(after: state.withLock { $0.place.pause }, hasMore: observation.hasMore)
-        case (.again(let pause), .success): goOn(after: pause, hasMore: false)
-        case (.again(let pause), .failure(.unreachable)): ask(afterFailure: pause, isAway: true)
-        case (.again(let pause), .failure): ask(afterFailure: pause, isAway: false)
+        case (.again, .success): goOn(after: state.withLock { $0.place.pause }, hasMore: false)
+        case (.again(let pause), .failure(let error)): ask(afterFailure: pause, isAway: !error.isLoad)
         case (.fail, _): ask(afterFailure: longPause, isAway: false)
         }
     }
@@ -134,6 +133,16 @@ final class RemoteFollower: Following {
             return
         }
         ask(after: pause, isAway: isAway)
+    }
+}
+
+extension SettingsError {
+    /// Whether a daemon says that it has too much to do. It is there, and that it answers others says nothing of that.
+    var isLoad: Bool {
+        switch code {
+        case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded: true
+        default: false
+        }
     }
 }
 

@@ -26,14 +26,14 @@ struct WriteRepeats: Sendable {
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
         case .problem(let problem, _):
             guard problem.isTransient else { return nil }
-            let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
+            let asked = BackOff.asked(milliseconds: problem.retryAfterMs)
             return backOff.next(notBefore: asked, using: &generator)
         case .timedOut, .malformedAnswer, .cancelled: return nil
         }
     }
 
-    /// The last failure, with what is known of all attempts. What is refused is known: if an earlier attempt had been
-    /// done, its answer would have been given again.
+    /// The last failure, with what is known of all attempts. What is refused for what it is, is known: if an earlier attempt
+    /// had been done, its answer would have been given again.
     func summary(of error: SettingsError) -> SettingsError {
         guard mayBeDone else { return error }
         return switch error {
@@ -41,7 +41,7 @@ struct WriteRepeats: Sendable {
         case .timedOut: .timedOut(outcome: .unknown)
         case .malformedAnswer(let reason, _): .malformedAnswer(reason, outcome: .unknown)
         case .cancelled: .cancelled(outcome: .unknown)
-        case .problem: error
+        case .problem(let problem, let revision): .problem(problem.afterAttemptThatMayBeDone, revision: revision)
         }
     }
 }

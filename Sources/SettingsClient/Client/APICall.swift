@@ -35,6 +35,17 @@ extension APICall {
     }
 }
 
+extension Problem {
+    /// What a refusal says when an attempt before it may have been done. A daemon that looks at the write would give the
+    /// answer to that attempt again; whoever turns it away before, says nothing of it.
+    var afterAttemptThatMayBeDone: Problem {
+        guard isTransient || codeName.isEmpty else { return self }
+        var problem = self
+        problem.outcome = .unknown
+        return problem
+    }
+}
+
 /// An answer with the means to read it.
 struct ReplyReader {
     let reply: WireReply
@@ -43,10 +54,19 @@ struct ReplyReader {
     /// What was refused, and why.
     var refusal: SettingsError {
         var problem = Problem(status: reply.status, body: try? value())
+        if problem.codeName.isEmpty { problem.detail = foreignDetail }
         if problem.retryAfterMs == nil, let seconds = reply.field("retry-after").flatMap({ Int32($0) }), seconds >= 0 {
             problem.retryAfterMs = Int64(seconds) * 1000
         }
+        if reply.isToRepeat { problem = problem.afterAttemptThatMayBeDone }
         return .problem(problem, revision: tag)
+    }
+
+    /// What to say of an answer that no daemon gives: its body is a page at best.
+    private var foreignDetail: String {
+        let detail = "not an answer of a settings daemon"
+        guard (300..<400).contains(reply.status), let place = reply.field("location") else { return detail }
+        return "\(detail), but one that leads to \(place.prefix(200))"
     }
 
     /// The body as it is. A value of the greatest depth stands some levels down in it.

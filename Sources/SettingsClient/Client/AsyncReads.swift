@@ -99,7 +99,9 @@ extension SettingsClient {
     public func allSuites(prefix: String? = nil) async throws(SettingsError) -> [SuiteListing.Entry] {
         var page = try await suites(prefix: prefix)
         var entries = page.suites
-        while let next = page.next {
+        var place: SuiteName?
+        while let next = try Paging.step(from: place, to: page.next) {
+            place = next
             page = try await suites(prefix: prefix, after: next)
             entries += page.suites
         }
@@ -113,7 +115,9 @@ extension SettingsClient {
     {
         var page = try await keys(of: suite, prefix: prefix, at: moment)
         var entries = page.keys
-        while let next = page.next {
+        var place: KeyName?
+        while let next = try Paging.step(from: place, to: page.next) {
+            place = next
             page = try await keys(of: suite, prefix: prefix, after: next, at: moment)
             entries += page.keys
         }

@@ -4,6 +4,8 @@
 struct BackOff: Sendable {
     static let shortest = Duration.milliseconds(100)
     static let longest = Duration.seconds(10)
+    /// Nobody is obeyed for ever: who asks for a pause may be a proxy that knows nothing of the daemon behind it.
+    static let longestAsked = Duration.seconds(60)
 
     private(set) var failures = 0
 
@@ -12,7 +14,12 @@ struct BackOff: Sendable {
         failures = 0
     }
 
-    /// How long to wait after one more failure. If the daemon said when to come back, no less than that.
+    /// The pause that somebody asks for, as far as it is obeyed.
+    static func asked(milliseconds: Int64?) -> Duration {
+        min(.milliseconds(max(0, milliseconds ?? 0)), longestAsked)
+    }
+
+    /// How long to wait after one more failure. If somebody said when to come back, no less than that.
     mutating func next(
         notBefore asked: Duration = .zero, using generator: inout some RandomNumberGenerator
     ) -> Duration {

@@ -11,6 +11,9 @@ struct ObservedPlace: Sendable {
         case fail(SettingsError)
     }
 
+    /// How long it is at least from an answer that tells nothing to the next request, whoever gives such answers.
+    static let pace = Duration.milliseconds(2)
+
     /// The last place that was handed out or passed without news.
     private(set) var since: ResumePoint?
     /// When to ask again after what was handed out, if not at once.
@@ -39,17 +42,17 @@ struct ObservedPlace: Sendable {
             return .deliver(observation)
         }
         // The daemon is going down and says when it will be back.
-        if let asked = news.retryAfterMs { pause = .milliseconds(max(0, asked)) }
+        pause = BackOff.asked(milliseconds: news.retryAfterMs)
         let shape = Shape(observation)
         defer { known = shape }
         // The wait was over and nothing had happened. Without anything known before, the answer itself is news.
         guard shape == known, news.changes.isEmpty, !news.tellsOfDrop else { return .deliver(observation) }
-        return .again(after: pause)
+        return .again(after: max(pause, Self.pace))
     }
 
     /// There was no answer.
     mutating func step(_ error: SettingsError, using generator: inout some RandomNumberGenerator) -> Step {
-        let asked = Duration.milliseconds(max(0, error.problem?.retryAfterMs ?? 0))
+        let asked = BackOff.asked(milliseconds: error.problem?.retryAfterMs)
         if error.code == .unknownSuite, error.problem?.retryAfterMs != nil {
             // A suite that does not exist yet, or no more, is waited for. The daemon has done its part of that.
             backOff.reset()

@@ -24,6 +24,7 @@ extension RequestTarget {
 }
 
 extension Duration {
+    /// As a daemon is asked to wait.
     var wholeSeconds: Int64 { components.seconds + (components.attoseconds > 0 ? 1 : 0) }
 }
 

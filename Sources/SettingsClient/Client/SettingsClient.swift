@@ -41,14 +41,18 @@ public final class SettingsClient: Sendable {
         let client: SettingsClient
 
         func send<Output>(_ call: APICall<Output>) throws(SettingsError) -> Output {
-            try call.read(try client.pool.exchange(call.request, by: client.deadline(of: call)))
+            do throws(SettingsError) {
+                return try call.read(try client.pool.exchange(call.request, by: client.deadline(of: call)))
+            } catch {
+                throw error.at(client.address)
+            }
         }
     }
 
     func deadline<Output>(of call: APICall<Output>) -> ContinuousClock.Instant {
         // As good as forever, and short enough to be added to a time.
         let longest = Duration.seconds(1 << 31)
-        return .now + min(timeout, longest) + min(call.wait, longest)
+        return .now + min(timeout, longest) + .seconds(min(call.wait, longest).wholeSeconds)
     }
 
     /// A request on its way without a thread; not started.
@@ -65,6 +69,10 @@ public final class SettingsClient: Sendable {
         } onCancel: {
             poll.cancel()
         }
-        return try call.read(try result.get())
+        do throws(SettingsError) {
+            return try call.read(try result.get())
+        } catch {
+            throw error.at(address)
+        }
     }
 }

@@ -60,10 +60,19 @@ extension SettingsError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .problem(let problem, _): problem.description
-        case .unreachable(let reason, let outcome): "the daemon is not reachable: \(reason)\(Self.remark(outcome))"
+        case .unreachable(let reason, let outcome): "no answer from the daemon: \(reason)\(Self.remark(outcome))"
         case .timedOut(let outcome): "no answer in time\(Self.remark(outcome))"
         case .malformedAnswer(let reason, let outcome): "not an answer of a daemon: \(reason)\(Self.remark(outcome))"
         case .cancelled(let outcome): "cancelled\(Self.remark(outcome))"
+        }
+    }
+
+    /// The same with the address that was asked, where the reason alone does not tell.
+    func at(_ address: ServerAddress) -> SettingsError {
+        switch self {
+        case .unreachable(let reason, let outcome): .unreachable("\(address): \(reason)", outcome: outcome)
+        case .malformedAnswer(let reason, let outcome): .malformedAnswer("\(address): \(reason)", outcome: outcome)
+        case .problem, .timedOut, .cancelled: self
         }
     }
 

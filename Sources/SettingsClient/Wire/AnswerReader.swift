@@ -15,7 +15,7 @@ final class AnswerReader: Sendable {
         case start(UInt64, WireRequest, ConnectionPool, TimeSpan, Completion)
         case hurry(UInt64)
         case cancel(UInt64)
-        case found(UInt64, Result<[SocketAddress], SocketAddress.LookupFailure>)
+        case found(UInt64, HostAddresses.Found)
     }
 
     private struct Mailbox {
@@ -141,7 +141,8 @@ extension AnswerReader {
             guard let exchange = waiting.exchange(id) else { return }
             switch result {
             case .success(let addresses):
-                proceed(id, exchange.found(addresses) ?? exchange.advance(buffer), &waiting)
+                exchange.found(addresses)
+                proceed(id, exchange.advance(buffer), &waiting)
             case .failure(let failure):
                 waiting.finish(id) { .failure(.unreachable(failure.reason, outcome: $0.outcome)) }
             }
@@ -150,15 +151,12 @@ extension AnswerReader {
 
     private func proceed(_ id: UInt64, _ progress: Exchange.Progress, _ waiting: inout WaitingExchanges) {
         switch progress {
-        case .waiting(let descriptor, let events): waiting.setInterest(id, descriptor, events)
+        case .waiting(let wait): waiting.setWait(id, wait)
         case .finished(let result): waiting.finish(id) { _ in result }
-        case .lookingUp(let host, let port):
-            waiting.setInterest(id, -1, 0)
+        case .lookingUp(let host):
+            waiting.setWait(id, Exchange.Wait())
             // The resolver waits for the network, and everybody else would wait with it.
-            DispatchQueue.global().async { [weak self] in
-                let result = Result { () throws(SocketAddress.LookupFailure) in try SocketAddress.lookUp(host, port) }
-                _ = self?.post(.found(id, result))
-            }
+            host.lookUp { [weak self] result in _ = self?.post(.found(id, result)) }
         }
     }
 }

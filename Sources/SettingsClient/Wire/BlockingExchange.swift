@@ -10,49 +10,46 @@ extension ConnectionPool {
     ) throws(SettingsError) -> WireReply {
         let exchange = Exchange(request, self)
         let result = withUnsafeTemporaryAllocation(byteCount: WireBuffer.size, alignment: 16) { buffer in
-            var progress = exchange.advance(buffer)
-            while true {
-                switch progress {
-                case .finished(let result): return result
-                case .lookingUp(let host, let port):
-                    do throws(SocketAddress.LookupFailure) {
-                        progress = exchange.found(try SocketAddress.lookUp(host, port)) ?? exchange.advance(buffer)
-                    } catch {
-                        return .failure(.unreachable(error.reason, outcome: exchange.outcome))
-                    }
-                case .waiting(let descriptor, let events):
-                    guard Self.wait(for: events, on: descriptor, until: deadline) else {
-                        return .failure(.timedOut(outcome: exchange.outcome))
-                    }
-                    progress = exchange.advance(buffer)
-                }
-            }
+            Self.drive(exchange, buffer, until: deadline)
         }
         return try result.get()
     }
 
-    /// False if the time was over before anything happened.
-    private static func wait(for events: Int16, on descriptor: Int32, until deadline: ContinuousClock.Instant) -> Bool {
-        var wanted = pollfd(fd: descriptor, events: events, revents: 0)
+    private static func drive(
+        _ exchange: Exchange, _ buffer: UnsafeMutableRawBufferPointer, until deadline: ContinuousClock.Instant
+    ) -> Result<WireReply, SettingsError> {
+        var isOver = false
         while true {
-            let count = poll(&wanted, 1, WireBuffer.milliseconds(until: deadline))
-            if count > 0 { return true }
-            // Nothing yet, or a signal.
-            if ContinuousClock.now >= deadline { return false }
+            switch exchange.advance(buffer) {
+            case .finished(let result): return result
+            case .lookingUp(let host):
+                switch host.lookUp() {
+                case .success(let addresses): exchange.found(addresses)
+                case .failure(let failure): return .failure(.unreachable(failure.reason, outcome: exchange.outcome))
+                }
+                // The resolver knows of no deadline.
+                guard ContinuousClock.now < deadline else { return .failure(.timedOut(outcome: exchange.outcome)) }
+            case .waiting(let what):
+                // What is there at the deadline is still taken, once: a server that pours always has more.
+                guard !isOver, wait(for: what, until: deadline) else {
+                    return .failure(.timedOut(outcome: exchange.outcome))
+                }
+                isOver = ContinuousClock.now >= deadline
+            }
         }
     }
-}
 
-/// What whoever drives an exchange brings.
-enum WireBuffer {
-    /// As much as a socket usually has at once.
-    static let size = 65536
-
-    /// As `poll` wants it: rounded up, so that a time that is over is over.
-    static func milliseconds(until time: ContinuousClock.Instant) -> Int32 {
-        let (seconds, fraction) = (time - .now).components
-        guard seconds >= 0, fraction >= 0 else { return 0 }
-        guard seconds < 1_000_000 else { return 1_000_000_000 }
-        return Int32(seconds * 1000 + (fraction + 999_999_999_999_999) / 1_000_000_000_000_000)
+    /// False if the time was over before anything happened.
+    private static func wait(for what: Exchange.Wait, until deadline: ContinuousClock.Instant) -> Bool {
+        var wanted = pollfd(fd: what.descriptor, events: what.events, revents: 0)
+        let limit = min(deadline, what.until ?? deadline)
+        while true {
+            let count = poll(&wanted, 1, WireBuffer.milliseconds(until: limit))
+            if count > 0 { return true }
+            // Nothing yet, or a signal.
+            let now = ContinuousClock.now
+            if now >= deadline { return false }
+            if now >= limit { return true }
+        }
     }
 }

@@ -7,17 +7,25 @@ internal import SettingsModel
 /// again, once, on a new connection, if nothing of an answer came and it is safe to repeat.
 final class Exchange {
     enum Progress {
-        /// Goes on when the descriptor is ready for one of these events.
-        case waiting(descriptor: Int32, events: Int16)
-        /// Goes on with `found`, when somebody has looked up the addresses of this host.
-        case lookingUp(host: String, port: UInt16)
+        /// Goes on when this has come.
+        case waiting(Wait)
+        /// Goes on after `found`, when somebody has looked up the addresses of this host.
+        case lookingUp(HostAddresses)
         case finished(Result<WireReply, SettingsError>)
+    }
+
+    /// What is waited for: that the descriptor is ready for one of the events, or the moment, whatever comes first.
+    struct Wait {
+        /// Negative for none.
+        var descriptor: Int32 = -1
+        var events: Int16 = 0
+        var until: ContinuousClock.Instant?
     }
 
     private enum Phase {
         case fresh
         case lookingUp
-        case connecting(OpenSocket, next: ArraySlice<SocketAddress>)
+        case connecting(Connector)
         case talking(OpenSocket)
         /// A carrier has it.
         case carried(CarriedExchange)
@@ -31,6 +39,8 @@ final class Exchange {
     private var takesMore = true
     private var parser = ReplyParser()
     private var hasRepeated = false
+    /// Whether the attempt before a repeat may have done a write.
+    private var hasLostWrite = false
     /// Whether all of a write was sent, or may have been, at some time: a part of one does nothing.
     private var mayHaveTakenEffect = false
 
@@ -56,29 +66,29 @@ final class Exchange {
                     if let failure = handOver() { return failure }
                 } else if !hasRepeated, let socket = pool.take() {
                     phase = .talking(socket)
-                } else if let addresses = pool.addresses {
-                    if let failure = connect(addresses[...]) { return failure }
+                } else if let addresses = pool.host.known {
+                    found(addresses)
                 } else {
                     phase = .lookingUp
                 }
-            case .lookingUp:
-                guard case .tcp(let host, let port) = pool.address.kind else { return unreachable("no address") }
-                return .lookingUp(host: host, port: port)
-            case .connecting(let socket, let next):
-                var wanted = pollfd(fd: socket.descriptor, events: Int16(POLLOUT), revents: 0)
-                guard poll(&wanted, 1, 0) != 0 else {
-                    return .waiting(descriptor: socket.descriptor, events: Int16(POLLOUT))
-                }
-                switch socket.connected() {
-                case .done, .underWay: phase = .talking(socket)
+            case .lookingUp: return .lookingUp(pool.host)
+            case .connecting(var connector):
+                let step = connector.advance()
+                phase = .connecting(connector)
+                switch step {
+                case .waiting(let wait): return .waiting(wait)
+                case .connected(let socket, let address):
+                    pool.host.worked(address)
+                    phase = .talking(socket)
                 case .failed(let code):
-                    if let failure = connect(next, after: code) { return failure }
+                    pool.host.forget()
+                    return unreachable(code.map(SystemText.of) ?? "no address")
                 }
             case .talking(let socket):
                 if let progress = talk(socket, buffer) { return progress }
             case .carried(let carried):
                 guard let result = carried.result else {
-                    return .waiting(descriptor: carried.descriptor, events: Int16(POLLIN))
+                    return .waiting(Wait(descriptor: carried.descriptor, events: Int16(POLLIN)))
                 }
                 if let progress = arrived(result) { return progress }
             }
@@ -86,30 +96,13 @@ final class Exchange {
     }
 
     /// The addresses of the host are known.
-    func found(_ addresses: [SocketAddress]) -> Progress? {
-        connect(addresses[...])
+    func found(_ addresses: [SocketAddress]) {
+        phase = .connecting(Connector(addresses))
     }
 
-    /// Connects to the first address that does not fail at once; the failure if there is none.
-    private func connect(_ addresses: ArraySlice<SocketAddress>, after code: Int32? = nil) -> Progress? {
-        var rest = addresses
-        var code = code
-        while let address = rest.popFirst() {
-            guard let socket = OpenSocket(family: address.family) else {
-                code = errno
-                continue
-            }
-            switch socket.connect(to: address) {
-            case .done:
-                phase = .talking(socket)
-                return nil
-            case .underWay:
-                phase = .connecting(socket, next: rest)
-                return nil
-            case .failed(let failure): code = failure
-            }
-        }
-        return unreachable(code.map(SystemText.of) ?? "no address")
+    /// Lets go of the connection; nothing is to be asked of the exchange after that.
+    func close() {
+        phase = .fresh
     }
 
     /// Sends and receives; nil if there is something else to be done than to wait.
@@ -118,21 +111,26 @@ final class Exchange {
         send(socket)
         // An answer right behind the request would be a wonder: it is waited for first.
         if hadSent < bytes.count, sentCount == bytes.count {
-            return .waiting(descriptor: socket.descriptor, events: Int16(POLLIN))
+            return .waiting(Wait(descriptor: socket.descriptor, events: Int16(POLLIN)))
         }
-        while true {
+        // Whoever drives it has a deadline, and perhaps others to care for, also while a server has more and more to say.
+        for _ in 0..<Self.mostReads {
             switch socket.receive(into: buffer) {
             case .nothing:
                 let events = takesMore && sentCount < bytes.count ? POLLIN | POLLOUT : POLLIN
-                return .waiting(descriptor: socket.descriptor, events: Int16(events))
+                return .waiting(Wait(descriptor: socket.descriptor, events: Int16(events)))
             case .bytes(let count):
                 if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socket) { return reply }
             case .end:
-                return parser.end() ? .finished(.success(parser.reply)) : lost("the connection ended")
+                return parser.end() ? answered(parser.reply) : lost("the connection ended")
             case .failed(let code): return lost(SystemText.of(code))
             }
         }
+        return .waiting(Wait(descriptor: socket.descriptor, events: Int16(POLLIN)))
     }
+
+    /// How many buffers are read in one go.
+    private static let mostReads = 16
 
     private func send(_ socket: OpenSocket) {
         while takesMore, sentCount < bytes.count {
@@ -156,7 +154,7 @@ final class Exchange {
             guard parser.isComplete else { return nil }
             // After bytes that nobody asked for, nothing on the connection is known to be an answer.
             if parser.reply.keepsConnection, used == received.count, sentCount == bytes.count { pool.give(socket) }
-            return .finished(.success(parser.reply))
+            return answered(parser.reply)
         } catch {
             return .finished(.failure(.malformedAnswer(error.reason, outcome: outcome)))
         }
@@ -166,11 +164,18 @@ final class Exchange {
     private func lost(_ reason: String) -> Progress? {
         guard !parser.hasBegun, request.isRepeatable, !hasRepeated else { return unreachable(reason) }
         hasRepeated = true
+        hasLostWrite = mayHaveTakenEffect
         sentCount = 0
         takesMore = true
         parser = ReplyParser()
         phase = .fresh
         return nil
+    }
+
+    private func answered(_ reply: WireReply) -> Progress {
+        var reply = reply
+        reply.isToRepeat = hasLostWrite
+        return .finished(.success(reply))
     }
 
     private func unreachable(_ reason: String) -> Progress {
@@ -194,7 +199,7 @@ extension Exchange {
     private func arrived(_ result: Result<WireReply, CarrierFailure>) -> Progress? {
         phase = .fresh
         switch result {
-        case .success(let reply): return .finished(.success(reply))
+        case .success(let reply): return answered(reply)
         case .failure(.notSent(let reason)): return unreachable(reason)
         case .failure(.lost(let reason)):
             if request.isWrite { mayHaveTakenEffect = true }

@@ -9,6 +9,8 @@ final class OpenSocket: Sendable {
     enum Connecting {
         case done
         case underWay
+        /// Somebody listens and has no room at present; the socket is to be let go of.
+        case crowded
         case failed(Int32)
     }
 
@@ -44,12 +46,16 @@ final class OpenSocket: Sendable {
         switch errno {
         // An interrupted call goes on by itself.
         case EINPROGRESS, EINTR: return .underWay
+        // Over TCP the kernel would try again by itself.
+        case EAGAIN where address.family == AF_UNIX: return .crowded
         case let code: return .failed(code)
         }
     }
 
-    /// What became of connecting, once the socket is writable.
+    /// What has become of connecting.
     func connected() -> Connecting {
+        var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        guard poll(&wanted, 1, 0) != 0 else { return .underWay }
         var code: Int32 = 0
         var size = socklen_t(MemoryLayout<Int32>.size)
         guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return .failed(errno) }
@@ -109,13 +115,5 @@ final class OpenSocket: Sendable {
         return withUnsafeMutablePointer(to: &storage) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { call(descriptor, $0, &size) }
         } == 0
-    }
-}
-
-/// Errors of the system for people.
-enum SystemText {
-    static func of(_ code: Int32) -> String {
-        // strerror answers from storage of its thread since glibc 2.32.
-        strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }
 }

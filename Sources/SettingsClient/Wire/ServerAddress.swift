@@ -52,7 +52,7 @@ public struct ServerAddress: Hashable, Sendable {
             kind = .https(host: host, port: port ?? Self.usualSecurePort)
             return
         case (let scheme?, _): reason = "there is no \(scheme): here, only http://, https:// and unix:/path"
-        case (nil, _): reason = "it begins with http:// or unix:, as http://127.0.0.1:7070"
+        case (nil, _): reason = "it begins with http://, https:// or unix:, as http://127.0.0.1:7070"
         }
         throw ServerAddressError(address: text, reason: reason)
     }

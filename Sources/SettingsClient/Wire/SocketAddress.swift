@@ -33,6 +33,15 @@ struct SocketAddress: Sendable {
     }
 }
 
+extension SocketAddress: Equatable {
+    static func == (left: SocketAddress, right: SocketAddress) -> Bool {
+        guard left.length == right.length else { return false }
+        return withUnsafeBytes(of: left.storage) { left in
+            withUnsafeBytes(of: right.storage) { left.elementsEqual($0) }
+        }
+    }
+}
+
 /// From hosts to addresses.
 extension SocketAddress {
     struct LookupFailure: Error {

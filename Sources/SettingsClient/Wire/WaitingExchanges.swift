@@ -9,17 +9,20 @@ struct WaitingExchanges {
         var start: ContinuousClock.Instant?
         let deadline: ContinuousClock.Instant
         let completion: AnswerReader.Completion
-        /// Negative while it waits for something other than a descriptor.
-        var descriptor: Int32 = -1
-        var events: Int16 = 0
+        var wait = Exchange.Wait()
+
+        /// When something is to be done for it, whatever comes.
+        var nextMoment: ContinuousClock.Instant {
+            min(start ?? deadline, wait.until ?? deadline, deadline)
+        }
     }
 
     private var entries: [UInt64: Entry] = [:]
 
     var isEmpty: Bool { entries.isEmpty }
 
-    /// When the first of them goes out or is over.
-    var nextMoment: ContinuousClock.Instant? { entries.values.lazy.map { $0.start ?? $0.deadline }.min() }
+    /// When the first of them goes out, goes on or is over.
+    var nextMoment: ContinuousClock.Instant? { entries.values.lazy.map(\.nextMoment).min() }
 
     func exchange(_ id: UInt64) -> Exchange? {
         entries[id]?.exchange
@@ -39,9 +42,8 @@ struct WaitingExchanges {
         return entries[id]?.exchange
     }
 
-    mutating func setInterest(_ id: UInt64, _ descriptor: Int32, _ events: Int16) {
-        entries[id]?.descriptor = descriptor
-        entries[id]?.events = events
+    mutating func setWait(_ id: UInt64, _ wait: Exchange.Wait) {
+        entries[id]?.wait = wait
     }
 
     /// Ends an exchange that is still there; its connection is closed by that, if nobody has kept it.
@@ -50,12 +52,14 @@ struct WaitingExchanges {
         completion(result)
     }
 
-    /// Nothing of the exchange outlives this: whoever is called afterwards finds the connection closed.
+    /// Whoever is called afterwards finds the connection closed, whoever still holds the exchange.
     private mutating func remove(
         _ id: UInt64, _ result: (Exchange) -> Result<WireReply, SettingsError>
     ) -> (Result<WireReply, SettingsError>, AnswerReader.Completion)? {
         guard let entry = entries.removeValue(forKey: id) else { return nil }
-        return (result(entry.exchange), entry.completion)
+        let result = result(entry.exchange)
+        entry.exchange.close()
+        return (result, entry.completion)
     }
 
     /// Waits until something happens or the time is over, and calls the body with each exchange that can go on or begin.
@@ -66,8 +70,10 @@ struct WaitingExchanges {
     ) {
         var wanted = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
         var ids: [UInt64] = []
-        for (id, entry) in entries {
-            wanted.append(pollfd(fd: entry.descriptor, events: entry.events, revents: 0))
+        // Those that wait without a descriptor are left out: the kernel takes no more entries than a program may have
+        // descriptors.
+        for (id, entry) in entries where entry.wait.descriptor >= 0 {
+            wanted.append(pollfd(fd: entry.wait.descriptor, events: entry.wait.events, revents: 0))
             ids.append(id)
         }
         let count = poll(&wanted, nfds_t(wanted.count), WireBuffer.milliseconds(until: time))
@@ -78,12 +84,12 @@ struct WaitingExchanges {
             }
         }
         let now = ContinuousClock.now
-        guard let first = nextMoment, first <= now else { return }
-        for (id, entry) in entries {
+        for id in entries.compactMap({ $1.nextMoment <= now ? $0 : nil }) {
+            guard let entry = entries[id] else { continue }
             if entry.deadline <= now {
                 finish(id) { .failure(.timedOut(outcome: $0.outcome)) }
-            } else if let start = entry.start, start <= now, let exchange = begin(id) {
-                body(&self, id, exchange)
+            } else if begin(id) != nil || entry.start == nil {
+                body(&self, id, entry.exchange)
             }
         }
     }

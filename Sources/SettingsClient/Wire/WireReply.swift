@@ -19,6 +19,8 @@ package struct WireReply: Hashable, Sendable {
     package var body: [UInt8] = []
     /// Whether the connection may carry another request.
     var keepsConnection = true
+    /// Whether this answers a write that went out a second time, and may have been done the first time.
+    var isToRepeat = false
 
     package init(status: Int, fields: [Field] = [], body: [UInt8] = []) {
         self.status = status

@@ -6,6 +6,8 @@ import Testing
 /// Connections that end when they should not.
 struct LostAnswerTests {
     private let names: SampleNames
+    /// A line of a head.
+    private let close = "Connection: close\r\n"
 
     init() throws {
         names = try SampleNames()
@@ -57,7 +59,7 @@ struct LostAnswerTests {
         _ = try client.service()
         #expect(server.log.count("dropped") == 1)
         let error = #expect(throws: SettingsError.self) { try client.reset(names.app) }
-        #expect(error == .unreachable("the connection ended", outcome: .unknown))
+        #expect(error == .unreachable("\(server.address): the connection ended", outcome: .unknown))
         #expect(server.log.count("dropped") == 2 && server.log.count("connection") == 2)
         _ = try client.service()
         // The repeat reaches a new connection, whose answer is none to a write: it came, and that is what counts here.
@@ -69,13 +71,46 @@ struct LostAnswerTests {
         #expect(server.log.count("dropped") == 3 && server.log.count("connection") == 4)
     }
 
+    @Test(arguments: [
+        (429, #"{"code":"too_many_connections","detail":"x"}"#),
+        (503, #"{"code":"overloaded","detail":"x","outcome":"not_done"}"#), (429, "busy"), (403, "no"),
+    ])
+    func `What turns a repeat away at the door says nothing of the first attempt`(status: Int, body: String)
+        async throws
+    {
+        // The first connection takes a write and ends: it may have been done. Everybody else is turned away.
+        let server = try ScriptedServer { [close] number, peer, log in
+            guard peer.readRequest() != nil else { return }
+            if number % 2 == 1 { peer.send(ScriptedServer.answer(body, status: status, more: close)) }
+        }
+        let client = server.client()
+        let error = #expect(throws: SettingsError.self) { try client.blocking.reset(names.app, .plain.repeatable()) }
+        #expect(error?.status == status && error?.outcome == .unknown)
+        let same = await #expect(throws: SettingsError.self) { try await client.reset(names.app, .plain.repeatable()) }
+        #expect(same?.status == status && same?.outcome == .unknown)
+        #expect(server.log.count("connection") == 4)
+    }
+
+    @Test func `What a daemon says of a repeat holds for both attempts, as does what it says of the only one`() throws {
+        let server = try ScriptedServer { [close] number, peer, log in
+            guard peer.readRequest() != nil else { return }
+            let body = #"{"code":"\#(number == 1 ? "locked" : "overloaded")","detail":"x"}"#
+            if number > 0 { peer.send(ScriptedServer.answer(body, status: number == 1 ? 403 : 429, more: close)) }
+        }
+        let client = server.client().blocking
+        let refused = #expect(throws: SettingsError.self) { try client.reset(names.app, .plain.repeatable()) }
+        #expect(refused?.code == .locked && refused?.outcome == .notDone)
+        let early = #expect(throws: SettingsError.self) { try client.reset(names.app, .plain.repeatable()) }
+        #expect(early?.status == 429 && early?.outcome == .notDone)
+    }
+
     @Test func `Once something of an answer has come, nothing is sent again`() throws {
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{")
         }
         let error = #expect(throws: SettingsError.self) { try server.client().blocking.service() }
-        #expect(error == .unreachable("the connection ended", outcome: .notDone))
+        #expect(error == .unreachable("\(server.address): the connection ended", outcome: .notDone))
         #expect(server.log.count("connection") == 1)
     }
 
@@ -93,7 +128,8 @@ struct LostAnswerTests {
         let error = #expect(throws: SettingsError.self) {
             try client.blocking.change(names.count, by: .add(1), in: names.app, options)
         }
-        #expect(error == .unreachable("the connection ended", outcome: .unknown) && error?.isTransient == true)
+        #expect(error == .unreachable("\(client.address): the connection ended", outcome: .unknown))
+        #expect(error?.isTransient == true)
         let repeated = try await client.change(names.count, by: .add(1), in: names.app, options)
         #expect(repeated.isReplayed && repeated.value == 2)
         #expect(try await client.setting(names.count, in: names.app).value == 2)
@@ -114,16 +150,19 @@ struct LostAnswerTests {
     }
 
     @Test func `An answer that comes before the request is sent whole is read`() throws {
+        let log = EventLog()
         let server = try ScriptedServer { _, peer, _ in
             _ = peer.read()
             peer.send(ScriptedServer.answer(#"{"code":"too_large","detail":"no"}"#, status: 413))
+            // Over a Unix domain socket what was sent last may be lost with the connection.
+            _ = log.wait(for: "read")
         }
         let text = JSONValue.string(String(repeating: "x", count: 20_000_000))
         let error = #expect(throws: SettingsError.self) {
             try server.client().blocking.set(names.theme, to: text, in: names.app)
         }
-        // Over a Unix domain socket what was sent last may be lost with the connection; then that is said.
-        #expect(error?.code == .tooLarge || error?.outcome == .notDone, "\(String(describing: error))")
+        log.add("read")
+        #expect(error?.code == .tooLarge, "\(String(describing: error))")
     }
 
     @Test(arguments: ServedDaemon.Transport.allCases)
@@ -162,9 +201,19 @@ struct LostAnswerTests {
         let bad = await #expect(throws: SettingsError.self) { try await gateway.client().service() }
         #expect(
             bad?.status == 502 && bad?.code == nil && bad?.problem?.retryAfterMs == 3000 && bad?.isTransient == true)
+        #expect(bad?.description == "502: not an answer of a settings daemon")
+        let elsewhere = try ScriptedServer { _, peer, _ in
+            _ = peer.readRequest()
+            peer.send(
+                "HTTP/1.1 301 Moved\r\nLocation: https://there.example/v1\r\nContent-Length: 2\r\n\r\n{}")
+        }
+        let moved = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.service() }
+        #expect(
+            moved?.description
+                == "301: not an answer of a settings daemon, but one that leads to https://there.example/v1")
         let nobody = SettingsClient(try ServerAddress("unix:/nobody/listens/here"))
         let error = #expect(throws: SettingsError.self) { try nobody.blocking.remove(names.theme, in: names.app) }
-        #expect(error == .unreachable("No such file or directory", outcome: .notDone))
+        #expect(error == .unreachable("unix:/nobody/listens/here: No such file or directory", outcome: .notDone))
         let same = await #expect(throws: SettingsError.self) { try await nobody.remove(names.theme, in: names.app) }
         #expect(same == error)
     }
@@ -178,7 +227,7 @@ struct LostAnswerTests {
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(reason.hasPrefix("\(name): "))
+        #expect(reason.hasPrefix("http://\(name):7070: \(name): "))
         let same = await #expect(throws: SettingsError.self) { try await client.service() }
         #expect(same == error)
     }

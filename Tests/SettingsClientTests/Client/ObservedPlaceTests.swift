@@ -27,7 +27,7 @@ struct ObservedPlaceTests {
         var place = ObservedPlace(since: .revision(.zero))
         // Of the suite nothing is known yet, so even an answer without changes says something.
         #expect(place.step(try quiet(3)) == .deliver(try quiet(3)))
-        #expect(place.step(try quiet(5)) == .again(after: .zero))
+        #expect(place.step(try quiet(5)) == .again(after: ObservedPlace.pace))
         #expect(place.since?.description == "e.5")
         #expect(place.step(try quiet(6, schema: 6)) == .deliver(try quiet(6, schema: 6)))
         let dropped = try quiet(7, schema: 6, more: #","dropped":true"#)
@@ -40,7 +40,7 @@ struct ObservedPlaceTests {
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
         var place = ObservedPlace(since: nil)
         #expect(place.step(state) == .deliver(state))
-        #expect(place.step(try quiet(10, schema: 4)) == .again(after: .zero))
+        #expect(place.step(try quiet(10, schema: 4)) == .again(after: ObservedPlace.pace))
         #expect(place.step(state) == .deliver(state))
     }
 
@@ -52,9 +52,19 @@ struct ObservedPlaceTests {
         let first = try several(1, #""schemaRevision":{"a":0},"missing":["b"]"#)
         #expect(place.step(first) == .deliver(first))
         let second = try several(2, #""schemaRevision":{"a":0},"missing":["b"]"#)
-        #expect(place.step(second) == .again(after: .zero))
+        #expect(place.step(second) == .again(after: ObservedPlace.pace))
         let third = try several(3, #""schemaRevision":{"a":0,"b":0}"#)
         #expect(place.step(third) == .deliver(third))
+    }
+
+    @Test func `Whoever answers at once without any news is not asked without end`() throws {
+        var place = ObservedPlace(since: nil)
+        _ = place.step(try quiet(1))
+        guard case .again(let pause) = place.step(try quiet(1)) else {
+            Issue.record("handed out")
+            return
+        }
+        #expect(pause >= .milliseconds(1) && pause <= .milliseconds(10))
     }
 
     @Test func `A daemon that goes down says when to come back`() throws {
@@ -88,6 +98,21 @@ struct ObservedPlaceTests {
         for error in lasting {
             var place = ObservedPlace(since: nil)
             #expect(place.step(error, using: &generator) == .fail(error))
+        }
+    }
+
+    @Test mutating func `Nobody is obeyed for ever who says when to come back`() throws {
+        for milliseconds in [3_600_000, Int64.max] {
+            var place = ObservedPlace(since: nil)
+            let refusal = problem(.overloaded, retryAfterMs: milliseconds)
+            guard case .again(let pause) = place.step(refusal, using: &generator) else {
+                Issue.record("given up")
+                continue
+            }
+            #expect(pause >= .seconds(60) && pause <= .seconds(90))
+            _ = place.step(try quiet(1))
+            let leaving = try quiet(1, more: #","retryAfterMs":\#(milliseconds)"#)
+            #expect(place.step(leaving) == .again(after: .seconds(60)))
         }
     }
 

@@ -41,6 +41,58 @@ struct WaitingTests {
         #expect(try client.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1)) == nil)
     }
 
+    @Test func `A wait that is rounded up for the daemon is waited for as long`() throws {
+        let client = SettingsClient(timeout: .milliseconds(300))
+        let revision = Revision.zero
+        let before = ContinuousClock.now
+        for (wait, whole) in [(Duration.milliseconds(500), 1), (.milliseconds(1001), 2), (.seconds(2), 2), (.zero, 0)] {
+            let call = APICall.setting(names.theme, in: names.app, changedFrom: revision, wait: wait)
+            #expect(client.deadline(of: call) >= before + .seconds(whole) + .milliseconds(300))
+        }
+    }
+
+    @Test func `A server that pours keeps nobody beyond the deadline`() async throws {
+        let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65536) + Array("\r\n".utf8)
+        let server = try ScriptedServer { _, peer, log in
+            guard peer.readRequest() != nil else { return }
+            peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            // So much that it takes longer than the client waits, and less than it would refuse.
+            for _ in 0..<10_000 where !peer.send(chunk) { return }
+        }
+        let client = server.client(timeout: .milliseconds(20))
+        let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        #expect(error == .timedOut(outcome: .notDone))
+        let same = await #expect(throws: SettingsError.self) { try await client.service() }
+        #expect(same == .timedOut(outcome: .notDone))
+    }
+
+    @Test func `Of what comes so much is read at once, and no more`() throws {
+        let server = try ScriptedServer { _, peer, _ in
+            if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
+        }
+        let exchange = Exchange(WireRequest(.get, RequestTarget("v1")), ConnectionPool(server.address))
+        // One byte at a time, so that an answer is as long as a stream.
+        let small = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
+        defer { small.deallocate() }
+        var count = 0
+        while true {
+            switch exchange.advance(small) {
+            case .waiting(let wait):
+                count += 1
+                var wanted = pollfd(fd: wait.descriptor, events: wait.events, revents: 0)
+                guard poll(&wanted, 1, 10_000) > 0 else {
+                    Issue.record("nothing comes")
+                    return
+                }
+                continue
+            case .lookingUp: Issue.record("a path is no name")
+            case .finished(let result): #expect(try result.get().status == 200)
+            }
+            break
+        }
+        #expect(count >= ScriptedServer.service.utf8.count / 16)
+    }
+
     @Test func `Cancelling a task ends its request at once`() async throws {
         let server = try silentServer()
         let client = server.client(timeout: .seconds(60))

@@ -23,7 +23,7 @@ struct AwayTests {
         #expect(defaults.launchCount == 0)
         let issues = world.takeIssues()
         #expect(issues.map(\.attempt).contains(.read) && issues.map(\.attempt).contains(.write))
-        let reason = "\(address): the daemon is not reachable: No such file or directory"
+        let reason = "\(address): no answer from the daemon: No such file or directory"
         #expect(issues.allSatisfy { $0.error == .unreachable(reason) })
         await #expect(throws: DefaultsError.unreachable(reason)) { try await defaults.value(\.launchCount) }
         let daemon = try ServedDaemon(in: directory, port: 0)

@@ -60,12 +60,13 @@ struct FollowingTests {
         func next() -> String? { answers.withLock { $0.popLast() } }
     }
 
-    private func follow(_ server: ScriptedServer, _ log: EventLog, longPause: Duration = .seconds(5)) throws
-        -> any Following
-    {
+    private func follow(
+        _ server: ScriptedServer, _ log: EventLog, by shared: SharedServer? = nil, longPause: Duration = .seconds(5)
+    ) throws -> any Following {
         let cursor = try #require(Cursor("e.1"))
         let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
-        let follower = RemoteFollower(watched, SharedServer(server.address), from: cursor, longPause: longPause) {
+        let shared = shared ?? SharedServer(server.address)
+        let follower = RemoteFollower(watched, shared, from: cursor, longPause: longPause) {
             switch $0 {
             case .state(let state): log.add("state \(state.suites.first?.values.first?.value ?? .null)")
             case .changes(let news): for change in news.changes { log.add("\(change.new ?? .null)") }
@@ -139,6 +140,35 @@ struct FollowingTests {
         #expect(log.wait(for: "3"))
         #expect(log.all == ["2", "3"])
         following.stop()
+    }
+
+    @Test(arguments: [429, 502, 503, 504])
+    func `A pause that a proxy asks for ends when anybody has had an answer`(status: Int) throws {
+        let page = ScriptedServer.answer("later", status: status, more: "Retry-After: 3600\r\n")
+        let server = try server([page, changes(2)])
+        let shared = SharedServer(server.address)
+        let log = EventLog()
+        let following = try follow(server, log, by: shared)
+        defer { following.stop() }
+        let limit = ContinuousClock.now + .seconds(10)
+        while log.count("2") == 0, ContinuousClock.now < limit {
+            shared.answered()
+            sched_yield()
+        }
+        #expect(log.all == ["2"])
+    }
+
+    @Test func `A daemon that has too much to do is not asked before it is time`() {
+        for code in [ErrorCode.tooManyWatchers, .tooManyConnections, .tooManyRequests, .overloaded] {
+            #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isLoad)
+        }
+        let others: [SettingsError] = [
+            .timedOut(outcome: .notDone), .unreachable("x", outcome: .notDone),
+            .problem(Problem(.shuttingDown, "x"), revision: nil),
+            .problem(Problem(status: 429, body: nil), revision: nil),
+            .problem(Problem(status: 503, body: nil), revision: nil),
+        ]
+        for error in others { #expect(!error.isLoad, "\(error)") }
     }
 
     @Test func `Once it is stopped nothing is told, and nobody is asked`() throws {

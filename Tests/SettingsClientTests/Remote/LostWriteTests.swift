@@ -64,7 +64,7 @@ struct LostWriteTests {
             world.takeIssues().map(\.error)
                 == [
                     .unreachable(
-                        "\(proxy.server.address): the daemon is not reachable: the connection ended; "
+                        "\(proxy.server.address): no answer from the daemon: the connection ended; "
                             + "it may have been done nevertheless")
                 ])
         proxy.cut(0)

@@ -44,9 +44,11 @@ final class ScriptedServer: Sendable {
             return count > 0 ? Array(buffer[..<count]) : nil
         }
 
-        func send(_ bytes: some Sequence<UInt8>) {
+        /// False if the client takes nothing more.
+        @discardableResult
+        func send(_ bytes: some Sequence<UInt8>) -> Bool {
             let bytes = Array(bytes)
-            _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
         }
 
         func send(_ text: String) {
@@ -57,34 +59,26 @@ final class ScriptedServer: Sendable {
     let address: ServerAddress
     /// What has happened: `connection`, and whatever scripts add.
     let log = EventLog()
-    private let listener: Int32
-    private let path: TemporaryDirectory
+    private let listener: ListeningSocket
 
-    /// The script is called for each connection, with its number from 0, on a thread of its own.
-    init(_ script: @escaping @Sendable (Int, Peer, EventLog) -> Void) throws {
-        path = try TemporaryDirectory()
-        let name = path.path + "/socket"
-        address = try ServerAddress("unix:\(name)")
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var place = sockaddr_un()
-        place.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: name.utf8) }
-        let result = withUnsafePointer(to: place) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0, listen(listener, 128) == 0 else { throw RawClient.Failure.system("listen", errno) }
+    /// A server on a Unix domain socket. The script is called for each connection, with its number from 0, on a thread of
+    /// its own.
+    convenience init(_ script: @escaping @Sendable (Int, Peer, EventLog) -> Void) throws {
+        let listener = try ListeningSocket(backlog: 128)
+        try self.init(on: listener, at: listener.address(), script)
+    }
+
+    /// A server that takes who comes to a socket.
+    init(
+        on listener: ListeningSocket, at address: ServerAddress,
+        _ script: @escaping @Sendable (Int, Peer, EventLog) -> Void
+    ) {
+        self.address = address
         self.listener = listener
         let log = log
         DispatchQueue(label: "scripted server").async {
             var number = 0
-            while true {
-                let descriptor = accept(listener, nil, nil)
-                guard descriptor >= 0 else {
-                    _ = close(listener)
-                    return
-                }
+            while let descriptor = listener.accept() {
                 log.add("connection")
                 let current = number
                 number += 1
@@ -94,8 +88,8 @@ final class ScriptedServer: Sendable {
     }
 
     deinit {
-        // The thread that accepts notices, and closes.
-        shutdown(listener, Int32(SHUT_RDWR))
+        // The thread that accepts notices, and lets go of it.
+        listener.end()
     }
 
     func client(timeout: Duration = .seconds(10)) -> SettingsClient {
@@ -115,8 +109,9 @@ final class ScriptedServer: Sendable {
     /// An answer to a reset.
     static let reset = answer(#"{"revision":2,"changed":true,"changes":[]}"#)
 
-    static func answer(_ body: String, status: Int = 200) -> String {
-        "HTTP/1.1 \(status) X\r\nSettings-Cursor: e.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    /// `more` are lines of the head, each with its end.
+    static func answer(_ body: String, status: Int = 200, more: String = "") -> String {
+        "HTTP/1.1 \(status) X\r\nSettings-Cursor: e.1\r\n\(more)Content-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }
 }
 

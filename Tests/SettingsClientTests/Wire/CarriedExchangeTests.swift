@@ -56,7 +56,7 @@ struct CarriedExchangeTests {
     @Test func `What may be repeated goes out once more when the connection is lost, and no more than once`() throws {
         let answer = WireReply(status: 200)
         for request in [Self.read, Self.namedWrite] {
-            #expect(try result(of: request, .failure(.lost("x")), .success(answer)).0 == .success(answer))
+            #expect(try result(of: request, .failure(.lost("x")), .success(answer)).0.get().status == 200)
             let (result, log) = try result(of: request, .failure(.lost("x")), .failure(.lost("y")))
             #expect(result == .failure(.unreachable("y", outcome: request.isWrite ? .unknown : .notDone)))
             #expect(log.count == 2, "\(log)")
@@ -85,6 +85,24 @@ struct CarriedExchangeTests {
         poll.cancel()
         #expect(carrier.log.wait(for: "cancelled, unknown"))
         #expect(carrier.log.all.suffix(2) == ["ended", "cancelled, unknown"])
+    }
+
+    @Test func `A long-poll that takes too long is ended before it is told so`() throws {
+        let carrier = ScriptedCarrier([])
+        let poll = LongPoll(Self.write, try carrier.pool(), by: .now + .milliseconds(50))
+        poll.start { [log = carrier.log] result in
+            if case .failure(.timedOut(let outcome)) = result { log.add("late, \(outcome)") }
+        }
+        #expect(carrier.log.wait(for: "late, unknown"))
+        #expect(carrier.log.all.suffix(2) == ["ended", "late, unknown"])
+    }
+
+    @Test func `An answer to a repeat is known by that`() throws {
+        let answer = WireReply(status: 429)
+        for request in [Self.read, Self.namedWrite] {
+            let reply = try result(of: request, .failure(.lost("x")), .success(answer)).0.get()
+            #expect(reply.isToRepeat == request.isWrite)
+        }
     }
 
     @Test func `A request that is to go out later is not with the carrier before`() throws {

@@ -28,7 +28,7 @@ struct ServerAddressTests {
     }
 
     @Test(arguments: [
-        ("", "it begins with http:// or unix:"), ("127.0.0.1:7070", "it begins with"),
+        ("", "it begins with http://, https:// or unix:"), ("127.0.0.1:7070", "it begins with"),
         ("localhost:7070", "it begins with"), ("https://[fe80::1%eth0]", "has no certificate"),
         ("https://host/v1", "no path"), ("https://", "a host is missing"),
         ("ftp://127.0.0.1", "there is no ftp: here"), ("http:127.0.0.1", "it begins with"),
