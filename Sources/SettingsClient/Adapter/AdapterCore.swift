@@ -129,12 +129,7 @@ extension AdapterCore {
         defer { issues.finishReporting() }
         do throws(BackendError) {
             try backend.sendKept()
-            var hasMore = true
-            while hasMore, let cursor = replica.cursor {
-                let news = try backend.news(since: cursor)
-                replica.apply(news)
-                hasMore = if case .changes(let changes) = news { changes.hasMore } else { false }
-            }
+            try catchUp()
             waitingRenames.resume(in: replica)
         } catch {
             throw DefaultsError(error)
@@ -143,6 +138,16 @@ extension AdapterCore {
 
     /// Does something that blocks away from the threads of the pool, one after the other.
     nonisolated(nonsending) func offload<Value: Sendable>(
+    /// Brings the replica to where the backend is.
+    func catchUp() throws(BackendError) {
+        var hasMore = true
+        while hasMore, let cursor = replica.cursor {
+            let news = try backend.news(since: cursor)
+            replica.apply(news)
+            hasMore = if case .changes(let changes) = news { changes.hasMore } else { false }
+        }
+    }
+
         _ body: @escaping @Sendable () throws(DefaultsError) -> Value
     ) async throws(DefaultsError) -> Value {
         let result: Result<Value, DefaultsError> = await withCheckedContinuation { continuation in

@@ -16,6 +16,7 @@ extension AdapterCore {
         replica.change { $0.begin(write.requestKey, operations) }
         do {
             let summary = try backend.perform(write)
+            catchUpIfOpen(summary, removalOf: operations.filter { $0.action == .delete }.map(\.key))
             replica.change { $0.settle(write.requestKey, operations, summary) }
         } catch {
             if case .kept = error { throw error }
@@ -77,7 +78,8 @@ extension AdapterCore {
         let write = SuiteWrite(action: .reset, requestKey: requestKeys.next())
         do {
             let summary = try backend.perform(write)
-            replica.change { $0.apply(summary) }
+            catchUpIfOpen(summary, removalOf: nil)
+            replica.change { $0.apply(reset: write.requestKey, summary) }
         } catch {
             if case .refused(let problem) = error, write.isVain(after: problem) { return }
             throw DefaultsError(error)
@@ -89,6 +91,13 @@ extension AdapterCore {
         do {
             try body()
         } catch {
+    /// Brings the replica to where the backend is if only that tells what is there after something was removed. What was
+    /// removed is not seen any more if that cannot be had, be it a default.
+    private func catchUpIfOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) {
+        guard keys?.isEmpty != true, replica.leavesOpen(summary, removalOf: keys) else { return }
+        try? catchUp()
+    }
+
             if case .kept = error { return }
             report(error, key, .write)
         }

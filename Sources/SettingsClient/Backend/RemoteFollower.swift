@@ -113,7 +113,10 @@ final class RemoteFollower: Following {
         case (.deliver(let observation), _):
             history.tell(of: observation.cursor.epoch) { handler(observation) }
             goOn(after: state.withLock { $0.place.pause }, hasMore: observation.hasMore)
-        case (.again(let pause), .success): goOn(after: pause, hasMore: false)
+        case (.again(let pause), .success(let observation)):
+            // It tells how far everything is known: what waits for a place waits for that, too.
+            history.tell(of: observation.cursor.epoch) { handler(observation) }
+            goOn(after: pause, hasMore: false)
         case (.again(let pause), .failure(.unreachable)): ask(afterFailure: pause, isAway: true)
         case (.again(let pause), .failure): ask(afterFailure: pause, isAway: false)
         case (.fail, _): ask(afterFailure: longPause, isAway: false)

@@ -50,6 +50,10 @@ final class Replica: Sendable {
             if isTeller { shared.isTelling = true }
             return (result, isTeller)
         }
+    func leavesOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
+        shared.withLock { $0.state.leavesOpen(summary, removalOf: keys) }
+    }
+
         if isTeller { tell() }
         return result
     }

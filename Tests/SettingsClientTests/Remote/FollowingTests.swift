@@ -26,6 +26,12 @@ struct FollowingTests {
                 + #""changes":[\#(revisions.map(change).joined(separator: ","))]}"#)
     }
 
+    private func quiet(_ revision: Int) -> String {
+        ScriptedServer.answer(
+            #"{"revision":\#(revision),"cursor":"e.\#(revision)","schemaRevision":{"app":0},"more":false,"changes":[]}"#
+        )
+    }
+
     private func state(_ revision: Int, _ value: Int, epoch: String = "e") -> String {
         ScriptedServer.answer(
             #"{"revision":\#(revision),"cursor":"\#(epoch).\#(revision)","schemaRevision":{"app":0},"reset":true,"#
@@ -119,6 +125,19 @@ struct FollowingTests {
         #expect(server.log.wait(for: "since f.3"))
         #expect(log.all == ["2", "state 9", "91", "state 30"])
         following.stop()
+    }
+
+    @Test func `An answer without changes moves the place on`() throws {
+        let server = try server([changes(2), quiet(40), quiet(41)])
+        let log = EventLog()
+        let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
+        let follower = RemoteFollower(
+            watched, SharedServer(server.address), from: try #require(Cursor("e.1")), reader: .shared
+        ) { log.add("\($0.cursor)") }
+        follower.start()
+        defer { follower.stop() }
+        #expect(log.wait(for: "e.41"))
+        #expect(log.all == ["e.2", "e.40", "e.41"])
     }
 
     @Test func `Connections that end are opened again, and nothing is told twice`() throws {
