@@ -63,7 +63,7 @@ final class ObserverTable: Sendable {
         lastID.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Adds somebody who begins when the suite is there.
+    /// Adds somebody who is about to begin, or will wait for the suite.
     func add(_ observer: any SettingObserver) {
         shared.withLock { shared in
             shared.observers[observer.id] = observer
@@ -72,7 +72,6 @@ final class ObserverTable: Sendable {
             } else {
                 shared.ofAll.append(observer)
             }
-            shared.waiting.append(observer)
             guard shared.listener == nil else { return }
             shared.listener = replica.listenForNews { [weak self] in self?.take($0) }
         }
@@ -83,6 +82,13 @@ final class ObserverTable: Sendable {
         // What the observer holds may use the table when it goes, so that happens outside the lock.
         let removed = shared.withLock { shared -> (any SettingObserver)? in
             guard let removed = shared.observers.removeValue(forKey: observer.id) else { return nil }
+    /// Lets somebody wait for the suite who is there.
+    func wait(_ observer: any SettingObserver) {
+        shared.withLock { shared in
+            if shared.observers[observer.id] != nil { shared.waiting.append(observer) }
+        }
+    }
+
             for key in Set(removed.keys ?? []) {
                 shared.byKey[key]?.removeAll { $0.id == removed.id }
                 if shared.byKey[key]?.isEmpty ?? false { shared.byKey[key] = nil }
