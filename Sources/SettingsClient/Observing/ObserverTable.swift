@@ -58,6 +58,11 @@ final class ObserverTable: Sendable {
         shared.withLock { $0.observers.count }
     }
 
+    /// How much waits to be told to handlers.
+    var backlogCount: Int {
+        shared.withLock { $0.backlog.count }
+    }
+
     /// A number for an observer, that none had before.
     func nextID() -> UInt64 {
         lastID.wrappingAdd(1, ordering: .relaxed).newValue
@@ -77,11 +82,6 @@ final class ObserverTable: Sendable {
         }
     }
 
-    /// Removes somebody, if they are there.
-    func remove(_ observer: any SettingObserver) {
-        // What the observer holds may use the table when it goes, so that happens outside the lock.
-        let removed = shared.withLock { shared -> (any SettingObserver)? in
-            guard let removed = shared.observers.removeValue(forKey: observer.id) else { return nil }
     /// Lets somebody wait for the suite who is there.
     func wait(_ observer: any SettingObserver) {
         shared.withLock { shared in
@@ -89,12 +89,18 @@ final class ObserverTable: Sendable {
         }
     }
 
+    /// Removes somebody, if they are there.
+    func remove(_ observer: any SettingObserver) {
+        // What the observer holds may use the table when it goes, so that happens outside the lock.
+        let removed = shared.withLock { shared -> (any SettingObserver)? in
+            guard let removed = shared.observers.removeValue(forKey: observer.id) else { return nil }
             for key in Set(removed.keys ?? []) {
                 shared.byKey[key]?.removeAll { $0.id == removed.id }
                 if shared.byKey[key]?.isEmpty ?? false { shared.byKey[key] = nil }
             }
             shared.ofAll.removeAll { $0.id == removed.id }
             shared.waiting.removeAll { $0.id == removed.id }
+            if removed.isQueued { shared.backlog.removeAll(for: removed.id) }
             guard shared.observers.isEmpty, let listener = shared.listener else { return removed }
             replica.stopListening(listener)
             shared.listener = nil

@@ -78,4 +78,19 @@ struct BeginningTests {
         #expect(told == ["null 7", "7 9"])
         #expect(world.takeIssues() == [])
     }
+
+    @Test("What handlers that are gone began with does not wait for those who are slow")
+    func beginnings() throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let (begun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let slow = defaults.observe(\.theme, options: .initial) { _ in
+            begun.signal()
+            goesOn.wait()
+        }
+        begun.wait()
+        for _ in 0..<1000 { defaults.observe(\.launchCount) { _ in }.dispose() }
+        #expect(defaults.core.observers.backlogCount == 0)
+        goesOn.signal()
+        slow.dispose()
+    }
 }
