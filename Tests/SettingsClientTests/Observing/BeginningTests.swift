@@ -93,4 +93,20 @@ struct BeginningTests {
         goesOn.signal()
         slow.dispose()
     }
+
+    @Test("Of two who wait for the next update of one sequence the first is told that there is none")
+    func twoWaiting() async throws {
+        let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
+        let stream = UpdateStream(core, [SuiteTrail(core, [])])
+        let log = EventLog()
+        for _ in 0..<2 {
+            Task {
+                _ = await stream.next(isolation: nil)
+                log.add("ended")
+            }
+        }
+        #expect(await log.waits(for: "ended"))
+        stream.end(waits: false)
+        #expect(await log.waits(for: "ended", times: 2))
+    }
 }
