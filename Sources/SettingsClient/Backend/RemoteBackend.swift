@@ -27,7 +27,7 @@ final class RemoteBackend: SuiteBackend {
             throw failure("the daemon tells changes to somebody who knows nothing yet")
         }
         guard follower.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
-            throw failure("the daemon is another one, and did not tell so in time to whoever follows")
+            throw failure(Self.isAnother)
         }
         return state
     }
@@ -101,7 +101,11 @@ final class RemoteBackend: SuiteBackend {
                     follower.askAnew()
                     follower.history.wait(forMoveAfter: moves, until: deadline)
                 }
-                if !follower.history.isAt(epoch), ContinuousClock.now < deadline { continue }
+                if !follower.history.isAt(epoch) {
+                    // Its revisions must not be compared with those that are known here, so it is as good as none.
+                    guard ContinuousClock.now < deadline else { throw failure(Self.isAnother) }
+                    continue
+                }
             }
             do throws(SettingsError) {
                 return try answer.result.get()
@@ -131,6 +135,8 @@ extension SettingState {
         let source: Source
         switch problem.code {
         case .notSet, .unknownSuite, .unknownKey: source = .unset
+    private static let isAnother = "the daemon is another one, and did not tell so in time to whoever follows"
+
         case .invalidStored: source = .invalid
         default: return nil
         }
