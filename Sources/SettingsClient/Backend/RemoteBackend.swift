@@ -10,6 +10,13 @@ final class RemoteBackend: SuiteBackend {
     private let timeout: Duration
     private let following = Mutex(WeakFollower())
 
+    private let listener = Mutex(Listener())
+
+    /// A function that stands in a mutex by itself gets a layer each time it is looked at, without end.
+    private struct Listener {
+        var tell: (@Sendable (KeptWriteNews) -> Void)?
+    }
+
     private struct WeakFollower {
         weak var follower: RemoteFollower?
     }
@@ -78,10 +85,21 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
-        let follower = RemoteFollower(watched, server, from: cursor, handler)
+        let follower = RemoteFollower(
+            watched, server, from: cursor, onTrouble: { [weak self] in self?.tell($0) }, handler)
         following.withLock { $0.follower = follower }
         follower.start()
         return follower
+    }
+
+    func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {
+        listener.withLock { $0.tell = handler }
+    }
+
+    private func tell(_ error: SettingsError) {
+        let reason: BackendError =
+            if case .problem(let problem, _) = error { .refused(problem) } else { failure(error.description) }
+        listener.withLock { $0.tell }?(.unfollowed(reason))
     }
 
     private var follower: RemoteFollower? { following.withLock { $0.follower } }
@@ -117,6 +135,8 @@ final class RemoteBackend: SuiteBackend {
         }
     }
 
+    private static let isAnother = "the daemon is another one, and did not tell so in time to whoever follows"
+
     private func failure(_ reason: String) -> BackendError {
         .unreachable("\(server.address): \(reason)")
     }
@@ -135,8 +155,6 @@ extension SettingState {
         let source: Source
         switch problem.code {
         case .notSet, .unknownSuite, .unknownKey: source = .unset
-    private static let isAnother = "the daemon is another one, and did not tell so in time to whoever follows"
-
         case .invalidStored: source = .invalid
         default: return nil
         }

@@ -160,14 +160,32 @@ struct FollowingTests {
         following.stop()
     }
 
-    @Test func `Once it is stopped nothing is told, and nobody is asked`() throws {
-        let server = try server([""])
-        for _ in 0..<100 {
-            let log = EventLog()
-            let following = try follow(server, log, longPause: .milliseconds(1))
-            following.stop()
-            following.stop()
-            #expect(log.all.isEmpty)
+    @Test func `That it fails is told once, until it works again`() throws {
+        let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
+        let text = ScriptedServer.answer("<html>")
+        let server = try server([text, "", refusal, "", changes(2), quiet(3), refusal, text, changes(4)])
+        let log = EventLog()
+        let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
+        let follower = RemoteFollower(
+            watched, SharedServer(server.address), from: try #require(Cursor("e.1")), longPause: .milliseconds(1),
+            onTrouble: { _ in log.add("trouble") }
+        ) { log.add("\($0.cursor)") }
+        follower.start()
+        defer { follower.stop() }
+        #expect(log.wait(for: "e.4"))
+        #expect(log.all == ["trouble", "e.2", "e.3", "trouble", "e.4"])
+    }
+
+    /// A server that always has one more change to tell.
+    private func busyServer() throws -> ScriptedServer {
+        try ScriptedServer { _, peer, log in
+            var revision = 1
+            while peer.readRequest() != nil {
+                revision += 1
+                log.add("asked")
+                peer.send(changes(revision, more: true))
+            }
+            log.add("left")
         }
         // Stopped in its pause after a failure.
         let lost = EventLog()

@@ -48,4 +48,22 @@ struct TroubleTests {
             if case .unreachable(let reason)? = error as? BackendError { reason.contains("another") } else { false }
         }
     }
+
+    @Test(arguments: [
+        (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "none at all"),
+    ])
+    func `That nobody can be followed is an issue`(status: Int, code: String) throws {
+        let answer = ScriptedServer.answer(
+            status == 200 ? "<html>" : #"{"code":"\#(code)","detail":"no"}"#, status: status)
+        let server = try server { $0.send(answer) }
+        let log = EventLog()
+        let defaults = DefaultsAdapter(
+            keyStore: ClientKeys(),
+            backend: RemoteBackend(
+                suite: names.app, server: SharedServer(server.address), timeout: .seconds(20)),
+            arguments: [], log: { log.add("\($0.attempt) \($0.key ?? "-")") })
+        #expect(defaults.launchCount == 0)
+        #expect(log.wait(for: "read -"))
+        #expect(log.all == ["read -"])
+    }
 }
