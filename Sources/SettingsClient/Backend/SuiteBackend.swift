@@ -84,7 +84,8 @@ enum KeptWriteNews: Hashable, Sendable {
 
 /// Following that can be stopped.
 protocol Following: Sendable {
-    /// Ends it. A call of the handler that is under way goes on; none comes after that.
+    /// Ends it: nobody is asked any more. What is being told on another thread goes on, so one more call of the handler
+    /// may begin after this has returned.
     func stop()
 }
 

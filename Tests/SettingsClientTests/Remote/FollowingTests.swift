@@ -187,12 +187,38 @@ struct FollowingTests {
             }
             log.add("left")
         }
-        // Stopped in its pause after a failure.
-        let lost = EventLog()
-        let following = try follow(server, lost)
+    }
+
+    @Test func `Once it is stopped nothing more is told but what is just told, and nobody is asked`() throws {
+        let server = try busyServer()
+        let log = EventLog()
+        let following = try follow(server, log)
+        #expect(log.wait { $0.count >= 10 })
+        following.stop()
+        following.stop()
+        let told = log.all.count
+        #expect(server.log.wait(for: "left"))
+        let asked = server.log.count("asked")
+        // The same thread reads for another one meanwhile.
+        let (other, otherLog) = (try busyServer(), EventLog())
+        let another = try follow(other, otherLog)
+        #expect(otherLog.wait { $0.count >= 100 })
+        another.stop()
+        #expect(log.all.count <= told + 1)
+        #expect(server.log.count("asked") == asked && server.log.count("connection") == 1)
+    }
+
+    @Test func `One that is stopped in its pause after a failure asks nobody any more`() throws {
+        let server = try server([""])
+        let log = EventLog()
+        let following = try follow(server, log)
         #expect(server.log.wait { $0.contains { $0.hasPrefix("since") } })
         following.stop()
-        #expect(lost.all.isEmpty)
+        let (other, otherLog) = (try busyServer(), EventLog())
+        let another = try follow(other, otherLog)
+        #expect(otherLog.wait { $0.count >= 100 })
+        another.stop()
+        #expect(log.all.isEmpty && server.log.all.count { $0.hasPrefix("since") } <= 2)
     }
 
     @Test func `A suite is told of that comes into being, is dropped, and comes again`() throws {
