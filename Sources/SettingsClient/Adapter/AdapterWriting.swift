@@ -35,12 +35,17 @@ extension AdapterCore {
     /// Stores JSON, or removes what is stored.
     func write(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) {
         do throws(BackendError) {
-            try cell.gate.withLock { _ throws(BackendError) in
+            try cell.send(orThrow: isReentered(cell.name)) { () throws(BackendError) in
                 try commit([operation(cell.name, json.map { .set($0) } ?? .delete)])
             }
         } catch {
             throw DefaultsError(error)
         }
+    }
+
+    /// Why a write from within another one to the same key is none.
+    func isReentered(_ key: KeyName) -> BackendError {
+        .refused(Problem(.invalidOperation, "\(key) of suite \(suite) is written while it is being written"))
     }
 
     /// Stores a value.
@@ -55,7 +60,7 @@ extension AdapterCore {
     func setIfAbsent(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) -> Bool {
         guard let json else { return false }
         do throws(BackendError) {
-            return try cell.gate.withLock { _ throws(BackendError) in
+            return try cell.send(orThrow: isReentered(cell.name)) { () throws(BackendError) in
                 do throws(BackendError) {
                     try commit(
                         [operation(cell.name, .set(json))], if: [.setting(suite, cell.name, .stored(false))],
@@ -86,11 +91,6 @@ extension AdapterCore {
         }
     }
 
-    /// Does what a setter does: what fails is reported, as it cannot be thrown. What is kept has not failed.
-    func attempt(_ key: String?, _ body: () throws(DefaultsError) -> Void) {
-        do {
-            try body()
-        } catch {
     /// Brings the replica to where the backend is if only that tells what is there after something was removed. What was
     /// removed is not seen any more if that cannot be had, be it a default.
     private func catchUpIfOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) {
@@ -98,6 +98,11 @@ extension AdapterCore {
         try? catchUp()
     }
 
+    /// Does what a setter does: what fails is reported, as it cannot be thrown. What is kept has not failed.
+    func attempt(_ key: String?, _ body: () throws(DefaultsError) -> Void) {
+        do {
+            try body()
+        } catch {
             if case .kept = error { return }
             report(error, key, .write)
         }

@@ -26,6 +26,15 @@ final class Replica: Sendable {
         shared.withLock { $0.state.cell(for: key) }
     }
 
+    /// Lends a cell to somebody who does not keep it.
+    func withCell<Result, Failure: Error>(
+        for key: KeyName, _ body: (KeyCell) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // When this is left, the cell is let go of.
+        defer { shared.withLock { $0.state.forget(key) } }
+        return try body(cell(for: key))
+    }
+
     /// The schema in force, as far as it was told.
     var schema: SchemaPlace? {
         shared.withLock { $0.state.schema }
@@ -41,6 +50,10 @@ final class Replica: Sendable {
         shared.withLock { Array($0.state.entries.keys) }
     }
 
+    func leavesOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
+        shared.withLock { $0.state.leavesOpen(summary, removalOf: keys) }
+    }
+
     /// Changes the state, then tells those who listen, outside the lock.
     func change<Result: Sendable>(_ body: (inout ReplicaState) -> Result) -> Result {
         let (result, isTeller) = shared.withLock { shared in
@@ -50,10 +63,6 @@ final class Replica: Sendable {
             if isTeller { shared.isTelling = true }
             return (result, isTeller)
         }
-    func leavesOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
-        shared.withLock { $0.state.leavesOpen(summary, removalOf: keys) }
-    }
-
         if isTeller { tell() }
         return result
     }

@@ -30,6 +30,11 @@ struct ReplicaState: Sendable {
         return cell
     }
 
+    /// Forgets a key of which there is nothing to know, unless somebody holds its cell.
+    mutating func forget(_ key: KeyName) {
+        if entries[key]?.isEmpty ?? false { entries[key] = nil }
+    }
+
     /// What begins with nothing: what removes everything removes that, too.
     private var newEntry: ReplicaEntry {
         ReplicaEntry(pending: PendingWrites(removing: resets))
@@ -173,11 +178,6 @@ struct ReplicaState: Sendable {
     /// Takes in that all there was has been removed, which was not shown before.
     mutating func apply(reset ticket: RequestKey, _ summary: WriteSummary) {
         for change in summary.changes { apply(change) }
-    }
-
-    /// Shows a removal of all that there is.
-    mutating func beginReset(_ ticket: RequestKey) {
-        resets.append(ticket)
         let known = cursor?.revision ?? .zero
         guard summary.revision > known else { return }
         for key in entries.keys {
@@ -188,6 +188,11 @@ struct ReplicaState: Sendable {
             }
             if entries[key]?.pending.hasSettled ?? false { settled.insert(key) }
         }
+    }
+
+    /// Shows a removal of all that there is.
+    mutating func beginReset(_ ticket: RequestKey) {
+        resets.append(ticket)
         for key in entries.keys { update(key) { $0.pending.append(ticket, .store(nil), over: $0.confirmed) } }
     }
 
