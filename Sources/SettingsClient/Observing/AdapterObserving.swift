@@ -57,12 +57,13 @@ extension AdapterCore {
         }
     }
 
-    /// Asks where values come from that lie over or under what is registered, of these keys or of all. Later nobody could
-    /// tell what was there at the beginning.
+    /// Asks where values come from that lie over or under what is registered, of these keys or of all. Later nobody
+    /// could tell what was there at the beginning.
     private func learnSources(of keys: [KeyName]?) {
         let registered = registered.withLock { $0 }
         for key in keys ?? registered.keys.sorted() where registered[key] != nil {
-            _ = withSource(replica.visible(key), key)
+            // Who does not answer once is not waited for again.
+            guard withSource(replica.visible(key), key).source != nil else { return }
         }
     }
 
