@@ -91,8 +91,8 @@ extension AdapterCore {
         }
     }
 
-    /// Brings the replica to where the backend is if only that tells what is there after something was removed. What was
-    /// removed is not seen any more if that cannot be had, be it a default.
+    /// Brings the replica to where the backend is if only that tells what is there after something was removed. What
+    /// was removed is not seen any more if that cannot be had, be it a default.
     private func catchUpIfOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) {
         guard keys?.isEmpty != true, replica.leavesOpen(summary, removalOf: keys) else { return }
         try? catchUp()

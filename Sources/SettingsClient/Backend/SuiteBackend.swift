@@ -38,8 +38,8 @@ protocol SuiteBackend: AnyObject, Sendable {
     /// Does a write. One that could not be sent may be kept, to be done later; then `kept` is thrown.
     func perform(_ write: SuiteWrite) throws(BackendError) -> WriteSummary
 
-    /// Has the handler told of writes that are kept and of what fails by itself, from whatever thread. It must be short,
-    /// and neither read nor write anything here. It is to be called once, before all else.
+    /// Has the handler told of writes that are kept and of what fails by itself, from whatever thread. It must be
+    /// short, and neither read nor write anything here. It is to be called once, before all else.
     func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void)
 
     /// Sends what is kept, and waits until nothing is.

@@ -18,11 +18,12 @@ final class KeyCell: Sendable {
         self.name = name
     }
 
-    /// Does what sends a write to the key, one after the other, so that writes of one program reach the daemon in the order
-    /// in which they were seen here.
+    /// Does what sends a write to the key, one after the other, so that writes of one program reach the daemon in the
+    /// order in which they were seen here.
     ///
-    /// What a conflict leads to is done meanwhile, too: the type of the values reads what is there, and writes what is to
-    /// be. That may be the program's own code, and if it uses the same key, the error is thrown, as it cannot wait for itself.
+    /// What a conflict leads to is done meanwhile, too: the type of the values reads what is there, and writes what
+    /// is to be. That may be the program's own code, and if it uses the same key, the error is thrown, as it cannot
+    /// wait for itself.
     func send<Result, Failure: Error>(
         orThrow reentry: @autoclosure () -> Failure, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {

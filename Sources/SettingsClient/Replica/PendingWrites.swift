@@ -15,8 +15,8 @@ struct PendingWrite: Sendable {
     let effect: Effect
     /// What a reader sees with this write and all before it.
     fileprivate(set) var seen: VisibleSetting
-    /// Set once it was acknowledged: it is shown until the key is known as of this place, and as long as one before it is
-    /// under way.
+    /// Set once it was acknowledged: it is shown until the key is known as of this place, and as long as one before
+    /// it is under way.
     fileprivate(set) var settledAt: Revision?
 }
 
@@ -116,8 +116,8 @@ struct PendingWrites: Sendable {
 
     /// Ends those that were acknowledged up to this place, at nil all that were acknowledged.
     ///
-    /// One that has others before it stays while they are under way: they may have been done before it, and would be seen
-    /// again.
+    /// One that has others before it stays while they are under way: they may have been done before it, and would be
+    /// seen again.
     mutating func removeSettled(upTo place: Revision?) {
         guard hasSettled else { return }
         guard let place else {

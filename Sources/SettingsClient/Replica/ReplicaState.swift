@@ -142,7 +142,8 @@ struct ReplicaState: Sendable {
         settle(ticket, Set(operations.map(\.key)), summary)
     }
 
-    /// Ends a write to these keys. Where it changed nothing it was so already; that is shown until it is told here, too.
+    /// Ends a write to these keys. Where it changed nothing it was so already; that is shown until it is told here,
+    /// too.
     private mutating func settle(_ ticket: RequestKey, _ keys: some Collection<KeyName>, _ summary: WriteSummary) {
         let known = cursor?.revision ?? .zero
         var changes = Dictionary(summary.changes.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
@@ -163,8 +164,9 @@ struct ReplicaState: Sendable {
         for operation in operations { takeBack(ticket, operation.key) }
     }
 
-    /// Whether a write that removed these keys, or with nil all there are, leaves it open what is there: it changed nothing
-    /// of a key that has something here, which was a default then, or was removed by somebody else and not told yet.
+    /// Whether a write that removed these keys, or with nil all there are, leaves it open what is there: it changed
+    /// nothing of a key that has something here, which was a default then, or was removed by somebody else and not
+    /// told yet.
     func leavesOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
         let known = cursor?.revision ?? .zero
         guard summary.revision > known else { return false }
