@@ -67,13 +67,12 @@ extension AdapterCore {
     func load(insists: Bool = false) throws(DefaultsError) {
         guard !isLoaded.load(ordering: .acquiring) else { return }
         do throws(BackendError) {
-            try loading.withLock { loading throws(BackendError) in
-                guard loading.following == nil else { return }
+            let hasLoaded = try loading.withLock { loading throws(BackendError) in
+                guard loading.following == nil else { return false }
                 if let failure = loading.failure, !insists, failure.until > ContinuousClock.now { throw failure.error }
                 do throws(BackendError) {
                     let state = try beginning()
                     replica.apply(.state(state))
-                    beginObserving()
                     loading.following = backend.follow(from: state.cursor) {
                         [weak replica, waitingRenames] observation in
                         guard let replica else { return }
@@ -81,12 +80,15 @@ extension AdapterCore {
                         waitingRenames.resume(in: replica)
                     }
                     isLoaded.store(true, ordering: .releasing)
+                    return true
                 } catch {
                     loading.failure = (error, ContinuousClock.now + Self.pauseAfterFailure)
                     loading.isFailureTold = false
                     throw error
                 }
             }
+            // It may ask, and report: nothing is locked meanwhile.
+            if hasLoaded { beginObserving() }
         } catch {
             throw DefaultsError(error)
         }
@@ -129,15 +131,20 @@ extension AdapterCore {
         defer { issues.finishReporting() }
         do throws(BackendError) {
             try backend.sendKept()
-            var hasMore = true
-            while hasMore, let cursor = replica.cursor {
-                let news = try backend.news(since: cursor)
-                replica.apply(news)
-                hasMore = if case .changes(let changes) = news { changes.hasMore } else { false }
-            }
+            try catchUp()
             waitingRenames.resume(in: replica)
         } catch {
             throw DefaultsError(error)
+        }
+    }
+
+    /// Brings the replica to where the backend is.
+    func catchUp() throws(BackendError) {
+        var hasMore = true
+        while hasMore, let cursor = replica.cursor {
+            let news = try backend.news(since: cursor)
+            replica.apply(news)
+            hasMore = if case .changes(let changes) = news { changes.hasMore } else { false }
         }
     }
 

@@ -107,22 +107,22 @@ extension AdapterCore {
     }
 
     /// What is seen of a key, with its source: that is asked for where it was not told.
-    func withSource(_ visible: VisibleSetting, _ key: KeyName) -> VisibleSetting {
+    func withSource(_ visible: VisibleSetting, _ key: KeyName, isReported: Bool = true) -> VisibleSetting {
         guard visible.source == nil else { return visible }
         do {
             let setting = try backend.setting(key)
             replica.change { $0.learn(setting, fromRefusal: false) }
             return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         } catch {
-            report(DefaultsError(error), key.text, .read)
+            if isReported { report(DefaultsError(error), key.text, .read) }
             return visible
         }
     }
 
     /// Whether somebody stored something under a key.
-    func isStored(_ key: KeyName) throws(DefaultsError) -> Bool {
+    func isStored(_ key: KeyName, isReported: Bool = true) throws(DefaultsError) -> Bool {
         try load(for: key)
-        let source = withSource(replica.visible(key), key).source
+        let source = withSource(replica.visible(key), key, isReported: isReported).source
         // Where even asking did not help, a value is there.
         return source?.isStored ?? true
     }

@@ -21,7 +21,9 @@ extension AdapterCore {
     /// Stores JSON under a name, or removes what is stored.
     func setUntyped(_ name: String, _ json: JSONValue?) {
         guard let key = keyName(name, .write) else { return }
-        attempt(name) { () throws(DefaultsError) in try write(json, to: replica.cell(for: key)) }
+        attempt(name) { () throws(DefaultsError) in
+            try replica.withCell(for: key) { cell throws(DefaultsError) in try write(json, to: cell) }
+        }
     }
 
     /// The JSON of a value whose type is known here only; the outer nil if it has none, which is reported.
@@ -44,8 +46,11 @@ extension AdapterCore {
     func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
-            let cell = replica.cell(for: key)
-            try cell.gate.withLock { _ throws(DefaultsError) in try change(key, by: operation, orStore: first) }
+            try replica.withCell(for: key) { cell throws(DefaultsError) in
+                try cell.send(orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
+                    try change(key, by: operation, orStore: first)
+                }
+            }
         }
     }
 
@@ -80,7 +85,8 @@ extension AdapterCore {
     /// Whether the server has a value to change. While nobody is there to say so, it is taken to have one.
     private func isThere(_ key: KeyName, orRegistered start: JSONValue?) throws(DefaultsError) -> Bool {
         do {
-            return try isStored(key) || start == nil && replica.visible(key).value != nil
+            // It is not reported: the write itself is kept, or says why not. And this is done while it is being sent.
+            return try isStored(key, isReported: false) || start == nil && replica.visible(key).value != nil
         } catch {
             guard case .unreachable = error else { throw error }
             return true
@@ -120,7 +126,9 @@ extension AdapterCore {
     /// Stores JSON under a name if nothing is.
     func setUntypedIfAbsent(_ name: String, _ json: JSONValue?) {
         guard let key = keyName(name, .write) else { return }
-        attempt(name) { () throws(DefaultsError) in _ = try setIfAbsent(json, to: replica.cell(for: key)) }
+        attempt(name) { () throws(DefaultsError) in
+            _ = try replica.withCell(for: key) { cell throws(DefaultsError) in try setIfAbsent(json, to: cell) }
+        }
     }
 
     func isRegistered(_ key: KeyName) -> Bool {

@@ -16,6 +16,7 @@ extension AdapterCore {
         replica.change { $0.begin(write.requestKey, operations) }
         do {
             let summary = try backend.perform(write)
+            catchUpIfOpen(summary, removalOf: operations.filter { $0.action == .delete }.map(\.key))
             replica.change { $0.settle(write.requestKey, operations, summary) }
         } catch {
             if case .kept = error { throw error }
@@ -34,12 +35,17 @@ extension AdapterCore {
     /// Stores JSON, or removes what is stored.
     func write(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) {
         do throws(BackendError) {
-            try cell.gate.withLock { _ throws(BackendError) in
+            try cell.send(orThrow: isReentered(cell.name)) { () throws(BackendError) in
                 try commit([operation(cell.name, json.map { .set($0) } ?? .delete)])
             }
         } catch {
             throw DefaultsError(error)
         }
+    }
+
+    /// Why a write from within another one to the same key is none.
+    func isReentered(_ key: KeyName) -> BackendError {
+        .refused(Problem(.invalidOperation, "\(key) of suite \(suite) is written while it is being written"))
     }
 
     /// Stores a value.
@@ -54,7 +60,7 @@ extension AdapterCore {
     func setIfAbsent(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) -> Bool {
         guard let json else { return false }
         do throws(BackendError) {
-            return try cell.gate.withLock { _ throws(BackendError) in
+            return try cell.send(orThrow: isReentered(cell.name)) { () throws(BackendError) in
                 do throws(BackendError) {
                     try commit(
                         [operation(cell.name, .set(json))], if: [.setting(suite, cell.name, .stored(false))],
@@ -77,11 +83,19 @@ extension AdapterCore {
         let write = SuiteWrite(action: .reset, requestKey: requestKeys.next())
         do {
             let summary = try backend.perform(write)
-            replica.change { $0.apply(summary) }
+            catchUpIfOpen(summary, removalOf: nil)
+            replica.change { $0.apply(reset: write.requestKey, summary) }
         } catch {
             if case .refused(let problem) = error, write.isVain(after: problem) { return }
             throw DefaultsError(error)
         }
+    }
+
+    /// Brings the replica to where the backend is if only that tells what is there after something was removed. What
+    /// was removed is not seen any more if that cannot be had, be it a default.
+    private func catchUpIfOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) {
+        guard keys?.isEmpty != true, replica.leavesOpen(summary, removalOf: keys) else { return }
+        try? catchUp()
     }
 
     /// Does what a setter does: what fails is reported, as it cannot be thrown. What is kept has not failed.

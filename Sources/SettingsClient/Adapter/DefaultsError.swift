@@ -25,7 +25,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
     /// The server does not take it at present, for this reason. The write is kept: it is seen here, and is sent as soon as
     /// that works, also by a later run of the program. If it is refused then, that is an issue.
     case kept(String)
-    /// A file of kept writes cannot be used as it is, for this reason.
+    /// A file of kept writes or of the cache cannot be used as it is, for this reason.
     case unusableFile(path: String, reason: String)
 
     /// The server's code, if it was the server that refused.

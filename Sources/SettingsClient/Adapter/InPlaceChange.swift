@@ -33,8 +33,8 @@ extension AdapterCore {
 
     private func write<Value>(_ new: JSONValue?, _ change: InPlaceChange<Value>) throws(DefaultsError) {
         guard let cell = change.slot.cell else { return }
-        try cell.gate.withLock { _ throws(DefaultsError) in
-            let plan = plan(change, to: new)
+        let plan = plan(change, to: new)
+        try cell.send(orThrow: DefaultsError(isReentered(cell.name))) { () throws(DefaultsError) in
             var attempt = try firstAttempt(plan, change, cell.name)
             for _ in 0..<Self.mostAttempts {
                 let conditions = attempt.test.map { [Transaction.Condition.setting(suite, cell.name, $0)] } ?? []

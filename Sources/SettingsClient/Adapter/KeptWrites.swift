@@ -26,7 +26,7 @@ extension Replica {
                 case .transaction: state.abandon(write.requestKey, write.operations)
                 }
             }
-        case .stalled, .trouble: break
+        case .stalled, .trouble, .unfollowed: break
         }
     }
 }
@@ -46,6 +46,8 @@ extension KeptWriteNews {
         case .trouble(let path, let reason):
             return DefaultsIssue(
                 suite: suite, key: nil, attempt: .write, error: .unusableFile(path: path, reason: reason))
+        case .unfollowed(let error):
+            return DefaultsIssue(suite: suite, key: nil, attempt: .read, error: DefaultsError(error))
         }
     }
 }

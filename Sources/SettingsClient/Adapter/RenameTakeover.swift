@@ -59,7 +59,7 @@ extension AdapterCore {
     /// Takes the value over unless that was done. The suite is loaded.
     func takeOver<Value>(for slot: Slot<Value>) {
         guard let rename = slot.rename, rename.isOpen, let cell = slot.cell else { return }
-        let reason: DefaultsError? = cell.gate.withLock { _ in
+        let reason = try? cell.send(orThrow: isReentered(cell.name)) { () throws(BackendError) -> DefaultsError? in
             for _ in 0..<Self.mostAttempts where rename.isOpen {
                 switch attempt(slot, cell, rename) {
                 case .again: continue

@@ -10,6 +10,13 @@ final class RemoteBackend: SuiteBackend {
     private let timeout: Duration
     private let following = Mutex(WeakFollower())
 
+    private let listener = Mutex(Listener())
+
+    /// A function that stands in a mutex by itself gets a layer each time it is looked at, without end.
+    private struct Listener {
+        var tell: (@Sendable (KeptWriteNews) -> Void)?
+    }
+
     private struct WeakFollower {
         weak var follower: RemoteFollower?
     }
@@ -27,7 +34,7 @@ final class RemoteBackend: SuiteBackend {
             throw failure("the daemon tells changes to somebody who knows nothing yet")
         }
         guard follower.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
-            throw failure("the daemon is another one, and did not tell so in time to whoever follows")
+            throw failure(Self.isAnother)
         }
         return state
     }
@@ -78,10 +85,21 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
-        let follower = RemoteFollower(watched, server, from: cursor, handler)
+        let follower = RemoteFollower(
+            watched, server, from: cursor, onTrouble: { [weak self] in self?.tell($0) }, handler)
         following.withLock { $0.follower = follower }
         follower.start()
         return follower
+    }
+
+    func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {
+        listener.withLock { $0.tell = handler }
+    }
+
+    private func tell(_ error: SettingsError) {
+        let reason: BackendError =
+            if case .problem(let problem, _) = error { .refused(problem) } else { failure(error.description) }
+        listener.withLock { $0.tell }?(.unfollowed(reason))
     }
 
     private var follower: RemoteFollower? { following.withLock { $0.follower } }
@@ -101,7 +119,11 @@ final class RemoteBackend: SuiteBackend {
                     follower.askAnew()
                     follower.history.wait(forMoveAfter: moves, until: deadline)
                 }
-                if !follower.history.isAt(epoch), ContinuousClock.now < deadline { continue }
+                if !follower.history.isAt(epoch) {
+                    // Its revisions must not be compared with those that are known here, so it is as good as none.
+                    guard ContinuousClock.now < deadline else { throw failure(Self.isAnother) }
+                    continue
+                }
             }
             do throws(SettingsError) {
                 return try answer.result.get()
@@ -118,6 +140,8 @@ final class RemoteBackend: SuiteBackend {
             }
         }
     }
+
+    private static let isAnother = "the daemon is another one, and did not tell so in time to whoever follows"
 
     private func failure(_ reason: String, outcome: Problem.Outcome = .unknown) -> BackendError {
         .unreachable("\(server.address): \(reason)", outcome: outcome)

@@ -14,6 +14,15 @@ final class RemoteFollower: Following {
         /// When the last request went out, or will.
         var asked = ContinuousClock.now
         var isStopped = false
+        /// Whether it was told that following fails, and it has not worked since.
+        var isTroubled = false
+
+        /// Whether there is something to tell of a failure: trying again is not likely to help, or not soon.
+        mutating func isNewTrouble(_ step: ObservedPlace.Step, _ error: SettingsError) -> Bool {
+            if case .again = step, error.code != .tooManyWatchers { return false }
+            defer { isTroubled = true }
+            return !isTroubled
+        }
     }
 
     private let watched: Watched
@@ -21,6 +30,7 @@ final class RemoteFollower: Following {
     private let pool: ConnectionPool
     private let reader: AnswerReader
     private let handler: @Sendable (Observation) -> Void
+    private let onTrouble: @Sendable (SettingsError) -> Void
     private let state: Mutex<State>
     /// Which history the handler has been told of.
     let history: ToldHistory
@@ -35,16 +45,18 @@ final class RemoteFollower: Following {
     private let longPause: Duration
 
     /// `longPause` is how long it stays away after what trying again is not likely to help against: another program may
-    /// have the address, or a proxy a mind of its own.
+    /// have the address, or a proxy a mind of its own. `onTrouble` is told why, once until it works again.
     init(
         _ watched: Watched, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
-        longPause: Duration = .seconds(5), _ handler: @escaping @Sendable (Observation) -> Void
+        longPause: Duration = .seconds(5), onTrouble: @escaping @Sendable (SettingsError) -> Void = { _ in },
+        _ handler: @escaping @Sendable (Observation) -> Void
     ) {
         self.watched = watched
         self.server = server
         self.reader = reader
         self.longPause = longPause
         self.handler = handler
+        self.onTrouble = onTrouble
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil)
         state = Mutex(State(place: ObservedPlace(since: .cursor(cursor))))
         history = ToldHistory(cursor.epoch)
@@ -98,22 +110,30 @@ final class RemoteFollower: Following {
     /// On the thread of the reader, unless the system has none.
     private func take(_ result: Result<Observation, SettingsError>) {
         var generator = SystemRandomNumberGenerator()
-        let step = state.withLock { state -> ObservedPlace.Step? in
-            guard !state.isStopped else { return nil }
+        let (step, trouble) = state.withLock { state -> (ObservedPlace.Step?, SettingsError?) in
+            guard !state.isStopped else { return (nil, nil) }
             state.poll = nil
             switch result {
-            case .success(let observation): return state.place.step(observation)
-            case .failure(.cancelled): return .again(after: .zero)
-            case .failure(let error): return state.place.step(error, using: &generator)
+            case .success(let observation):
+                state.isTroubled = false
+                return (state.place.step(observation), nil)
+            case .failure(.cancelled): return (.again(after: .zero), nil)
+            case .failure(let error):
+                let step = state.place.step(error, using: &generator)
+                return (step, state.isNewTrouble(step, error) ? error : nil)
             }
         }
+        if let trouble { onTrouble(trouble) }
         switch (step, result) {
         case (nil, _): return
         case (_, .failure(.cancelled)): ask()
         case (.deliver(let observation), _):
             history.tell(of: observation.cursor.epoch) { handler(observation) }
             goOn(after: state.withLock { $0.place.pause }, hasMore: observation.hasMore)
-        case (.again, .success): goOn(after: state.withLock { $0.place.pause }, hasMore: false)
+        case (.again, .success(let observation)):
+            // It tells how far everything is known: what waits for a place waits for that, too.
+            history.tell(of: observation.cursor.epoch) { handler(observation) }
+            goOn(after: state.withLock { $0.place.pause }, hasMore: false)
         case (.again(let pause), .failure(let error)): ask(afterFailure: pause, isAway: !error.isLoad)
         case (.fail, _): ask(afterFailure: longPause, isAway: false)
         }

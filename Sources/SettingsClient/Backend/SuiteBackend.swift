@@ -38,8 +38,8 @@ protocol SuiteBackend: AnyObject, Sendable {
     /// Does a write. One that could not be sent may be kept, to be done later; then `kept` is thrown.
     func perform(_ write: SuiteWrite) throws(BackendError) -> WriteSummary
 
-    /// Has the handler told of writes that are kept, from whatever thread. It must be short, and neither read nor write
-    /// anything here. It is to be called once, before all else.
+    /// Has the handler told of writes that are kept and of what fails by itself, from whatever thread. It must be
+    /// short, and neither read nor write anything here. It is to be called once, before all else.
     func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void)
 
     /// Sends what is kept, and waits until nothing is.
@@ -65,7 +65,7 @@ extension SuiteBackend {
     func lastKnown() -> ObservedState? { nil }
 }
 
-/// What happens to writes that are kept.
+/// What happens to writes that are kept, and what fails though nobody asked for it just then.
 enum KeptWriteNews: Hashable, Sendable {
     /// A write waits from here on: one that was just asked for, or that an earlier program left behind. Told before it is
     /// sent, and in the order in which they will be.
@@ -76,13 +76,16 @@ enum KeptWriteNews: Hashable, Sendable {
     case refused(SuiteWrite, Problem, isAwaited: Bool)
     /// Somebody is there, but takes nothing at present.
     case stalled(String)
-    /// A file of kept writes cannot be used as it is.
+    /// A file that belongs to the suite cannot be used as it is.
     case trouble(path: String, reason: String)
+    /// What others write is not told, for this reason, which is not likely to pass soon. Told once until it passes.
+    case unfollowed(BackendError)
 }
 
 /// Following that can be stopped.
 protocol Following: Sendable {
-    /// Ends it. A call of the handler that is under way goes on; none comes after that.
+    /// Ends it: nobody is asked any more. What is being told on another thread goes on, so one more call of the handler
+    /// may begin after this has returned.
     func stop()
 }
 

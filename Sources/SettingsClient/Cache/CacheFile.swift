@@ -19,7 +19,7 @@ struct CacheFile: Sendable {
         self.files = files
     }
 
-    private var path: String { "\(directory)/state.json" }
+    var path: String { "\(directory)/state.json" }
     private var draft: String { "\(path).new" }
 
     /// The state that was saved last; nil if there is none, or none that can be used.

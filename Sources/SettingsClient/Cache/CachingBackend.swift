@@ -20,6 +20,10 @@ final class CachingBackend: SuiteBackend {
         var isChanged = false
         var isPlanned = false
         var lastSaved: ContinuousClock.Instant?
+        /// Whether it was told that it cannot be saved, and it has not been since.
+        var isTroubled = false
+        /// Who is told.
+        var tell: (@Sendable (KeptWriteNews) -> Void)?
     }
 
     init(_ inner: any SuiteBackend, _ file: CacheFile, interval: Duration = .seconds(1)) {
@@ -96,6 +100,11 @@ final class CachingBackend: SuiteBackend {
         return state
     }
 
+    func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {
+        shared.withLock { $0.tell = handler }
+        inner.hear(handler)
+    }
+
     private func note(_ body: (inout SuiteSnapshot?) -> Void) {
         let pause = shared.withLock { shared -> Duration? in
             let version = shared.snapshot?.version
@@ -126,9 +135,25 @@ final class CachingBackend: SuiteBackend {
                 return shared.snapshot
             }
             guard let snapshot else { return }
-            let isSaved = (try? file.save(snapshot.state)) ?? false
-            if !isSaved { shared.withLock { $0.isChanged = true } }
+            do throws(StateFileError) {
+                let isSaved = try file.save(snapshot.state)
+                shared.withLock { shared in
+                    if isSaved { shared.isTroubled = false } else { shared.isChanged = true }
+                }
+            } catch {
+                noteTrouble(error.reason)
+            }
         }
+    }
+
+    /// It is told once until it can be saved again: it is tried with each change.
+    private func noteTrouble(_ reason: String) {
+        let tell = shared.withLock { shared in
+            shared.isChanged = true
+            defer { shared.isTroubled = true }
+            return shared.isTroubled ? nil : shared.tell
+        }
+        tell?(.trouble(path: file.path, reason: reason))
     }
 }
 

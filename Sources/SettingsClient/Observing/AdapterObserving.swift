@@ -35,19 +35,35 @@ extension AdapterCore {
         observers.add(observer)
         do {
             try load()
-            beginObserving()
+            begin(observer)
         } catch {
             reportUnread(error, observer.keys?.first?.text)
+            observers.wait(observer)
+            // Whoever has loaded it meanwhile let those begin who waited then.
+            if (try? load()) != nil { beginObserving() }
             if observers.beginRetrying() { retryLoading(after: BackOff()) }
         }
     }
 
     /// Lets those who wait for the suite begin.
     func beginObserving() {
-        for observer in observers.takeWaiting() {
-            replica.change { state in
-                state.begin(observer.id, observer.keys, registered: registered.withLock { $0 })
-            }
+        for observer in observers.takeWaiting() { begin(observer) }
+    }
+
+    private func begin(_ observer: any SettingObserver) {
+        learnSources(of: observer.keys)
+        replica.change { state in
+            state.begin(observer.id, observer.keys, registered: registered.withLock { $0 })
+        }
+    }
+
+    /// Asks where values come from that lie over or under what is registered, of these keys or of all. Later nobody
+    /// could tell what was there at the beginning.
+    private func learnSources(of keys: [KeyName]?) {
+        let registered = registered.withLock { $0 }
+        for key in keys ?? registered.keys.sorted() where registered[key] != nil {
+            // Who does not answer once is not waited for again.
+            guard withSource(replica.visible(key), key).source != nil else { return }
         }
     }
 
@@ -56,18 +72,11 @@ extension AdapterCore {
         var backOff = backOff
         var generator = SystemRandomNumberGenerator()
         let pause = backOff.next(using: &generator)
-        observers.queue.asyncAfter(deadline: .now() + pause.timeInterval) { [weak self, backOff] in
+        observers.queue.asyncAfter(deadline: .after(pause)) { [weak self, backOff] in
             guard let self, !observers.endRetrying() else { return }
             // The first failure was reported; whoever succeeds lets them begin.
             try? load(insists: true)
             if !observers.endRetrying() { retryLoading(after: backOff) }
         }
-    }
-}
-
-extension Duration {
-    /// For the clocks of Dispatch, which know nothing finer than what this keeps.
-    fileprivate var timeInterval: DispatchTimeInterval {
-        .nanoseconds(Int(components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000))
     }
 }

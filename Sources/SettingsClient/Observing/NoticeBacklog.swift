@@ -1,7 +1,7 @@
 internal import SettingsModel
 
 /// Notices that wait for somebody slow. It is bounded: beyond so many, of each key only the newest is kept, so what waits
-/// is never more than twice the keys there are, or the bound.
+/// is never more than twice the keys there are and those who observe, or the bound.
 struct NoticeBacklog: Sendable {
     struct Item: Sendable {
         /// Whom it is for; nil for all who observe the key.
@@ -39,6 +39,14 @@ struct NoticeBacklog: Sendable {
             first = 0
         }
         return item
+    }
+
+    /// Takes away what is for one observer alone.
+    mutating func removeAll(for observer: UInt64) {
+        guard items[first...].contains(where: { $0.observer == observer }) else { return }
+        items.removeFirst(first)
+        first = 0
+        items.removeAll { $0.observer == observer }
     }
 
     mutating func removeAll() {

@@ -58,12 +58,17 @@ final class ObserverTable: Sendable {
         shared.withLock { $0.observers.count }
     }
 
+    /// How much waits to be told to handlers.
+    var backlogCount: Int {
+        shared.withLock { $0.backlog.count }
+    }
+
     /// A number for an observer, that none had before.
     func nextID() -> UInt64 {
         lastID.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Adds somebody who begins when the suite is there.
+    /// Adds somebody who is about to begin, or will wait for the suite.
     func add(_ observer: any SettingObserver) {
         shared.withLock { shared in
             shared.observers[observer.id] = observer
@@ -72,9 +77,15 @@ final class ObserverTable: Sendable {
             } else {
                 shared.ofAll.append(observer)
             }
-            shared.waiting.append(observer)
             guard shared.listener == nil else { return }
             shared.listener = replica.listenForNews { [weak self] in self?.take($0) }
+        }
+    }
+
+    /// Lets somebody wait for the suite who is there.
+    func wait(_ observer: any SettingObserver) {
+        shared.withLock { shared in
+            if shared.observers[observer.id] != nil { shared.waiting.append(observer) }
         }
     }
 
@@ -89,6 +100,7 @@ final class ObserverTable: Sendable {
             }
             shared.ofAll.removeAll { $0.id == removed.id }
             shared.waiting.removeAll { $0.id == removed.id }
+            if removed.isQueued { shared.backlog.removeAll(for: removed.id) }
             guard shared.observers.isEmpty, let listener = shared.listener else { return removed }
             replica.stopListening(listener)
             shared.listener = nil

@@ -13,12 +13,14 @@ final class UpdateStream<Update: Sendable>: SettingObserver {
     private let trails: [any SettingTrail<Update>]
     private let shared = Mutex(Shared())
 
+    private typealias Waiter = CheckedContinuation<ObserverNotice?, Never>
+
     private struct Shared {
         var backlog = NoticeBacklog()
         var isTaken = false
         var isEnded = false
         /// Who waits for the next notice.
-        var waiter: CheckedContinuation<ObserverNotice?, Never>?
+        var waiter: Waiter?
     }
 
     init(_ core: AdapterCore, _ trails: [any SettingTrail<Update>]) {
@@ -29,7 +31,7 @@ final class UpdateStream<Update: Sendable>: SettingObserver {
     }
 
     func take(_ notice: ObserverNotice) {
-        let waiter = shared.withLock { shared -> CheckedContinuation<ObserverNotice?, Never>? in
+        let waiter = shared.withLock { shared -> Waiter? in
             guard !shared.isEnded else { return nil }
             if let waiter = shared.waiter.take() { return waiter }
             shared.backlog.append(notice)
@@ -68,12 +70,15 @@ final class UpdateStream<Update: Sendable>: SettingObserver {
     private func nextNotice(isolation actor: isolated (any Actor)?) async -> ObserverNotice? {
         let notice = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let notice = shared.withLock { shared -> ObserverNotice?? in
-                    if shared.isEnded { return .some(nil) }
-                    if let item = shared.backlog.popFirst() { return item.notice }
+                let (notice, former) = shared.withLock { shared -> (ObserverNotice??, Waiter?) in
+                    if shared.isEnded { return (.some(nil), nil) }
+                    if let item = shared.backlog.popFirst() { return (item.notice, nil) }
+                    // Copies of the one iterator may wait at the same time; the update is for who asked last.
+                    let former = shared.waiter
                     shared.waiter = continuation
-                    return nil
+                    return (nil, former)
                 }
+                former?.resume(returning: nil)
                 if let notice { continuation.resume(returning: notice) }
             }
         } onCancel: {

@@ -15,7 +15,8 @@ struct PendingWrite: Sendable {
     let effect: Effect
     /// What a reader sees with this write and all before it.
     fileprivate(set) var seen: VisibleSetting
-    /// Set once it was acknowledged without saying what is there: it is shown until the replica is at this place.
+    /// Set once it was acknowledged: it is shown until the key is known as of this place, and as long as one before
+    /// it is under way.
     fileprivate(set) var settledAt: Revision?
 }
 
@@ -31,8 +32,12 @@ extension PendingWrite.Effect {
     /// What a reader sees of what is below; no difference where a change cannot be done to it.
     fileprivate func seen(over below: VisibleSetting) -> VisibleSetting {
         switch self {
-        case .store(let value):
-            return VisibleSetting(value: value, source: value == nil ? .unset : .stored, revision: nil)
+        case .store(let value?):
+            return VisibleSetting(value: value, source: .stored, revision: nil)
+        case .store(nil):
+            // What is not stored is there still after it was removed.
+            guard below.source == .default else { return .unset }
+            return VisibleSetting(value: below.value, source: .default, revision: nil)
         case .change(let operation):
             guard let result = below.value.flatMap({ try? operation.applied(to: $0) }) else { return below }
             return VisibleSetting(value: result, source: .stored, revision: nil)
@@ -54,11 +59,12 @@ struct PendingWrites: Sendable {
     }
 
     var isEmpty: Bool { writes.isEmpty }
+    var count: Int { writes.count }
 
     /// What a reader sees of the last of them; nil if there is none.
     var seen: VisibleSetting? { writes.last?.seen }
 
-    /// Whether some wait for the replica to come to a place.
+    /// Whether some were acknowledged, and are shown still.
     var hasSettled: Bool { settledCount > 0 }
 
     /// Whether what is seen is the same whatever the daemon says.
@@ -71,44 +77,68 @@ struct PendingWrites: Sendable {
         writes.append(PendingWrite(ticket: ticket, effect: effect, seen: seen))
     }
 
-    /// Ends a write that does so many things to the key.
-    mutating func remove(_ ticket: RequestKey, count: Int) {
-        for _ in 0..<count { _ = removeOne(ticket) }
+    /// Puts a removal that was acknowledged before all others, of which nobody knows whether they were done after it.
+    mutating func prependRemoval(_ ticket: RequestKey, settledAt place: Revision, over confirmed: VisibleSetting) {
+        if let first = writes.first?.settledAt {
+            guard first < place else { return }
+            _ = remove(at: writes.startIndex)
+        }
+        let effect = PendingWrite.Effect.store(nil)
+        let removal = PendingWrite(
+            ticket: ticket, effect: effect, seen: effect.seen(over: confirmed), settledAt: place)
+        writes.insert(removal, at: writes.startIndex)
+        settledCount += 1
     }
 
     /// Takes back one thing that a write does to the key: what was done after it was done to something else.
-    mutating func takeBack(_ ticket: RequestKey, over confirmed: VisibleSetting) {
-        if let index = removeOne(ticket) { refresh(from: index, over: confirmed) }
+    mutating func takeBack(_ ticket: RequestKey, over confirmed: VisibleSetting, knownUpTo place: Revision) {
+        guard let index = writes.firstIndex(where: { $0.ticket == ticket }) else { return }
+        let next = remove(at: index)
+        removeSettled(upTo: place)
+        refresh(from: max(next, writes.startIndex), over: confirmed)
     }
 
-    /// Returns where the write was that is behind it now.
-    private mutating func removeOne(_ ticket: RequestKey) -> Int? {
-        guard let index = writes.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+    /// Notes that a write was acknowledged, at a place.
+    mutating func settle(_ ticket: RequestKey, at place: Revision) {
+        guard var index = writes.firstIndex(where: { $0.ticket == ticket && $0.settledAt == nil }) else { return }
+        // All that one write does to a key stands together, and only the last of it is seen.
+        while index + 1 < writes.endIndex, writes[index + 1].ticket == ticket { index = remove(at: index) }
+        writes[index].settledAt = place
+        settledCount += 1
+        // Of two beside each other the one that was done later says what is there, so they never become many.
+        if index + 1 < writes.endIndex, let above = writes[index + 1].settledAt {
+            if above < place { _ = remove(at: index + 1) } else { index = remove(at: index) }
+        }
+        if index > writes.startIndex, let below = writes[index - 1].settledAt, let own = writes[index].settledAt {
+            _ = remove(at: below <= own ? index - 1 : index)
+        }
+    }
+
+    /// Ends those that were acknowledged up to this place, at nil all that were acknowledged.
+    ///
+    /// One that has others before it stays while they are under way: they may have been done before it, and would be
+    /// seen again.
+    mutating func removeSettled(upTo place: Revision?) {
+        guard hasSettled else { return }
+        guard let place else {
+            writes.removeAll { $0.settledAt != nil }
+            settledCount = 0
+            return
+        }
+        while let settled = writes.first?.settledAt, settled <= place { _ = remove(at: writes.startIndex) }
+    }
+
+    /// Returns where the write is that was behind it.
+    private mutating func remove(at index: Int) -> Int {
         if writes[index].settledAt != nil { settledCount -= 1 }
         guard index == writes.startIndex else {
             writes.remove(at: index)
             return index
         }
         writes.removeFirst()
+        // What was taken is let go of now.
+        if writes.isEmpty { writes = [] }
         return writes.startIndex
-    }
-
-    /// Has a write wait for the replica to be at a place.
-    mutating func settle(_ ticket: RequestKey, at place: Revision) {
-        for index in writes.indices where writes[index].ticket == ticket && writes[index].settledAt == nil {
-            writes[index].settledAt = place
-            settledCount += 1
-        }
-    }
-
-    /// Ends those that waited for this place; nil for those that waited for any.
-    mutating func removeSettled(upTo place: Revision?) {
-        guard hasSettled else { return }
-        writes.removeAll { write in
-            guard let settled = write.settledAt else { return false }
-            return place.map { settled <= $0 } ?? true
-        }
-        settledCount = writes.count { $0.settledAt != nil }
     }
 
     /// Takes into account that only now it is known what is below all of them.
@@ -120,6 +150,7 @@ struct PendingWrites: Sendable {
 
     /// What is seen of a write depends on nothing but itself and what is seen below: from where that stays, all does.
     private mutating func refresh(from first: Int, over confirmed: VisibleSetting) {
+        guard first < writes.endIndex else { return }
         for index in writes[first...].indices {
             let below = index == writes.startIndex ? confirmed : writes[index - 1].seen
             let seen = writes[index].effect.seen(over: below)

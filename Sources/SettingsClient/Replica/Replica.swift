@@ -26,6 +26,15 @@ final class Replica: Sendable {
         shared.withLock { $0.state.cell(for: key) }
     }
 
+    /// Lends a cell to somebody who does not keep it.
+    func withCell<Result, Failure: Error>(
+        for key: KeyName, _ body: (KeyCell) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // When this is left, the cell is let go of.
+        defer { shared.withLock { $0.state.forget(key) } }
+        return try body(cell(for: key))
+    }
+
     /// The schema in force, as far as it was told.
     var schema: SchemaPlace? {
         shared.withLock { $0.state.schema }
@@ -39,6 +48,10 @@ final class Replica: Sendable {
     /// The keys that have or had something.
     var keys: [KeyName] {
         shared.withLock { Array($0.state.entries.keys) }
+    }
+
+    func leavesOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
+        shared.withLock { $0.state.leavesOpen(summary, removalOf: keys) }
     }
 
     /// Changes the state, then tells those who listen, outside the lock.

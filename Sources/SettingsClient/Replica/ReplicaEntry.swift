@@ -41,8 +41,8 @@ struct ReplicaEntry: Sendable {
     var asOf = Revision.zero
     /// Writes under way, the latest last.
     var pending = PendingWrites()
-    /// Shared by those who read the key, if there are any.
-    var cell: KeyCell?
+    /// Shared by those who read or write the key, who hold it: of names that are used once nothing stays.
+    weak var cell: KeyCell?
 
     /// What the program sees: its latest write, else what is confirmed.
     var visible: VisibleSetting {

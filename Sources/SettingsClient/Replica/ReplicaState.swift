@@ -8,7 +8,7 @@ struct ReplicaState: Sendable {
     private(set) var schema: SchemaPlace?
     /// What changed for readers since this was last emptied, in order.
     var news: [ReplicaNews] = []
-    /// Keys with writes that wait for the replica to come to a place.
+    /// Keys with writes that were acknowledged and are shown still.
     private var settled: Set<KeyName> = []
     /// Writes under way that remove every key there is.
     private var resets: [RequestKey] = []
@@ -28,6 +28,11 @@ struct ReplicaState: Sendable {
         let (cell, fresh) = (KeyCell(key), newEntry)
         entries[key, default: fresh].cell = cell
         return cell
+    }
+
+    /// Forgets a key of which there is nothing to know, unless somebody holds its cell.
+    mutating func forget(_ key: KeyName) {
+        if entries[key]?.isEmpty ?? false { entries[key] = nil }
     }
 
     /// What begins with nothing: what removes everything removes that, too.
@@ -134,39 +139,57 @@ struct ReplicaState: Sendable {
 
     /// Ends a write that was acknowledged.
     mutating func settle(_ ticket: RequestKey, _ operations: [Transaction.Operation], _ summary: WriteSummary) {
-        settle(ticket, Dictionary(operations.map { ($0.key, 1) }, uniquingKeysWith: +), summary)
+        settle(ticket, Set(operations.map(\.key)), summary)
     }
 
-    /// Ends a write that does so many things to each key.
-    private mutating func settle(_ ticket: RequestKey, _ counts: [KeyName: Int], _ summary: WriteSummary) {
+    /// Ends a write to these keys. Where it changed nothing it was so already; that is shown until it is told here,
+    /// too.
+    private mutating func settle(_ ticket: RequestKey, _ keys: some Collection<KeyName>, _ summary: WriteSummary) {
         let known = cursor?.revision ?? .zero
-        let changes = Dictionary(summary.changes.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
-        for (key, count) in counts {
-            let isAhead = changes[key] == nil && summary.revision > max(known, entries[key]?.asOf ?? .zero)
+        var changes = Dictionary(summary.changes.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
+        for key in keys {
+            let change = changes.removeValue(forKey: key)
             update(key) { entry in
-                if isAhead {
-                    // It was so already, but that has not been told here yet.
-                    entry.pending.settle(ticket, at: summary.revision)
-                } else {
-                    entry.pending.remove(ticket, count: count)
-                }
-                if let change = changes[key] { entry.take(change, after: known) }
+                entry.pending.settle(ticket, at: summary.revision)
+                if let change { entry.take(change, after: known) }
+                entry.pending.removeSettled(upTo: max(known, entry.asOf))
             }
-            if isAhead { settled.insert(key) }
+            if entries[key]?.pending.hasSettled ?? false { settled.insert(key) }
         }
-        for change in summary.changes where counts[change.key] == nil { apply(change) }
+        for change in summary.changes where changes[change.key] != nil { apply(change) }
     }
 
     /// Takes back a write that was refused.
     mutating func abandon(_ ticket: RequestKey, _ operations: [Transaction.Operation]) {
-        for operation in operations {
-            update(operation.key) { $0.pending.takeBack(ticket, over: $0.confirmed) }
+        for operation in operations { takeBack(ticket, operation.key) }
+    }
+
+    /// Whether a write that removed these keys, or with nil all there are, leaves it open what is there: it changed
+    /// nothing of a key that has something here, which was a default then, or was removed by somebody else and not
+    /// told yet.
+    func leavesOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
+        let known = cursor?.revision ?? .zero
+        guard summary.revision > known else { return false }
+        let changed = Set(summary.changes.map(\.key))
+        return (keys ?? Array(entries.keys)).contains { key in
+            guard let entry = entries[key], !changed.contains(key), summary.revision > entry.asOf else { return false }
+            return entry.confirmed.value != nil && entry.confirmed.source != .default
         }
     }
 
-    /// Takes the changes of a write in that was not shown before.
-    mutating func apply(_ summary: WriteSummary) {
+    /// Takes in that all there was has been removed, which was not shown before.
+    mutating func apply(reset ticket: RequestKey, _ summary: WriteSummary) {
         for change in summary.changes { apply(change) }
+        let known = cursor?.revision ?? .zero
+        guard summary.revision > known else { return }
+        for key in entries.keys {
+            update(key) { entry in
+                let source = entry.confirmed.source
+                guard summary.revision > entry.asOf, source != .unset, source != .default else { return }
+                entry.pending.prependRemoval(ticket, settledAt: summary.revision, over: entry.confirmed)
+            }
+            if entries[key]?.pending.hasSettled ?? false { settled.insert(key) }
+        }
     }
 
     /// Shows a removal of all that there is.
@@ -179,9 +202,16 @@ struct ReplicaState: Sendable {
     mutating func endReset(_ ticket: RequestKey, _ summary: WriteSummary?) {
         resets.removeAll { $0 == ticket }
         if let summary {
-            settle(ticket, entries.mapValues { _ in 1 }, summary)
+            settle(ticket, entries.keys, summary)
         } else {
-            for key in entries.keys { update(key) { $0.pending.takeBack(ticket, over: $0.confirmed) } }
+            for key in entries.keys { takeBack(ticket, key) }
+        }
+    }
+
+    private mutating func takeBack(_ ticket: RequestKey, _ key: KeyName) {
+        let known = cursor?.revision ?? .zero
+        update(key) { entry in
+            entry.pending.takeBack(ticket, over: entry.confirmed, knownUpTo: max(known, entry.asOf))
         }
     }
 

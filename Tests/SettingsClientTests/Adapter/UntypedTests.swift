@@ -1,6 +1,7 @@
 import Foundation
-import SettingsClient
 import Testing
+
+@testable import SettingsClient
 
 @Suite("Access without declared keys")
 struct UntypedTests {
@@ -137,6 +138,26 @@ struct UntypedTests {
         defaults["color"] += 1
         #expect(defaults["color"].string == "reddish")
         #expect(world.takeIssues().map(\.error.code) == [.invalidOperation])
+    }
+
+    @Test("Names that are written and removed again leave nothing behind", arguments: Place.allCases)
+    func manyNames(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let typed = DefaultsKey<Int>("session-0", defaultValue: 0)
+        #expect(defaults[key: typed] == 0)
+        for number in 0..<20 {
+            let name = "session-\(number)"
+            defaults[name] = 1
+            defaults[name] += 1
+            defaults[name] ?= 5
+            #expect(defaults[name].int == 2)
+            defaults.remove(name)
+        }
+        #expect(defaults.core.replica.keys.map(\.text) == ["session-0"])
+        defaults["session-0"] = 7
+        #expect(defaults[key: typed] == 7)
+        #expect(world.takeIssues() == [])
     }
 
     @Test("A name that no key can have is reported", arguments: Place.allCases)

@@ -26,6 +26,12 @@ struct FollowingTests {
                 + #""changes":[\#(revisions.map(change).joined(separator: ","))]}"#)
     }
 
+    private func quiet(_ revision: Int) -> String {
+        ScriptedServer.answer(
+            #"{"revision":\#(revision),"cursor":"e.\#(revision)","schemaRevision":{"app":0},"more":false,"changes":[]}"#
+        )
+    }
+
     private func state(_ revision: Int, _ value: Int, epoch: String = "e") -> String {
         ScriptedServer.answer(
             #"{"revision":\#(revision),"cursor":"\#(epoch).\#(revision)","schemaRevision":{"app":0},"reset":true,"#
@@ -122,6 +128,19 @@ struct FollowingTests {
         following.stop()
     }
 
+    @Test func `An answer without changes moves the place on`() throws {
+        let server = try server([changes(2), quiet(40), quiet(41)])
+        let log = EventLog()
+        let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
+        let follower = RemoteFollower(
+            watched, SharedServer(server.address), from: try #require(Cursor("e.1")), reader: .shared
+        ) { log.add("\($0.cursor)") }
+        follower.start()
+        defer { follower.stop() }
+        #expect(log.wait(for: "e.41"))
+        #expect(log.all == ["e.2", "e.40", "e.41"])
+    }
+
     @Test func `Connections that end are opened again, and nothing is told twice`() throws {
         let server = try server([changes(2), "", "", changes(3), "", changes(4)])
         let log = EventLog()
@@ -171,21 +190,65 @@ struct FollowingTests {
         for error in others { #expect(!error.isLoad, "\(error)") }
     }
 
-    @Test func `Once it is stopped nothing is told, and nobody is asked`() throws {
-        let server = try server([""])
-        for _ in 0..<100 {
-            let log = EventLog()
-            let following = try follow(server, log, longPause: .milliseconds(1))
-            following.stop()
-            following.stop()
-            #expect(log.all.isEmpty)
+    @Test func `That it fails is told once, until it works again`() throws {
+        let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
+        let text = ScriptedServer.answer("<html>")
+        let server = try server([text, "", refusal, "", changes(2), quiet(3), refusal, text, changes(4)])
+        let log = EventLog()
+        let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
+        let follower = RemoteFollower(
+            watched, SharedServer(server.address), from: try #require(Cursor("e.1")), longPause: .milliseconds(1),
+            onTrouble: { _ in log.add("trouble") }
+        ) { log.add("\($0.cursor)") }
+        follower.start()
+        defer { follower.stop() }
+        #expect(log.wait(for: "e.4"))
+        #expect(log.all == ["trouble", "e.2", "e.3", "trouble", "e.4"])
+    }
+
+    /// A server that always has one more change to tell.
+    private func busyServer() throws -> ScriptedServer {
+        try ScriptedServer { _, peer, log in
+            var revision = 1
+            while peer.readRequest() != nil {
+                revision += 1
+                log.add("asked")
+                peer.send(changes(revision, more: true))
+            }
+            log.add("left")
         }
-        // Stopped in its pause after a failure.
-        let lost = EventLog()
-        let following = try follow(server, lost)
+    }
+
+    @Test func `Once it is stopped nothing more is told but what is just told, and nobody is asked`() throws {
+        let server = try busyServer()
+        let log = EventLog()
+        let following = try follow(server, log)
+        #expect(log.wait { $0.count >= 10 })
+        following.stop()
+        following.stop()
+        let told = log.all.count
+        #expect(server.log.wait(for: "left"))
+        let asked = server.log.count("asked")
+        // The same thread reads for another one meanwhile.
+        let (other, otherLog) = (try busyServer(), EventLog())
+        let another = try follow(other, otherLog)
+        #expect(otherLog.wait { $0.count >= 100 })
+        another.stop()
+        #expect(log.all.count <= told + 1)
+        #expect(server.log.count("asked") == asked && server.log.count("connection") == 1)
+    }
+
+    @Test func `One that is stopped in its pause after a failure asks nobody any more`() throws {
+        let server = try server([""])
+        let log = EventLog()
+        let following = try follow(server, log)
         #expect(server.log.wait { $0.contains { $0.hasPrefix("since") } })
         following.stop()
-        #expect(lost.all.isEmpty)
+        let (other, otherLog) = (try busyServer(), EventLog())
+        let another = try follow(other, otherLog)
+        #expect(otherLog.wait { $0.count >= 100 })
+        another.stop()
+        #expect(log.all.isEmpty && server.log.all.count { $0.hasPrefix("since") } <= 2)
     }
 
     @Test func `A suite is told of that comes into being, is dropped, and comes again`() throws {
@@ -232,44 +295,5 @@ struct FollowingTests {
         #expect(log.wait(for: "beside"))
         following.stop()
         #expect(log.count("within") == 0)
-    }
-
-    @Test func `Two suites are followed beside each other, over one connection each and one for all writes`() throws {
-        let daemon = try ServedDaemon()
-        let proxy = try CuttingProxy(to: daemon.port)
-        let address = proxy.server.address
-        let one = DefaultsAdapter(
-            suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
-        let two = DefaultsAdapter(
-            suite: names.net, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
-        for number in 1...20 {
-            one.launchCount = number
-            two.launchCount = -number
-            #expect(one.launchCount == number && two.launchCount == -number)
-        }
-        let log = EventLog()
-        for adapter in [one, two] {
-            _ = adapter.core.replica.listen { changes in
-                for change in changes where change.key == names.theme { log.add("\(change.new.value ?? .null)") }
-            }
-        }
-        let client = try daemon.client().blocking
-        try client.set(names.theme, to: "dark", in: names.app)
-        try client.set(names.theme, to: "light", in: names.net)
-        #expect(log.wait(for: "\"dark\"") && log.wait(for: "\"light\""))
-        #expect(one.theme == .dark && two.theme == .light)
-        #expect(proxy.server.log.count("connection") == 3)
-    }
-
-    @Test func `A server is one object for as long as somebody uses it`() throws {
-        let address = try ServerAddress("unix:/run/of-this-test.sock")
-        weak var first: SharedServer?
-        do {
-            let server = SharedServer.at(address)
-            first = server
-            #expect(SharedServer.at(address) === server)
-        }
-        #expect(first == nil)
-        #expect(SharedServer.at(address).address == address)
     }
 }

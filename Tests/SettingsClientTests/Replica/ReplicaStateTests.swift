@@ -144,6 +144,65 @@ struct ReplicaStateTests {
         #expect(value == "d")
     }
 
+    @Test("Writes that are answered in the other order show nothing again", arguments: [9, 11])
+    mutating func otherOrder(first: Int64) throws {
+        state.adopt(try told(5, "a"))
+        let (one, two) = (try begin(set("1")), try begin(set("2")))
+        #expect(value == "2")
+        state.settle(two, set("2"), try summary(10, change(10, "2")))
+        #expect(value == "2", "whether the first was done before is not known yet")
+        state.settle(one, set("1"), try summary(first, change(first, "1")))
+        #expect(value == (first > 10 ? "1" : "2"))
+        #expect(state.entries[key]?.pending.isEmpty == true)
+        #expect(state.visible(key).revision == Revision(max(first, 10)))
+    }
+
+    @Test("A write that was answered does not hide what is there once the one before it is refused")
+    mutating func otherOrderRefused() throws {
+        state.adopt(try told(5, "a"))
+        let (one, two) = (try begin(set("1")), try begin(set("2")))
+        state.settle(two, set("2"), try summary(10, change(10, "2")))
+        state.apply(try changes(12, change(12, "x")))
+        state.abandon(one, set("1"))
+        #expect(value == "x" && state.entries[key]?.pending.isEmpty == true)
+    }
+
+    @Test("Of writes that changed nothing one is kept at most, however many there are")
+    mutating func manyUnchanged() throws {
+        state.adopt(try told(5, "a"))
+        for number in 0..<100 {
+            let ticket = try begin(set("a"))
+            state.settle(ticket, set("a"), try summary(100 + Int64(number % 3)))
+            #expect(value == "a" && state.entries[key]?.pending.count == 1)
+        }
+        state.apply(try changes(102))
+        #expect(value == "a" && state.entries[key]?.pending.isEmpty == true)
+    }
+
+    @Test("Of two writes that changed nothing the one that was done later is shown")
+    mutating func unchangedInOtherOrder() throws {
+        state.adopt(try told(5, "a"))
+        let (one, two) = (try begin(set("1")), try begin(set("2")))
+        state.settle(two, set("2"), try summary(10))
+        state.settle(one, set("1"), try summary(12))
+        #expect(value == "1")
+        state.apply(try changes(12, change(9, "2"), change(11, "1")))
+        #expect(value == "1" && state.entries[key]?.pending.isEmpty == true)
+    }
+
+    @Test("To remove what is a default shows no difference")
+    mutating func removedDefault() throws {
+        state.adopt(try told(5, "a", schema: #require(Revision(2))))
+        let setting = SettingState(
+            suite: suite, key: key, value: "a", source: .default, revision: .zero, modified: nil)
+        state.learn(setting, fromRefusal: false)
+        state.news = []
+        let removal = [Transaction.Operation(suite: suite, key: key, .delete)]
+        let ticket = try begin(removal)
+        state.settle(ticket, removal, try summary(9))
+        #expect(value == "a" && state.visible(key).source == .default && state.news.isEmpty)
+    }
+
     @Test("A reset takes over what it tells; another history beats everything")
     mutating func resets() throws {
         state.adopt(try told(5, "a"))

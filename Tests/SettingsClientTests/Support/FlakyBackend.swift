@@ -46,6 +46,11 @@ final class FlakyBackend: SuiteBackend {
         }
     }
 
+    /// Followers are told nothing until ``comeBack()``, though somebody is there.
+    func holdNews() {
+        state.withLock { $0.isHolding = true }
+    }
+
     /// Somebody is there again.
     func comeBack() {
         state.withLock { $0.isAway = false }

@@ -1,19 +1,5 @@
 internal import SettingsModel
 
-/// What there is of a key at one moment in the layers that change. The command line and the key's own default do not.
-struct ObservedSetting: Hashable, Sendable {
-    let key: KeyName
-    var visible: VisibleSetting
-    /// What is registered under it.
-    var registered: JSONValue?
-
-    /// Whether it matters where the value comes from, and that was not told: what is registered lies over a default of
-    /// the schema and under what is stored.
-    var lacksSource: Bool {
-        registered != nil && visible.source == nil
-    }
-}
-
 /// What an observer is told, in order.
 enum ObserverNotice: Hashable, Sendable {
     /// It observes from here on, and this is what it finds.
@@ -43,7 +29,7 @@ extension AdapterCore {
         guard setting.lacksSource else { return setting }
         let current = withSource(setting.visible, setting.key)
         var setting = setting
-        // Only a value that somebody stored has become another one since.
+        // What it was at that time nobody tells. Values that are stored change most, and a default only with a schema.
         setting.visible.source = current.value == setting.visible.value ? current.source : .stored
         return setting
     }

@@ -1,0 +1,112 @@
+import Dispatch
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("Where observing begins")
+struct BeginningTests {
+    @Test("Threads that begin at once each miss nothing of what they do next", .timeLimit(.minutes(5)))
+    func atOnce() {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let missed = Mutex<[Int]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { thread in
+            let key = DefaultsKey<Int>("key\(thread)", defaultValue: 0)
+            for round in 1...2000 {
+                let told = Mutex<Int?>(nil)
+                let isTold = DispatchSemaphore(value: 0)
+                let observation = defaults.observe(key: key) { update in
+                    told.withLock { $0 = $0 ?? update.newValue }
+                    isTold.signal()
+                }
+                defaults[key: key] = round
+                // Ends the wait, should the first be missed.
+                defaults[key: key] = -round
+                _ = isTold.wait(timeout: .now() + .seconds(20))
+                if told.withLock({ $0 }) != round { missed.withLock { $0.append(round) } }
+                observation.dispose()
+            }
+        }
+        #expect(missed.withLock { $0 } == [])
+    }
+
+    @Test(
+        "Those who begin while the suite cannot be loaded begin when it can, whoever loads it",
+        arguments: [true, false])
+    func waiting(byGetter: Bool) async throws {
+        let suite = try SuiteName("app")
+        let backend = InterruptedBackend(InMemoryBackend(suite: suite))
+        backend.isAway = true
+        let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend, log: { _ in })
+        let log = EventLog()
+        let observations = Mutex<[DefaultsObservation]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            let observation = defaults.observe(\.launchCount, options: .initial) { log.add($0.told) }
+            observations.withLock { $0.append(observation) }
+        }
+        backend.isAway = false
+        if byGetter { try await defaults.synchronize() }
+        #expect(await log.waits(for: "0", times: 4))
+        defaults.launchCount = 1
+        #expect(await log.waits(for: "-→1", times: 4))
+        #expect(log.all.count == 8)
+    }
+
+    @Test("What is registered is the value there is before another program stores one", arguments: Place.allCases)
+    func registered(_ place: Place) async throws {
+        let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 5)])
+        let world = try place.world(schema: schema)
+        let (one, two) = (world.adapter(), world.adapter())
+        one.register(defaults: ["launchCount": 7])
+        let updates = one.updates(of: \.launchCount, options: [.initial, .old])
+        let all = one.updates(options: [.initial, .old])
+        two.launchCount = 9
+        try await one.synchronize()
+        var told: [String] = []
+        for await update in updates {
+            told.append(update.told)
+            if !update.isInitial { break }
+        }
+        #expect(told == ["7", "7→9"])
+        told = []
+        for await update in all {
+            told.append("\(update.oldValue ?? .null) \(update.newValue ?? .null)")
+            if !update.isInitial { break }
+        }
+        #expect(told == ["null 7", "7 9"])
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test("What handlers that are gone began with does not wait for those who are slow")
+    func beginnings() throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
+        let (begun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let slow = defaults.observe(\.theme, options: .initial) { _ in
+            begun.signal()
+            goesOn.wait()
+        }
+        begun.wait()
+        for _ in 0..<1000 { defaults.observe(\.launchCount) { _ in }.dispose() }
+        #expect(defaults.core.observers.backlogCount == 0)
+        goesOn.signal()
+        slow.dispose()
+    }
+
+    @Test("Of two who wait for the next update of one sequence the first is told that there is none")
+    func twoWaiting() async throws {
+        let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
+        let stream = UpdateStream(core, [SuiteTrail(core, [])])
+        let log = EventLog()
+        for _ in 0..<2 {
+            Task {
+                _ = await stream.next(isolation: nil)
+                log.add("ended")
+            }
+        }
+        #expect(await log.waits(for: "ended"))
+        stream.end(waits: false)
+        #expect(await log.waits(for: "ended", times: 2))
+    }
+}

@@ -1,0 +1,53 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// What all adapters of one server share.
+struct SharedServerTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    @Test func `Two suites are followed beside each other, over one connection each and one for all writes`() throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let address = proxy.server.address
+        let one = DefaultsAdapter(
+            suite: names.app, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
+        let two = DefaultsAdapter(
+            suite: names.net, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
+        for number in 1...20 {
+            one.launchCount = number
+            two.launchCount = -number
+            #expect(one.launchCount == number && two.launchCount == -number)
+        }
+        let log = EventLog()
+        for adapter in [one, two] {
+            _ = adapter.core.replica.listen { changes in
+                for change in changes where change.key == names.theme { log.add("\(change.new.value ?? .null)") }
+            }
+        }
+        let client = try daemon.client().blocking
+        try client.set(names.theme, to: "dark", in: names.app)
+        try client.set(names.theme, to: "light", in: names.net)
+        #expect(log.wait(for: "\"dark\"") && log.wait(for: "\"light\""))
+        #expect(one.theme == .dark && two.theme == .light)
+        #expect(proxy.server.log.count("connection") == 3)
+    }
+
+    @Test func `A server is one object for as long as somebody uses it`() throws {
+        let address = try ServerAddress("unix:/run/of-this-test.sock")
+        weak var first: SharedServer?
+        do {
+            let server = SharedServer.at(address)
+            first = server
+            #expect(SharedServer.at(address) === server)
+        }
+        #expect(first == nil)
+        #expect(SharedServer.at(address).address == address)
+    }
+}

@@ -1,0 +1,69 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// What a server answers that is none of an adapter's.
+struct TroubleTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    /// A server that shows an empty suite, and does this with whoever follows it.
+    private func server(_ follow: @escaping @Sendable (ScriptedServer.Peer) -> Void) throws -> ScriptedServer {
+        try ScriptedServer { _, peer, log in
+            while let request = peer.readRequest() {
+                if request.contains("since=") {
+                    log.add("followed")
+                    follow(peer)
+                } else if request.contains("launchCount") {
+                    peer.send(Self.ofAnotherHistory)
+                } else {
+                    peer.send(ScriptedServer.emptySuite)
+                }
+            }
+        }
+    }
+
+    private static let ofAnotherHistory: String = {
+        let body =
+            #"{"suite":"app","key":"launchCount","value":1,"source":"stored","revision":5,"#
+            + #""modified":"2026-01-01T00:00:00.000Z"}"#
+        return "HTTP/1.1 200 X\r\nSettings-Cursor: f.5\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+    }()
+
+    @Test func `An answer of a history that nobody tells of is none, also at the deadline`() throws {
+        let server = try server { _ = $0.read() }
+        let backend = RemoteBackend(
+            suite: names.app, server: SharedServer(server.address), timeout: .milliseconds(200))
+        let following = backend.follow(from: try backend.load().cursor) { _ in }
+        defer { following.stop() }
+        #expect(server.log.wait(for: "followed"))
+        #expect {
+            _ = try backend.setting(names.count)
+        } throws: { error in
+            if case .unreachable(let reason, _)? = error as? BackendError { reason.contains("another") } else { false }
+        }
+    }
+
+    @Test(arguments: [
+        (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "none at all"),
+    ])
+    func `That nobody can be followed is an issue`(status: Int, code: String) throws {
+        let answer = ScriptedServer.answer(
+            status == 200 ? "<html>" : #"{"code":"\#(code)","detail":"no"}"#, status: status)
+        let server = try server { $0.send(answer) }
+        let log = EventLog()
+        let defaults = DefaultsAdapter(
+            keyStore: ClientKeys(),
+            backend: RemoteBackend(
+                suite: names.app, server: SharedServer(server.address), timeout: .seconds(20)),
+            arguments: [], log: { log.add("\($0.attempt) \($0.key ?? "-")") })
+        #expect(defaults.launchCount == 0)
+        #expect(log.wait(for: "read -"))
+        #expect(log.all == ["read -"])
+    }
+}

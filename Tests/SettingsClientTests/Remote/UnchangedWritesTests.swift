@@ -1,0 +1,94 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Writes that change nothing, at a daemon that is further on than the suite is, as others commit too.
+struct UnchangedWritesTests {
+    private let names: SampleNames
+    private let daemon: ServedDaemon
+    private let world: World
+
+    init() throws {
+        names = try SampleNames()
+        daemon = try ServedDaemon()
+        try daemon.client().blocking.setSchema(
+            [
+                "type": "object", "additionalProperties": false,
+                "properties": [
+                    "player.volume": ["type": "number", "default": 0.7], "status": ["type": "string"],
+                ],
+            ], of: names.app)
+        world = World(at: try daemon.address(.unix), names.app, of: daemon)
+    }
+
+    /// Somebody else writes to another suite.
+    private func moveOn() throws {
+        let client = try daemon.client().blocking
+        for number in 1...3 { try client.set(names.count, to: .integer(Int64(number)), in: names.net) }
+    }
+
+    private func pendingCount(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) throws -> Int {
+        let key = try KeyName(name)
+        return defaults.core.replica.change { $0.entries[key]?.pending.count ?? 0 }
+    }
+
+    @Test func `They do not pile up`() throws {
+        let defaults = world.adapter()
+        defaults["status"] = "ok"
+        try moveOn()
+        for _ in 0..<50 {
+            defaults["status"] = "ok"
+            #expect(defaults["status"].string == "ok")
+        }
+        #expect(try pendingCount("status", in: defaults) <= 1)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `To remove what is not stored leaves the default of the schema`() throws {
+        let defaults = world.adapter()
+        #expect(defaults["player.volume"].double == 0.7)
+        try moveOn()
+        defaults.remove("player.volume")
+        #expect(defaults["player.volume"].double == 0.7)
+        #expect(!defaults.isSet("player.volume"))
+        try moveOn()
+        defaults.remove("player.volume")
+        #expect(defaults["player.volume"].double == 0.7)
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `Where another program has removed it just before, it is gone`() throws {
+        let backend = FlakyBackend(world.backend())
+        let defaults = world.adapter(ClientKeys(), backend: backend)
+        try daemon.client().blocking.merge(["player.volume": 0.2, "status": "old"], into: names.app)
+        #expect(defaults["player.volume"].double == 0.2)
+        backend.holdNews()
+        try daemon.client().blocking.reset(names.app)
+        defaults.remove("player.volume")
+        defaults.remove("status")
+        #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
+        backend.comeBack()
+        #expect(world.takeIssues() == [])
+    }
+
+    @Test func `Where another program has just emptied the suite, nothing is read after all was removed`() throws {
+        let backend = FlakyBackend(world.backend())
+        let defaults = world.adapter(ClientKeys(), backend: backend)
+        try daemon.client().blocking.merge(["player.volume": 0.2, "status": "old"], into: names.app)
+        #expect(defaults["player.volume"].double == 0.2 && defaults["status"].string == "old")
+        let log = EventLog()
+        _ = defaults.core.replica.listen { changes in
+            for change in changes { log.add("\(change.key) \(change.new.value.map { "\($0)" } ?? "-")") }
+        }
+        backend.holdNews()
+        try daemon.client().blocking.reset(names.app)
+        defaults.removeAll()
+        #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
+        defaults.removeAll()
+        #expect(Set(log.all) == ["player.volume 0.7", "status -"])
+        backend.comeBack()
+        #expect(world.takeIssues() == [])
+    }
+}

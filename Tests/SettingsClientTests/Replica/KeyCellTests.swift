@@ -1,0 +1,72 @@
+import Dispatch
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+@Suite("What readers and writers of one key share")
+struct KeyCellTests {
+    private struct Reentered: Error {}
+
+    private let cell: KeyCell
+
+    init() throws {
+        cell = KeyCell(try KeyName("k"))
+    }
+
+    @Test("Who sends a write and begins another one meanwhile is told so, and does not wait", .timeLimit(.minutes(1)))
+    func reentry() throws {
+        let result = try cell.send(orThrow: Reentered()) { () throws(Reentered) -> String in
+            do {
+                try cell.send(orThrow: Reentered()) { () throws(Reentered) in }
+                return "sent"
+            } catch {
+                return "told"
+            }
+        }
+        #expect(result == "told")
+        try cell.send(orThrow: Reentered()) { () throws(Reentered) in }
+    }
+
+    @Test("Others wait until it is sent, also if that fails", .timeLimit(.minutes(1)))
+    func waiting() throws {
+        let log = EventLog()
+        #expect(throws: Reentered.self) {
+            try cell.send(orThrow: Reentered()) { () throws(Reentered) in
+                DispatchQueue(label: "other").async { [cell] in
+                    try? cell.send(orThrow: Reentered()) { () throws(Reentered) in log.add("other") }
+                }
+                log.add("first")
+                throw Reentered()
+            }
+        }
+        #expect(log.wait(for: "other"))
+        #expect(log.all == ["first", "other"])
+    }
+
+    @Test("A log that counts issues in a setting does not wait for itself", .timeLimit(.minutes(1)))
+    func countingLog() throws {
+        let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0)])
+        let link = FlakyBackend(InMemoryBackend(suite: try SuiteName("app"), schema: schema))
+        let directory = try TemporaryDirectory()
+        let (log, counter) = (EventLog(), Held<DefaultsAdapter<ClientKeys>>())
+        let defaults = DefaultsAdapter(
+            keyStore: ClientKeys(),
+            backend: link.keeping(
+                outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20)),
+            arguments: [],
+            log: { issue in
+                log.add("\(issue)")
+                counter.value?["launchCount"] += 1
+            })
+        #expect(defaults["launchCount"].int == 0)
+        counter.value = defaults
+        link.leave()
+        defaults["launchCount"] += 1
+        #expect(defaults["launchCount"].int == 1)
+        #expect(log.all == [])
+        counter.value = nil
+        link.comeBack()
+    }
+}
