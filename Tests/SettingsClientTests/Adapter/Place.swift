@@ -23,12 +23,10 @@ enum Place: CaseIterable, Sendable {
             let backend = InMemoryBackend(suite: suite, schema: schema)
             return World { backend }
         case .memoryWithFiles:
-            let backend = InMemoryBackend(suite: suite, schema: schema)
             let directory = try TemporaryDirectory()
+            let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), holding: directory)
             let files = KeptFiles.directory(directory.path)
-            return World(of: directory) {
-                backend.keeping(outbox: files, cache: files, of: .usual, patience: .seconds(20))
-            }
+            return World { backend.keeping(outbox: files, cache: files, of: .usual, patience: .seconds(20)) }
         case .tcp: return try World(served: suite, .tcp, schema)
         case .unixSocket: return try World(served: suite, .unix, schema)
         }
@@ -38,14 +36,12 @@ enum Place: CaseIterable, Sendable {
 /// A suite that several adapters may use, as several programs would, and what they complain of.
 final class World: Sendable {
     private let makeBackend: @Sendable () -> any SuiteBackend
-    /// What it takes: a daemon, a directory. It lasts as long as an adapter that uses it.
-    private let base: (any AnyObject & Sendable)?
+    /// The daemon, if there is one. It lasts as long as an adapter that uses it.
+    private let daemon: ServedDaemon?
     private let issues = Mutex<[DefaultsIssue]>([])
 
-    init(
-        of base: (any AnyObject & Sendable)? = nil, _ makeBackend: @escaping @Sendable () -> any SuiteBackend
-    ) {
-        self.base = base
+    init(of daemon: ServedDaemon? = nil, _ makeBackend: @escaping @Sendable () -> any SuiteBackend) {
+        self.daemon = daemon
         self.makeBackend = makeBackend
     }
 
@@ -75,8 +71,8 @@ final class World: Sendable {
         _ keys: Keys, arguments: [String] = [], backend: (any SuiteBackend)? = nil
     ) -> DefaultsAdapter<Keys> {
         DefaultsAdapter(keyStore: keys, backend: backend ?? makeBackend(), arguments: arguments) {
-            [weak self, base] issue in
-            withExtendedLifetime(base) {}
+            [weak self, daemon] issue in
+            withExtendedLifetime(daemon) {}
             self?.issues.withLock { $0.append(issue) }
         }
     }

@@ -28,7 +28,8 @@ struct CachingTests {
         _ backend: any SuiteBackend, _ issues: EventLog = EventLog(), interval: Duration = .zero
     ) -> DefaultsAdapter<ClientKeys> {
         DefaultsAdapter(
-            keyStore: ClientKeys(), backend: CachingBackend(backend, file(), interval: interval),
+            keyStore: ClientKeys(),
+            backend: CachingBackend(FlakyBackend(backend, holding: directory), file(), interval: interval),
             log: { issues.add("\($0)") })
     }
 

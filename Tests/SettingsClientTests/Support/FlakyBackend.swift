@@ -32,8 +32,12 @@ final class FlakyBackend: SuiteBackend {
     /// Each write that was asked for: its request key, or with `!` in front, if it was not answered.
     let log = EventLog()
 
-    init(_ inner: any SuiteBackend) {
+    /// A directory that whoever has this backend may write into, as caches do when they go.
+    private let directory: TemporaryDirectory?
+
+    init(_ inner: any SuiteBackend, holding directory: TemporaryDirectory? = nil) {
         self.inner = inner
+        self.directory = directory
     }
 
     var suite: SuiteName { inner.suite }
