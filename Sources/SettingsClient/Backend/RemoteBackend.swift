@@ -154,7 +154,7 @@ final class RemoteBackend: SuiteBackend {
     /// The suite is asked for as one of several: so one that does not exist is an answer, with a place in history, and no
     /// refusal.
     private var watched: Watched {
-        Watched(suites: [suite], isSeveral: true, keys: [], prefixes: [])
+        Watched(scope: .several([suite]))
     }
 }
 

@@ -80,7 +80,7 @@ extension SettingsClient {
     ) async throws(SettingsError) -> Observation {
         try await send(
             .observe(
-                Watched(suites: [suite], isSeveral: false, keys: keys, prefixes: prefixes), since: place, wait: wait,
+                Watched(scope: .one(suite), keys: keys, prefixes: prefixes), since: place, wait: wait,
                 limit: limit, latest: latest))
     }
 
@@ -91,7 +91,7 @@ extension SettingsClient {
     ) async throws(SettingsError) -> Observation {
         try await send(
             .observe(
-                Watched(suites: suites, isSeveral: true, keys: keys, prefixes: prefixes), since: place, wait: wait,
+                Watched(scope: .several(suites), keys: keys, prefixes: prefixes), since: place, wait: wait,
                 limit: limit, latest: latest))
     }
 

@@ -96,7 +96,7 @@ extension SettingsClient {
         of suite: SuiteName, since place: ResumePoint? = nil, keys: [KeyName] = [], prefixes: [String] = [],
         limit: Int? = nil, latest: Bool = false
     ) -> Observations {
-        let watched = Watched(suites: [suite], isSeveral: false, keys: keys, prefixes: prefixes)
+        let watched = Watched(scope: .one(suite), keys: keys, prefixes: prefixes)
         return Observations(
             client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
     }
@@ -106,7 +106,7 @@ extension SettingsClient {
         of suites: [SuiteName], since place: ResumePoint? = nil, keys: [KeyName] = [], prefixes: [String] = [],
         limit: Int? = nil, latest: Bool = false
     ) -> Observations {
-        let watched = Watched(suites: suites, isSeveral: true, keys: keys, prefixes: prefixes)
+        let watched = Watched(scope: .several(suites), keys: keys, prefixes: prefixes)
         return Observations(
             client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
     }

@@ -2,16 +2,24 @@ internal import SettingsModel
 
 /// What is watched: one suite or several, or some keys of them.
 struct Watched: Hashable, Sendable {
-    var suites: [SuiteName]
-    /// Whether it is asked as for several, whose answers have another form.
-    var isSeveral: Bool
-    var keys: [KeyName]
-    var prefixes: [String]
+    enum Scope: Hashable, Sendable {
+        case one(SuiteName)
+        /// Asked for as several, even if it is one: the answers have another form.
+        case several([SuiteName])
+    }
+
+    var scope: Scope
+    var keys: [KeyName] = []
+    var prefixes: [String] = []
 
     var target: RequestTarget {
-        var target =
-            isSeveral ? RequestTarget("v1", "observe") : RequestTarget("v1", "suites", suites[0].text, "observe")
-        if isSeveral { for suite in suites { target = target.with("suite", suite.text) } }
+        var target: RequestTarget
+        switch scope {
+        case .one(let suite): target = RequestTarget("v1", "suites", suite.text, "observe")
+        case .several(let suites):
+            target = RequestTarget("v1", "observe")
+            for suite in suites { target = target.with("suite", suite.text) }
+        }
         for key in keys { target = target.with("key", key.text) }
         for prefix in prefixes { target = target.with("prefix", prefix) }
         return target

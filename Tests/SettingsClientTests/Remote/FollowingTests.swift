@@ -70,7 +70,7 @@ struct FollowingTests {
         _ server: ScriptedServer, _ log: EventLog, by shared: SharedServer? = nil, longPause: Duration = .seconds(5)
     ) throws -> any Following {
         let cursor = try #require(Cursor("e.1"))
-        let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
+        let watched = Watched(scope: .several([names.app]))
         let shared = shared ?? SharedServer(server.address)
         let follower = RemoteFollower(watched, shared, from: cursor, longPause: longPause) {
             switch $0 {
