@@ -18,6 +18,11 @@ package final class TemporaryDirectory: Sendable {
     }
 
     deinit {
+        remove()
+    }
+
+    /// For one that lives as long as the process.
+    package func remove() {
         // What is left behind in a temporary directory harms nobody.
         try? FileManager.default.removeItem(atPath: path)
     }

@@ -16,6 +16,7 @@ struct Certificates: Sendable {
         // Whatever proxy this machine goes through, it does not lead back here.
         setenv("no_proxy", "localhost,127.0.0.1", 1)
         HTTPS.enable()
+        atexit { try? Certificates.shared().folder.remove() }
         return certificates
     }
 

@@ -131,7 +131,7 @@ struct FollowingTests {
     @Test func `An answer without changes moves the place on`() throws {
         let server = try server([changes(2), quiet(40), quiet(41)])
         let log = EventLog()
-        let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
+        let watched = Watched(scope: .several([names.app]))
         let follower = RemoteFollower(
             watched, SharedServer(server.address), from: try #require(Cursor("e.1")), reader: .shared
         ) { log.add("\($0.cursor)") }
@@ -195,7 +195,7 @@ struct FollowingTests {
         let text = ScriptedServer.answer("<html>")
         let server = try server([text, "", refusal, "", changes(2), quiet(3), refusal, text, changes(4)])
         let log = EventLog()
-        let watched = Watched(suites: [names.app], isSeveral: true, keys: [], prefixes: [])
+        let watched = Watched(scope: .several([names.app]))
         let follower = RemoteFollower(
             watched, SharedServer(server.address), from: try #require(Cursor("e.1")), longPause: .milliseconds(1),
             onTrouble: { _ in log.add("trouble") }
@@ -219,7 +219,7 @@ struct FollowingTests {
         }
     }
 
-    @Test func `Once it is stopped nothing more is told but what is just told, and nobody is asked`() throws {
+    @Test func `Once it is stopped nothing more is told or asked but what is under way`() throws {
         let server = try busyServer()
         let log = EventLog()
         let following = try follow(server, log)
@@ -235,7 +235,7 @@ struct FollowingTests {
         #expect(otherLog.wait { $0.count >= 100 })
         another.stop()
         #expect(log.all.count <= told + 1)
-        #expect(server.log.count("asked") == asked && server.log.count("connection") == 1)
+        #expect(server.log.count("asked") <= asked + 1 && server.log.count("connection") <= 2)
     }
 
     @Test func `One that is stopped in its pause after a failure asks nobody any more`() throws {
