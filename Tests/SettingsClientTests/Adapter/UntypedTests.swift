@@ -139,6 +139,22 @@ struct UntypedTests {
         #expect(world.takeIssues().map(\.error.code) == [.invalidOperation])
     }
 
+    @Test("A number that is not finite is not stored, and reported", arguments: Place.allCases)
+    func nonFinite(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let nonsense = JSONValue.array([.double(.infinity)])
+        defaults["mean"] += 0.0 / 0.0
+        defaults["mean"] += [nonsense]
+        defaults["mean"] = nonsense
+        defaults["mean"] ?= nonsense
+        defaults["mean"] = Double.nan
+        #expect(!defaults.isSet("mean"))
+        let errors = world.takeIssues().map(\.error)
+        #expect(errors.count == 5)
+        for error in errors { #expect("\(error)".contains("finite")) }
+    }
+
     @Test("A name that no key can have is reported", arguments: Place.allCases)
     func names(_ place: Place) throws {
         let world = try place.world()
