@@ -147,9 +147,3 @@ extension AdapterCore {
         }
     }
 }
-
-extension AdapterCore {
-    func isRegistered(_ key: KeyName) -> Bool {
-        registered.withLock { $0[key] } != nil
-    }
-}
