@@ -1,4 +1,4 @@
-import Foundation
+import Glibc
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -58,16 +58,19 @@ struct TransactionTests {
         #expect(!defaults.isSet(\.username))
     }
 
-    /// Notes what is asked on the main thread.
+    /// Notes what is asked on the thread that runs bodies of transactions.
     private final class ThreadNoting: SuiteBackend {
         private let inner: any SuiteBackend
         let log = EventLog()
+        let bodyThread = Mutex<pthread_t?>(nil)
 
         init(_ inner: any SuiteBackend) { self.inner = inner }
 
         var suite: SuiteName { inner.suite }
 
-        private func note(_ what: String) { log.add(Thread.isMainThread ? "\(what) on the main thread" : what) }
+        private func note(_ what: String) {
+            log.add(bodyThread.withLock { $0 == pthread_self() } ? "\(what) by the body" : what)
+        }
 
         func load() throws(BackendError) -> ObservedState {
             note("load")
@@ -109,6 +112,7 @@ struct TransactionTests {
         defaults.register(defaults: ["theme": "dark", "launchCount": 3])
         var runs = 0
         let read = try await defaults.transaction { t in
+            backend.bodyThread.withLock { $0 = pthread_self() }
             runs += 1
             if runs == 1 { try world.put(schema: schema.document.merging(["title": "another"])) }
             t.loginTries = 2
@@ -116,7 +120,7 @@ struct TransactionTests {
         }
         #expect(read.0 == .dark && read.1 == 3)
         #expect(backend.log.count("setting") == 2 && backend.log.count("schema") > 0)
-        #expect(backend.log.all.filter { $0.hasSuffix("on the main thread") } == [])
+        #expect(backend.log.all.filter { $0.hasSuffix("by the body") } == [])
     }
 
     /// Changes something and fails then.

@@ -213,54 +213,6 @@ struct RenameTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("A removal while nobody is there is one of the old value, too")
-    func removalAway() async throws {
-        let suite = try SuiteName("com.example.app")
-        let server = InMemoryBackend(suite: suite)
-        let world = World { server }
-        world.adapter(OldKeys()).folders = ["a"]
-        world.adapter(OldKeys()).paths = ["b"]
-        let directory = try TemporaryDirectory()
-        let link = FlakyBackend(server)
-        link.leave()
-        let backend = link.keeping(
-            outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20))
-        let defaults = world.adapter(NewKeys(), backend: backend)
-        defaults.remove(\.libraries)
-        link.comeBack()
-        try await defaults.synchronize()
-        #expect(defaults.libraries == [])
-        #expect(try world.storedKeys() == [])
-    }
-
-    @Test("What a cache does not know of is taken over when somebody is there", .timeLimit(.minutes(5)))
-    func cached() async throws {
-        let suite = try SuiteName("com.example.app")
-        let server = InMemoryBackend(suite: suite)
-        let world = World { server }
-        let directory = try TemporaryDirectory()
-        let link = FlakyBackend(server)
-        let owner = OutboxOwner(server: "server", suite: suite)
-        let file = CacheFile(in: directory.path + "/cache", of: owner, files: MachineFiles())
-        func start() -> DefaultsAdapter<NewKeys> {
-            world.adapter(NewKeys(), backend: CachingBackend(link, file, interval: .zero))
-        }
-        var first: DefaultsAdapter<NewKeys>? = start()
-        first?.other = 1
-        while file.read()?.suites.first?.values.count != 1 { await Task.yield() }
-        weak let core = first?.core
-        first = nil
-        while core != nil { await Task.yield() }
-        world.adapter(OldKeys()).folders = ["a"]
-        link.leave()
-        let defaults = start()
-        #expect(defaults.libraries == [] && defaults.other == 1)
-        link.comeBack()
-        try await defaults.synchronize()
-        #expect(defaults.libraries == ["a"])
-        #expect(try world.storedKeys() == ["libraries", "other"])
-    }
-
     @Test("Whoever hears of an old value that stays may read the key", .timeLimit(.minutes(1)))
     func readingInLog() throws {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
