@@ -15,23 +15,19 @@ public final class AdapterCore: Sendable {
     let registered = Mutex<[KeyName: JSONValue]>([:])
     let namespaces = Mutex(NamespaceRegistry())
     let serverSchema = Mutex(ServerSchema())
-    let waitingRenames = WaitingRenames()
+    /// Held while the schema is asked for.
+    let askingSchema = Mutex<Void>(())
+    let absence = Absence()
     let observers: ObserverTable
 
-    private let loading = Mutex(Loading())
-    private let isLoaded = Atomic(false)
+    let loading = Mutex(Loading())
+    /// Held while the suite is loaded.
+    let attempting = Mutex<Void>(())
+    let loaded = Atomic(false)
+    /// Where loading is tried again while nobody is there.
+    let retrying = DispatchQueue(label: "settings loading", qos: .utility)
     /// Where async forms wait for the backend, so that they block no thread of the pool.
-    private let queue = DispatchQueue(label: "settings of an adapter")
-
-    private struct Loading {
-        var following: (any Following)?
-        var failure: (error: BackendError, until: ContinuousClock.Instant)?
-        /// Whether a getter has reported the failure.
-        var isFailureTold = false
-    }
-
-    /// How long getters do not try again after the suite could not be loaded.
-    private static let pauseAfterFailure = Duration.seconds(1)
+    let work = KeyedWork()
 
     init(backend: any SuiteBackend, arguments: [String], log: @escaping IssueBoard.Log) {
         self.backend = backend
@@ -61,78 +57,15 @@ public final class AdapterCore: Sendable {
 }
 
 extension AdapterCore {
-    /// Has the suite loaded and followed. The first caller does it, others wait for that.
-    ///
-    /// - Parameter insists: whether to try though it failed just before.
-    func load(insists: Bool = false) throws(DefaultsError) {
-        guard !isLoaded.load(ordering: .acquiring) else { return }
-        do throws(BackendError) {
-            let hasLoaded = try loading.withLock { loading throws(BackendError) in
-                guard loading.following == nil else { return false }
-                if let failure = loading.failure, !insists, failure.until > ContinuousClock.now { throw failure.error }
-                do throws(BackendError) {
-                    let state = try beginning()
-                    replica.apply(.state(state))
-                    loading.following = backend.follow(from: state.cursor) {
-                        [weak replica, waitingRenames] observation in
-                        guard let replica else { return }
-                        replica.apply(observation)
-                        waitingRenames.resume(in: replica)
-                    }
-                    isLoaded.store(true, ordering: .releasing)
-                    return true
-                } catch {
-                    loading.failure = (error, ContinuousClock.now + Self.pauseAfterFailure)
-                    loading.isFailureTold = false
-                    throw error
-                }
-            }
-            // It may ask, and report: nothing is locked meanwhile.
-            if hasLoaded { beginObserving() }
-        } catch {
-            throw DefaultsError(error)
-        }
-    }
-
-    /// The same for somebody who wants one key. It need not be loaded where the program's own writes say what is there.
-    func load(for key: KeyName, insists: Bool = false) throws(DefaultsError) {
-        do {
-            try load(insists: insists)
-        } catch {
-            guard replica.isCovered(key) else { throw error }
-        }
-    }
-
-    /// The suite as it is, or else as it was known last.
-    private func beginning() throws(BackendError) -> ObservedState {
-        do {
-            return try backend.load()
-        } catch {
-            guard !error.isVerdict, let state = backend.lastKnown() else { throw error }
-            return state
-        }
-    }
-
-    /// Reports that something could not be read; that the suite could not be loaded, once for each time that was tried:
-    /// a program reads far more often.
-    func reportUnread(_ error: DefaultsError, _ key: String?) {
-        let isTold = loading.withLock { loading in
-            guard let failure = loading.failure, DefaultsError(failure.error) == error else { return false }
-            defer { loading.isFailureTold = true }
-            return loading.isFailureTold
-        }
-        if !isTold { report(error, key, .read) }
-    }
-
     /// Brings the backend what is kept for it, and the replica to where the backend is, by every change that leads there:
     /// observers miss none.
-    func synchronize() throws(DefaultsError) {
-        try load(insists: true)
+    func synchronize(since moment: ContinuousClock.Instant = .now) throws(DefaultsError) {
+        try load(unlessFailedSince: moment)
         defer { issues.finishReporting() }
         do throws(BackendError) {
             try backend.sendKept()
             try catchUp()
-            waitingRenames.resume(in: replica)
+            absence.end(in: replica)
         } catch {
             throw DefaultsError(error)
         }
@@ -144,17 +77,57 @@ extension AdapterCore {
         while hasMore, let cursor = replica.cursor {
             let news = try backend.news(since: cursor)
             replica.apply(news)
-            hasMore = if case .changes(let changes) = news { changes.hasMore } else { false }
+            hasMore = news.isPartial
+            if hasMore, replica.cursor == cursor {
+                throw .unreachable("the daemon says that there are more changes, and does not tell them")
+            }
         }
     }
 
-    /// Does something that blocks away from the threads of the pool, one after the other.
+    /// Does something that blocks away from the threads of the pool, behind what is to be done about the same keys.
     nonisolated(nonsending) func offload<Value: Sendable>(
-        _ body: @escaping @Sendable () throws(DefaultsError) -> Value
+        about keys: Set<KeyName> = [], _ body: @escaping @Sendable () throws(DefaultsError) -> Value
     ) async throws(DefaultsError) -> Value {
-        let result: Result<Value, DefaultsError> = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: Result(catching: body)) }
+        try await offload(body) { [work] in work.add(about: keys, $0) }
+    }
+
+    /// Does something that blocks behind all that is to be done.
+    nonisolated(nonsending) func offloadBehindAll(
+        _ body: @escaping @Sendable () throws(DefaultsError) -> Void
+    ) async throws(DefaultsError) {
+        try await offload(body) { [work] in work.addBehindAll($0) }
+    }
+
+    /// What was not begun when the task was cancelled is not done.
+    private nonisolated(nonsending) func offload<Value: Sendable>(
+        _ body: @escaping @Sendable () throws(DefaultsError) -> Value, _ add: (@escaping @Sendable () -> Void) -> Void
+    ) async throws(DefaultsError) -> Value {
+        let mark = CancellationMark()
+        let result: Result<Value, DefaultsError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                add { continuation.resume(returning: mark.isSet ? .failure(.cancelled) : Result(catching: body)) }
+            }
+        } onCancel: {
+            mark.set()
         }
         return try result.get()
+    }
+}
+
+/// Whether a task was cancelled, for work that is not the task's own.
+private final class CancellationMark: Sendable {
+    private let mark = Atomic(false)
+
+    var isSet: Bool { mark.load(ordering: .acquiring) }
+
+    func set() {
+        mark.store(true, ordering: .releasing)
+    }
+}
+
+extension Observation {
+    /// Whether more has happened than this tells.
+    var isPartial: Bool {
+        if case .changes(let changes) = self { changes.hasMore } else { false }
     }
 }

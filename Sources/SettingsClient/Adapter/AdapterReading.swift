@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Reading.
 extension AdapterCore {
-    /// The slot of a key path, and the key's own default where the slot is shared by several.
+    /// The slot of a key path. Its default is that of the key, too.
     func slot<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Slot<Value> {
         if let slot = slots.slot(for: path) { return slot }
         return slots.addSlot(for: path, key: Store()[keyPath: path])
@@ -51,7 +51,7 @@ extension AdapterCore {
         }
     }
 
-    /// Reads for the forms that can throw, too: an error is that the suite is not there, not that a value is none.
+    /// Reads what is to be kept: an error is that the suite is not there, not that a value is none.
     private func read<Value>(_ slot: Slot<Value>) throws(DefaultsError) -> Reading<Value> {
         guard let cell = slot.cell, case .success = slot.codec else {
             // It was reported when the slot was made.
@@ -61,20 +61,21 @@ extension AdapterCore {
         _ = differences(of: slot)
         takeOver(for: slot)
         let version = cell.version
-        let (reading, isLasting) = reading(of: slot, cell)
-        if isLasting { slot.keep(reading, version: version) }
+        let sight = sight(of: slot, cell, asks: .unlessNobodyAnswered)
+        let reading = reading(of: slot, sight)
+        if sight.isLasting { slot.keep(reading, version: version) }
         if let problem = reading.problem { report(problem, slot.key.name, .read) }
         return reading
     }
 
-    /// The layers: the command line, what is stored, what is registered, the schema's default, the key's own.
-    func resolve<Value>(_ slot: Slot<Value>, _ seen: VisibleSetting) -> Reading<Value> {
-        guard let cell = slot.cell else { return Reading(value: slot.key.defaultValue, isDefault: true) }
-        let registered = registered.withLock { $0[cell.name] }
-        return resolve(slot, registered == nil ? seen : withSource(seen, cell.name), over: registered)
+    /// The value of a sight: the command line, what is stored, what is registered, the schema's default, the key's own.
+    func reading<Value>(of slot: Slot<Value>, _ sight: KeySight) -> Reading<Value> {
+        var reading = resolve(slot, sight.origin, over: sight.registered)
+        reading.base = sight.visible.value
+        return reading
     }
 
-    /// The same over what is registered, where that is known, too.
+    /// The layers: the command line, what is stored, what is registered, the schema's default, the key's own.
     func resolve<Value>(_ slot: Slot<Value>, _ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
         guard let cell = slot.cell, case .success(let codec) = slot.codec else {
             return Reading(value: slot.key.defaultValue, isDefault: true)
@@ -106,23 +107,32 @@ extension AdapterCore {
         return reading
     }
 
-    /// What is seen of a key, with its source: that is asked for where it was not told.
-    func withSource(_ visible: VisibleSetting, _ key: KeyName, isReported: Bool = true) -> VisibleSetting {
-        guard visible.source == nil else { return visible }
+    /// What is seen of a key, with its source: that is asked for where it was not told, unless nobody answered just before.
+    ///
+    /// - Parameter insists: whether to ask all the same.
+    func withSource(
+        _ visible: VisibleSetting, _ key: KeyName, insists: Bool = false, isReported: Bool = true
+    ) -> VisibleSetting {
+        guard visible.source == nil, insists || !absence.isPaused else { return visible }
         do {
             let setting = try backend.setting(key)
             replica.change { $0.learn(setting, fromRefusal: false) }
             return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         } catch {
+            absence.beginPause()
             if isReported { report(DefaultsError(error), key.text, .read) }
             return visible
         }
     }
 
     /// Whether somebody stored something under a key.
-    func isStored(_ key: KeyName, isReported: Bool = true) throws(DefaultsError) -> Bool {
-        try load(for: key)
-        let source = withSource(replica.visible(key), key, isReported: isReported).source
+    ///
+    /// - Parameter moment: since when whoever asks waits, if they insist that the suite is loaded.
+    func isStored(
+        _ key: KeyName, since moment: ContinuousClock.Instant? = nil, isReported: Bool = true
+    ) throws(DefaultsError) -> Bool {
+        try load(for: key, unlessFailedSince: moment)
+        let source = withSource(replica.visible(key), key, insists: true, isReported: isReported).source
         // Where even asking did not help, a value is there.
         return source?.isStored ?? true
     }
@@ -131,7 +141,14 @@ extension AdapterCore {
     func hasKey<Value>(_ slot: Slot<Value>) -> Bool {
         guard let cell = slot.cell else { return false }
         settleRename(of: slot)
-        return slot.argument != nil || registered.withLock { $0[cell.name] } != nil || isSet(cell.name)
+        return slot.argument != nil || isRegistered(cell.name) || isSet(cell.name)
+    }
+
+    /// Whether somebody stored something for a key; no, if that cannot be found out.
+    func isSet<Value>(_ slot: Slot<Value>) -> Bool {
+        guard let cell = slot.cell else { return false }
+        settleRename(of: slot)
+        return isSet(cell.name)
     }
 
     /// Whether somebody stored something; no, if that cannot be found out.
@@ -142,6 +159,10 @@ extension AdapterCore {
             reportUnread(error, key.text)
             return false
         }
+    }
+
+    func isRegistered(_ key: KeyName) -> Bool {
+        registered.withLock { $0[key] } != nil
     }
 
     /// Puts values under what is stored.

@@ -5,7 +5,19 @@ internal import Synchronization
 extension AdapterCore {
     /// What a name stands for: the command line, what is stored, what is registered, the schema's default.
     func untyped(_ name: String) -> JSONValue? {
-        if let argument = arguments.forms(of: name).first { return argument }
+        untyped(name) { $0 }
+    }
+
+    /// What a name stands for as what is asked for. Text of the command line is tried in each form that it may have;
+    /// where it is none of that, it is as if it were not there.
+    func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
+        for form in arguments.forms(of: name) {
+            if let value = read(form) { return value }
+        }
+        return untypedBelowArguments(name).flatMap(read)
+    }
+
+    private func untypedBelowArguments(_ name: String) -> JSONValue? {
         guard let key = keyName(name, .read) else { return nil }
         do {
             try load(for: key)
@@ -22,23 +34,33 @@ extension AdapterCore {
     func setUntyped(_ name: String, _ json: JSONValue?) {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
+            try refuseNonsense(json, name)
             try replica.withCell(for: key) { cell throws(DefaultsError) in try write(json, to: cell) }
         }
     }
 
     /// The JSON of a value whose type is known here only; the outer nil if it has none, which is reported.
     func untypedJSON<Value: DefaultsSerializable>(_ value: Value, _ name: String) -> JSONValue?? {
-        let key = DefaultsKey<Value?>(name)
         do {
-            return .some(try KeyCodec(key).encode(value))
-        } catch let error as InvalidValue {
-            report(.invalid(error), name, .write)
-        } catch let error as SchemaError {
-            report(.unusableKey(name, error), name, .write)
+            return .some(try encode(value, under: DefaultsKey<Value?>(name)))
         } catch {
-            // The two above are all there are.
+            report(error, name, .write)
+            return nil
         }
-        return nil
+    }
+
+    private func encode<Value>(_ value: Value, under key: DefaultsKey<Value>) throws(DefaultsError) -> JSONValue? {
+        let codec: KeyCodec<Value>
+        do {
+            codec = try KeyCodec(key)
+        } catch {
+            throw .unusableKey(key.name, error)
+        }
+        do {
+            return try codec.encode(value)
+        } catch {
+            throw .invalid(error)
+        }
     }
 
     /// Changes what a name stands for in place, on the server: what others do at the same time is not lost. Where
@@ -46,6 +68,7 @@ extension AdapterCore {
     func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
+            try refuseNonsense(first, name)
             try replica.withCell(for: key) { cell throws(DefaultsError) in
                 try cell.send(orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
                     try change(key, by: operation, orStore: first)
@@ -111,6 +134,12 @@ extension AdapterCore {
         }
     }
 
+    /// Throws if no JSON text can say it: a number that is not finite would be sent as null.
+    private func refuseNonsense(_ json: JSONValue?, _ name: String) throws(DefaultsError) {
+        guard let json else { return }
+        _ = try encode(json, under: DefaultsKey<JSONValue>(name, defaultValue: .null))
+    }
+
     /// The name as a key's; nil if it cannot be one, which is reported.
     func keyName(_ name: String, _ attempt: DefaultsIssue.Attempt) -> KeyName? {
         do {
@@ -120,32 +149,13 @@ extension AdapterCore {
             return nil
         }
     }
-}
 
-extension AdapterCore {
     /// Stores JSON under a name if nothing is.
     func setUntypedIfAbsent(_ name: String, _ json: JSONValue?) {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
+            try refuseNonsense(json, name)
             _ = try replica.withCell(for: key) { cell throws(DefaultsError) in try setIfAbsent(json, to: cell) }
-        }
-    }
-
-    func isRegistered(_ key: KeyName) -> Bool {
-        registered.withLock { $0[key] } != nil
-    }
-
-    func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceRegistry.Conflict) {
-        try namespaces.withLock { namespaces throws(NamespaceRegistry.Conflict) in try namespaces.register(type) }
-    }
-
-    /// Gives a type its namespace, or says why not.
-    func claim<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> DefaultsError? {
-        do {
-            try register(type)
-            return nil
-        } catch {
-            return .namespaceTaken(error)
         }
     }
 }

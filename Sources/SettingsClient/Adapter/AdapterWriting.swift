@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import SettingsModel
 internal import Synchronization
 
@@ -8,8 +9,8 @@ extension AdapterCore {
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [],
         else conflict: SuiteWrite.Conflict = .refusal
     ) throws(BackendError) {
-        // The backend may take writes that it cannot send yet, so it is asked though the suite could not be loaded.
-        try? load()
+        // What earlier programs left comes first, also in what is shown.
+        backend.inherit()
         let write = SuiteWrite(
             action: .transaction(Transaction(if: conditions, do: operations)), requestKey: requestKeys.next(),
             conflict: conflict)
@@ -18,6 +19,7 @@ extension AdapterCore {
             let summary = try backend.perform(write)
             catchUpIfOpen(summary, removalOf: operations.filter { $0.action == .delete }.map(\.key))
             replica.change { $0.settle(write.requestKey, operations, summary) }
+            loadAfterWriting()
         } catch {
             if case .kept = error { throw error }
             replica.change { $0.abandon(write.requestKey, operations) }
@@ -27,16 +29,28 @@ extension AdapterCore {
         }
     }
 
+    /// Has the suite there after a write that was acknowledged: not before it, as the backend may take writes that it
+    /// cannot send yet, and whoever writes would wait twice for somebody who does not answer. Nor here, where the gate of
+    /// a key may be held: those who observe then begin, which may ask and report.
+    private func loadAfterWriting() {
+        guard !isLoaded else { return }
+        retrying.async { [weak self] in try? self?.load(unlessFailedSince: .now) }
+    }
+
     /// What is done to a key.
     func operation(_ key: KeyName, _ action: Transaction.Operation.Action) -> Transaction.Operation {
         Transaction.Operation(suite: suite, key: key, action)
     }
 
     /// Stores JSON, or removes what is stored.
-    func write(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) {
+    ///
+    /// - Parameter formerNames: those under which a value may be that was not taken over: with a removal it goes, too.
+    func write(_ json: JSONValue?, to cell: KeyCell, formerNames: [KeyName] = []) throws(DefaultsError) {
+        var operations = [operation(cell.name, json.map { .set($0) } ?? .delete)]
+        if json == nil { operations += formerNames.map { operation($0, .delete) } }
         do throws(BackendError) {
-            try cell.send(orThrow: isReentered(cell.name)) { () throws(BackendError) in
-                try commit([operation(cell.name, json.map { .set($0) } ?? .delete)])
+            try cell.send(orThrow: isReentered(cell.name)) { [operations] () throws(BackendError) in
+                try commit(operations)
             }
         } catch {
             throw DefaultsError(error)
@@ -53,7 +67,21 @@ extension AdapterCore {
         let json = try slot.encode(value)
         guard let cell = slot.cell else { return }
         settleRename(of: slot)
-        try write(json, to: cell)
+        try write(json, to: cell, formerNames: slot.rename?.openNames ?? [])
+    }
+
+    /// What a typed setter does.
+    func assign<Value>(_ value: Value, to slot: Slot<Value>) {
+        attempt(slot.key.name) { () throws(DefaultsError) in try set(slot, to: value) }
+    }
+
+    /// Takes what is stored for a key away.
+    func remove<Value>(_ slot: Slot<Value>) {
+        guard let cell = slot.cell else { return }
+        settleRename(of: slot)
+        attempt(slot.key.name) { () throws(DefaultsError) in
+            try write(nil, to: cell, formerNames: slot.rename?.openNames ?? [])
+        }
     }
 
     /// Stores a value if nothing is stored, which the server decides; says whether it did.
@@ -79,12 +107,13 @@ extension AdapterCore {
 
     /// Takes all stored values of the suite away.
     func removeAll() throws(DefaultsError) {
-        try? load()
+        backend.inherit()
         let write = SuiteWrite(action: .reset, requestKey: requestKeys.next())
         do {
             let summary = try backend.perform(write)
             catchUpIfOpen(summary, removalOf: nil)
             replica.change { $0.apply(reset: write.requestKey, summary) }
+            loadAfterWriting()
         } catch {
             if case .refused(let problem) = error, write.isVain(after: problem) { return }
             throw DefaultsError(error)

@@ -106,16 +106,3 @@ extension DefaultsAdapter {
         core.register(defaults)
     }
 }
-
-extension AdapterCore {
-    func remove<Value>(_ slot: Slot<Value>) {
-        guard let cell = slot.cell else { return }
-        settleRename(of: slot)
-        attempt(slot.key.name) { () throws(DefaultsError) in try write(nil, to: cell) }
-    }
-
-    /// What a typed setter does.
-    func assign<Value>(_ value: Value, to slot: Slot<Value>) {
-        attempt(slot.key.name) { () throws(DefaultsError) in try set(slot, to: value) }
-    }
-}

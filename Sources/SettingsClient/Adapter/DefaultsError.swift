@@ -25,6 +25,8 @@ public enum DefaultsError: Error, Hashable, Sendable {
     /// The server does not take it at present, for this reason. The write is kept: it is seen here, and is sent as soon as
     /// that works, also by a later run of the program. If it is refused then, that is an issue.
     case kept(String)
+    /// The task was cancelled before it was its turn: nothing was done.
+    case cancelled
     /// A file of kept writes or of the cache cannot be used as it is, for this reason.
     case unusableFile(path: String, reason: String)
 
@@ -66,6 +68,7 @@ extension DefaultsError: CustomStringConvertible {
         case .namespaceTaken(let conflict): conflict.description
         case .unreachable(let reason): reason
         case .kept(let reason): "kept until the server takes it: \(reason)"
+        case .cancelled: "the task was cancelled before anything was done"
         case .unusableFile(let path, let reason): "\(path): \(reason)"
         }
     }

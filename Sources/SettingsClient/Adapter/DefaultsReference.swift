@@ -14,9 +14,10 @@ public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
 
     /// Whether the right side of `?=` is wanted. What cannot be found out is reported.
     func isWanted() -> Bool {
-        guard let cell = slot.cell else { return false }
         core.settleRename(of: slot)
         do {
+            _ = try slot.codec.get()
+            guard let cell = slot.cell else { return false }
             return try !core.isStored(cell.name)
         } catch {
             core.report(error, slot.key.name, .write)

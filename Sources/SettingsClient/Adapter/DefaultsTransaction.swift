@@ -1,26 +1,19 @@
 public import SettingsModel
-
-/// What a transaction has read and written so far.
-private struct TransactionRecord {
-    var read: [KeyName: Transaction.Condition.Test] = [:]
-    var written: [KeyName: JSONValue?] = [:]
-    var order: [KeyName] = []
-    var failure: DefaultsError?
-    /// Has the values of renamed keys taken over that were used; nil if there is nothing to take over.
-    var takingOver: (@Sendable () -> Void)?
-}
+internal import Synchronization
 
 /// Reads and writes of several keys that are done together or not at all.
 ///
 /// What is read is as it was when the transaction began to read it, or as the transaction wrote it; if somebody changes
-/// one of the keys read before the end, the transaction is run again.
+/// one of the keys read before the end, the transaction is run again. So what it read was so at one time, also if it
+/// writes nothing.
 @dynamicMemberLookup
 public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
     let core: AdapterCore
-    private var record = TransactionRecord()
+    private var record: TransactionRecord
 
-    init(core: AdapterCore) {
+    init(core: AdapterCore, told: TransactionRecord.Told = .init()) {
         self.core = core
+        record = TransactionRecord(told: told)
     }
 
     private init(core: AdapterCore, record: TransactionRecord) {
@@ -28,36 +21,41 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
         self.record = record
     }
 
-    /// Has the values of renamed keys taken over that were used; nil if there is nothing to take over.
-    var takingOver: (@Sendable () -> Void)? { record.takingOver }
+    /// What has to be done before the transaction can be run; nil if it has.
+    var preparation: TransactionRecord.Preparation? { record.preparation }
+
+    /// Whether all that was read is so now.
+    borrowing func holds() -> Bool {
+        core.holds(record.read)
+    }
 
     /// What is to be done; throws the first thing that went wrong.
     borrowing func finished() throws(DefaultsError) -> Transaction {
         if let failure = record.failure { throw failure }
         let suite = core.suite
         let conditions = record.read.sorted { $0.key < $1.key }.map {
-            Transaction.Condition.setting(suite, $0.key, $0.value)
+            Transaction.Condition.setting(suite, $0.key, $0.value.test)
         }
         return Transaction(
             if: conditions,
             do: record.order.map { core.operation($0, (record.written[$0] ?? nil).map { .set($0) } ?? .delete) })
     }
 
-    mutating func value<Value>(_ slot: Slot<Value>) -> Value {
-        note { () throws(DefaultsError) in _ = try slot.codec.get() }
-        guard let cell = slot.cell else { return slot.key.defaultValue }
-        noteRename(of: slot)
-        note { [core] () throws(DefaultsError) in try core.refuseAnotherType(slot) }
+    /// - Parameter defaultValue: of the key, where the slot is shared with keys that have another.
+    mutating func value<Value>(_ slot: Slot<Value>, default defaultValue: Value? = nil) -> Value {
+        record.note { () throws(DefaultsError) in _ = try slot.codec.get() }
+        guard let cell = slot.cell else { return defaultValue ?? slot.key.defaultValue }
+        record.noteRename(of: slot, core)
+        record.noteAgreement(of: slot, cell, core)
+        let reading: Reading<Value>
         if let written = record.written[cell.name] {
             let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
-            return core.resolve(slot, own).value
+            reading = core.resolve(slot, own, over: core.registered.withLock { $0[cell.name] })
+        } else {
+            reading = core.reading(of: slot, record.sight(of: slot, cell, core))
+            if reading.isStoredUnreadable, let problem = reading.problem { record.failure = record.failure ?? problem }
         }
-        let (reading, _) = core.reading(of: slot, cell)
-        if reading.isStoredUnreadable, let problem = reading.problem { record.failure = record.failure ?? problem }
-        if record.read[cell.name] == nil {
-            record.read[cell.name] = core.replica.guardTest(for: cell.name, base: reading.base)
-        }
-        return reading.value
+        return reading.isDefault ? defaultValue ?? reading.value : reading.value
     }
 
     mutating func set<Value>(_ slot: Slot<Value>, to value: Value) {
@@ -69,30 +67,41 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
             return
         }
         guard let cell = slot.cell else { return }
-        noteRename(of: slot)
+        record.noteRename(of: slot, core)
         if record.written.updateValue(json, forKey: cell.name) == nil { record.order.append(cell.name) }
     }
 
+    /// Reads what is to be changed in place.
+    private mutating func begin<Value>(_ slot: Slot<Value>, default defaultValue: Value? = nil) -> TransactionChange<
+        Value
+    > {
+        TransactionChange(slot: slot, value: value(slot, default: defaultValue))
+    }
+
     /// Stores what became of a value, if it became another.
-    mutating func set<Value>(_ slot: Slot<Value>, to value: Value, unless before: Result<JSONValue?, DefaultsError>) {
-        if case .success(let before) = before, let after = try? slot.encode(value), before == after { return }
-        set(slot, to: value)
+    private mutating func finish<Value>(_ change: TransactionChange<Value>) {
+        if case .success(let before) = change.before, case .success(let after) = change.after, before == after {
+            return
+        }
+        set(change.slot, to: change.value)
+    }
+}
+
+/// A change in place within a transaction, between its reading and its writing.
+private struct TransactionChange<Value: DefaultsSerializable> {
+    let slot: Slot<Value>
+    var value: Value
+    /// The value as it was read, as JSON; nil for nothing.
+    let before: Result<JSONValue?, DefaultsError>
+
+    init(slot: Slot<Value>, value: Value) {
+        self.slot = slot
+        self.value = value
+        before = Result { () throws(DefaultsError) in try slot.encode(value) }
     }
 
-    private mutating func noteRename<Value>(of slot: Slot<Value>) {
-        guard let rename = slot.rename, rename.isOpen else { return }
-        record.takingOver = { [core, others = record.takingOver] in
-            others?()
-            core.takeOver(for: slot)
-        }
-    }
-
-    private mutating func note(_ body: () throws(DefaultsError) -> Void) {
-        do {
-            try body()
-        } catch {
-            record.failure = record.failure ?? error
-        }
+    var after: Result<JSONValue?, DefaultsError> {
+        Result { () throws(DefaultsError) in try slot.encode(value) }
     }
 }
 
@@ -102,11 +111,20 @@ extension DefaultsTransaction {
         mutating get { value(core.slot(path)) }
         set { set(core.slot(path), to: newValue) }
         _modify {
-            let slot = core.slot(path)
-            var value = value(slot)
-            let before = Result { [value] () throws(DefaultsError) in try slot.encode(value) }
-            yield &value
-            set(slot, to: value, unless: before)
+            var change = begin(core.slot(path))
+            yield &change.value
+            finish(change)
+        }
+    }
+
+    /// The value of a key.
+    public subscript<Value>(key key: DefaultsKey<Value>) -> Value {
+        mutating get { value(core.slots.slot(for: key), default: key.defaultValue) }
+        set { set(core.slots.slot(for: key), to: newValue) }
+        _modify {
+            var change = begin(core.slots.slot(for: key), default: key.defaultValue)
+            yield &change.value
+            finish(change)
         }
     }
 
@@ -114,7 +132,12 @@ extension DefaultsTransaction {
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         mutating get { self[path] }
         set { self[path] = newValue }
-        _modify { yield &self[path] }
+        // Not by way of `self[path]`: that would be written after a change that throws, too.
+        _modify {
+            var change = begin(core.slot(path))
+            yield &change.value
+            finish(change)
+        }
     }
 
     /// The keys of a store within this one: `t.player.volume`.
@@ -125,7 +148,7 @@ extension DefaultsTransaction {
         _read { yield DefaultsTransaction<Inner>(core: core, record: record) }
         _modify {
             var inner = DefaultsTransaction<Inner>(core: core, record: record)
-            record = TransactionRecord()
+            record = TransactionRecord(told: record.told)
             defer { record = inner.record }
             yield &inner
         }

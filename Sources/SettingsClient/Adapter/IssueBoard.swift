@@ -53,8 +53,8 @@ final class IssueBoard: Sendable {
         return issues
     }
 
-    /// Writes a line to standard error.
+    /// Writes a line to standard error. Where that takes nothing there is nobody to tell, and no reason to end the program.
     static let standardLog: Log = { issue in
-        FileHandle.standardError.write(Data("\(issue)\n".utf8))
+        try? FileHandle.standardError.write(contentsOf: Data("\(issue)\n".utf8))
     }
 }

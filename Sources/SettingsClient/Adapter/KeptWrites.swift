@@ -18,9 +18,7 @@ extension Replica {
             }
         case .refused(let write, let problem, _):
             change { state in
-                for failed in problem.failed {
-                    if case .setting(let current) = failed.current { state.learn(current, fromRefusal: true) }
-                }
+                state.learn(problem)
                 switch write.action {
                 case .reset: state.endReset(write.requestKey, nil)
                 case .transaction: state.abandon(write.requestKey, write.operations)
@@ -48,6 +46,15 @@ extension KeptWriteNews {
                 suite: suite, key: nil, attempt: .write, error: .unusableFile(path: path, reason: reason))
         case .unfollowed(let error):
             return DefaultsIssue(suite: suite, key: nil, attempt: .read, error: DefaultsError(error))
+        }
+    }
+}
+
+extension ReplicaState {
+    /// Takes in what a refusal tells of the settings whose conditions did not hold.
+    mutating func learn(_ problem: Problem) {
+        for failed in problem.failed {
+            if case .setting(let current) = failed.current { learn(current, fromRefusal: true) }
         }
     }
 }

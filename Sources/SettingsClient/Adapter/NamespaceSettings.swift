@@ -1,8 +1,9 @@
 public import Foundation
 public import SettingsModel
+internal import Synchronization
 
 /// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.
-public struct NamespaceSettings<Namespace: DefaultsNamespace> {
+public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     let core: AdapterCore
     /// Why there is no access: another type has the namespace.
     let refusal: DefaultsError?
@@ -36,13 +37,33 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace> {
 
     /// Whether somebody stored a value.
     public func isSet(forKey key: Namespace.Key) -> Bool {
-        guard refusal == nil, let name = core.keyName(Namespace.name(of: key), .read) else { return false }
-        return core.isSet(name)
+        let name = Namespace.name(of: key)
+        if let refusal {
+            core.report(refusal, name, .read)
+            return false
+        }
+        return core.keyName(name, .read).map { core.isSet($0) } ?? false
     }
 
     private func write(_ key: Namespace.Key, _ body: (String) -> Void) {
         let name = Namespace.name(of: key)
         if let refusal { core.report(refusal, name, .write) } else { body(name) }
+    }
+}
+
+extension AdapterCore {
+    func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceRegistry.Conflict) {
+        try namespaces.withLock { namespaces throws(NamespaceRegistry.Conflict) in try namespaces.register(type) }
+    }
+
+    /// Gives a type its namespace, or says why not.
+    func claim<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> DefaultsError? {
+        do {
+            try register(type)
+            return nil
+        } catch {
+            return .namespaceTaken(error)
+        }
     }
 }
 

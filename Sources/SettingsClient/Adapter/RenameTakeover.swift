@@ -23,28 +23,11 @@ final class RenameProgress: Sendable {
     var isWaiting: Bool { standing.load(ordering: .acquiring) == Standing.waiting.rawValue }
     var isSettled: Bool { standing.load(ordering: .acquiring) == Standing.settled.rawValue }
 
+    /// The former names, as long as there may be something to take over.
+    var openNames: [KeyName] { isSettled ? [] : migration.formerNames }
+
     func become(_ standing: Standing) {
         self.standing.store(standing.rawValue, ordering: .releasing)
-    }
-}
-
-/// The keys whose values could not be taken over from a former name, as nobody answered.
-final class WaitingRenames: Sendable {
-    private let renames = Mutex<[RenameProgress]>([])
-
-    func add(_ rename: RenameProgress) {
-        renames.withLock { $0.append(rename) }
-    }
-
-    /// Somebody answered: they are to be tried again when they are read.
-    func resume(in replica: Replica) {
-        let renames = renames.withLock { renames in
-            defer { renames = [] }
-            return renames
-        }
-        guard !renames.isEmpty else { return }
-        for rename in renames { rename.become(.open) }
-        replica.change { $0.touch(renames.map(\.migration.key)) }
     }
 }
 
@@ -73,7 +56,7 @@ extension AdapterCore {
             if rename.isOpen { rename.become(.waiting) }
             return nil
         }
-        if rename.isWaiting { waitingRenames.add(rename) }
+        if rename.isWaiting { absence.add(rename) }
         // Whoever hears of it may read the key, so nothing is locked.
         if let reason { report(reason, slot.key.name, .read) }
     }
@@ -93,7 +76,8 @@ extension AdapterCore {
         let source = rename.migration.source { name in
             name == cell.name ? replica.visible(name).source?.isStored ?? false : maybeStored(name)
         }
-        guard let former = source else { return .become(.settled) }
+        // What was known at an earlier time does not say what is not there.
+        guard let former = source else { return .become(absence.isStale ? .waiting : .settled) }
         let value: JSONValue
         let tests: [Transaction.Condition.Test]
         do {
@@ -120,17 +104,14 @@ extension AdapterCore {
     private func outcome(of error: BackendError, from former: KeyName) -> Outcome {
         guard case .refused(let problem) = error else { return .become(.waiting) }
         if problem.code == .preconditionFailed, !problem.failed.isEmpty {
-            for failed in problem.failed {
-                guard case .setting(let current) = failed.current else { continue }
-                replica.change { $0.learn(current, fromRefusal: true) }
-            }
+            replica.change { $0.learn(problem) }
             return .again
         }
         return .leave(.notTakenOver(from: former.text, .refused(problem)))
     }
 
     /// Whether something seems to be stored under a former name; a default of the schema may look the same.
-    private func maybeStored(_ name: KeyName) -> Bool {
+    func maybeStored(_ name: KeyName) -> Bool {
         let seen = replica.visible(name)
         return seen.value != nil && seen.source != .default || seen.source == .invalid
     }
@@ -149,33 +130,11 @@ extension AdapterCore {
         return (setting.stored ?? setting.value).map { ($0, [.revision(setting.revision)]) }
     }
 
-    /// Reads a key, and says whether that holds until the key changes. Until its value is taken over, a renamed key has
-    /// it nevertheless.
-    func reading<Value>(of slot: Slot<Value>, _ cell: KeyCell) -> (Reading<Value>, isLasting: Bool) {
-        let seen = replica.visible(cell.name)
-        guard let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot),
-            let former = rename.migration.formerNames.first(where: maybeStored)
-        else {
-            return (resolve(slot, seen), true)
-        }
-        let old = VisibleSetting(value: replica.visible(former).value, source: .stored, revision: nil)
-        var reading = resolve(slot, old)
-        reading.base = seen.value
-        return (reading, false)
-    }
-
     /// Whether a value is stored rather than a default of the schema, which is not asked for while nobody answers.
-    private func seemsStored<Value>(_ seen: VisibleSetting, _ slot: Slot<Value>) -> Bool {
+    func seemsStored<Value>(_ seen: VisibleSetting, _ slot: Slot<Value>) -> Bool {
         if let source = seen.source { return source.isStored }
         guard let value = seen.value else { return false }
         let ownDefault = (try? slot.encode(slot.key.defaultValue)) ?? nil
         return ownDefault.map { !$0.isMathematicallyEqual(to: value) } ?? true
-    }
-
-    /// Whether somebody stored something for a key; no, if that cannot be found out.
-    func isSet<Value>(_ slot: Slot<Value>) -> Bool {
-        guard let cell = slot.cell else { return false }
-        settleRename(of: slot)
-        return isSet(cell.name)
     }
 }

@@ -17,6 +17,8 @@ struct ServerSchema: Sendable {
     func holds(at place: SchemaPlace) -> Bool {
         asked == place || asked?.epoch == place.epoch && revision == place.revision
     }
+
+    var isPaused: Bool { pause.map { $0 > .now } ?? false }
 }
 
 /// What was found when a key was compared with the schema in force.
@@ -32,16 +34,28 @@ extension AdapterCore {
     ///
     /// While the schema cannot be had, nothing is known: the values that are known here are read all the same.
     func differences<Value>(of slot: Slot<Value>) -> [SchemaDifference] {
+        if let known = knownDifferences(of: slot) { return known }
         guard let place = replica.schema else { return [] }
-        if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
-        let schema: Schema?
         do {
-            guard let known = try fetched(at: place) else { return [] }
-            schema = known.schema
+            return try fetched(at: place).map { differences(of: slot, $0.schema, at: place) } ?? []
         } catch {
             report(error, nil, .check)
             return []
         }
+    }
+
+    /// The same without asking anybody; nil if somebody has to be asked first.
+    func knownDifferences<Value>(of slot: Slot<Value>) -> [SchemaDifference]? {
+        guard let place = replica.schema else { return [] }
+        if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
+        let server = serverSchema.withLock { $0 }
+        if server.holds(at: place) { return differences(of: slot, server.schema, at: place) }
+        return server.isPaused ? [] : nil
+    }
+
+    private func differences<Value>(of slot: Slot<Value>, _ schema: Schema?, at place: SchemaPlace)
+        -> [SchemaDifference]
+    {
         // Writing the key's default as JSON may run code of the program's, so nothing is locked. A key whose default
         // has no JSON is reported as one that cannot be used.
         let differences = (try? schema?.differences(from: slot.key)) ?? []
@@ -57,7 +71,12 @@ extension AdapterCore {
 
     /// Throws if no value that the server may hold is one of the key's type.
     func refuseAnotherType<Value>(_ slot: Slot<Value>) throws(DefaultsError) {
-        let differences = differences(of: slot).filter { $0.aspect == .type }
+        try refuseAnotherType(differences(of: slot))
+    }
+
+    /// Throws if these are such that no value that the server may hold is one of the key's type.
+    func refuseAnotherType(_ differences: [SchemaDifference]) throws(DefaultsError) {
+        let differences = differences.filter { $0.aspect == .type }
         if !differences.isEmpty { throw .disagreement(differences) }
     }
 
@@ -67,16 +86,24 @@ extension AdapterCore {
         _ = try? fetched(at: place)
     }
 
-    /// The schema in force; nil if it cannot be had now. Throws, once, if it is none that is known here.
+    /// The schema in force; nil if it cannot be had now. Throws, once, if it is none that is known here. Nothing that
+    /// others look at is locked while it is asked for.
     private func fetched(at place: SchemaPlace) throws(DefaultsError) -> ServerSchema? {
-        try serverSchema.withLock { server throws(DefaultsError) in
-            try fetch(&server, at: place) ? server : nil
+        try askingSchema.withLock { _ throws(DefaultsError) in
+            var server = serverSchema.withLock { $0 }
+            if server.holds(at: place) { return server }
+            if server.isPaused { return nil }
+            let fetched = Result { () throws(DefaultsError) in try fetch(&server, at: place) }
+            serverSchema.withLock { [server] shared in
+                let told = shared.told
+                shared = server
+                shared.told = told
+            }
+            return try fetched.get() ? server : nil
         }
     }
 
     private func fetch(_ server: inout ServerSchema, at place: SchemaPlace) throws(DefaultsError) -> Bool {
-        if server.holds(at: place) { return true }
-        if let pause = server.pause, pause > ContinuousClock.now { return false }
         var document: SchemaDocument?
         if place.revision != .zero {
             do {

@@ -36,7 +36,8 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
 ///
 /// Copies are one setting. It may be used from any thread; a change in place is done to what is stored, also where something
 /// older is kept. Only of a property that is declared within a function Swift makes a read and a write: there, say
-/// `$theme.value` to change it in place.
+/// `$theme.value` to change it in place. So do for a change that may throw: of a property, Swift has what it left written,
+/// of `$theme.value` nothing.
 @propertyWrapper
 public struct Setting<Value: DefaultsSerializable>: Sendable {
     private let core: AdapterCore
@@ -75,7 +76,13 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     public var wrappedValue: Value {
         get { value }
         nonmutating set { value = newValue }
-        nonmutating _modify { yield &value }
+        // Not by way of `value`: that would be written after a change that throws, too.
+        nonmutating _modify {
+            var change = core.begin(slot)
+            yield &change.value
+            core.finish(change)
+            kept?.forget()
+        }
     }
 
     /// The setting itself: `$theme.updates()`, `$theme.remove()`.
@@ -107,7 +114,7 @@ extension Setting {
 
     /// Whether somebody stored a value.
     public var isSet: Bool {
-        slot.cell.map { core.isSet($0.name) } ?? false
+        core.isSet(slot)
     }
 
     /// Takes what is stored away, so that the default holds.

@@ -16,19 +16,19 @@ public struct UntypedSetting: Sendable {
     let core: AdapterCore
     let name: String
 
-    /// The value as it is.
+    /// The value as it is. What the command line says is text, whatever it may be read as.
     public var value: JSONValue? { core.untyped(name) }
 
     /// The value as text.
-    public var string: String? { value.flatMap(UntypedConversion.string) }
+    public var string: String? { core.untyped(name, as: UntypedConversion.string) }
     /// The value as an integer.
-    public var int: Int? { value.flatMap(UntypedConversion.int) }
+    public var int: Int? { core.untyped(name, as: UntypedConversion.int) }
     /// The value as a number.
-    public var double: Double? { value.flatMap(UntypedConversion.double) }
+    public var double: Double? { core.untyped(name, as: UntypedConversion.double) }
     /// The value as a truth value.
-    public var bool: Bool? { value.flatMap(UntypedConversion.bool) }
+    public var bool: Bool? { core.untyped(name, as: UntypedConversion.bool) }
     /// The elements of an array.
-    public var array: [JSONValue]? { value?.array }
+    public var array: [JSONValue]? { core.untyped(name) { $0.array } }
     /// The members of an object.
     public var dictionary: [String: JSONValue]? { decoded() }
     /// The bytes that Base64 text stands for.
@@ -54,7 +54,7 @@ public struct UntypedSetting: Sendable {
     public var dataValue: Data { data ?? Data() }
 
     private func decoded<Value: DefaultsSerializable>() -> Value? {
-        value.flatMap { try? Value.defaultsBridge.decode($0) }
+        core.untyped(name) { try? Value.defaultsBridge.decode($0) }
     }
 }
 
@@ -67,7 +67,7 @@ extension DefaultsAdapter {
     /// A setting by its name as a value of a type; nil if it is none. Assigning nil removes it.
     @_disfavoredOverload
     public subscript<Value: DefaultsSerializable>(_ name: String) -> Value? {
-        get { core.untyped(name).flatMap { try? Value.defaultsBridge.decode($0) } }
+        get { core.untyped(name) { try? Value.defaultsBridge.decode($0) } }
         set {
             guard let newValue else { return core.setUntyped(name, nil) }
             guard let json = core.untypedJSON(newValue, name) else { return }

@@ -35,6 +35,9 @@ protocol SuiteBackend: AnyObject, Sendable {
     /// thread of the backend's, never from within another call.
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following
 
+    /// Takes over the writes that earlier programs left to be sent, and tells of them; once, the first time it is called.
+    func inherit()
+
     /// Does a write. One that could not be sent may be kept, to be done later; then `kept` is thrown.
     func perform(_ write: SuiteWrite) throws(BackendError) -> WriteSummary
 
@@ -57,6 +60,8 @@ extension SuiteBackend {
         case .reset: try reset(requestKey: write.requestKey)
         }
     }
+
+    func inherit() {}
 
     func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {}
 

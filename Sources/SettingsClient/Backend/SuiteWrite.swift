@@ -43,7 +43,9 @@ extension SuiteWrite {
         switch action {
         case .reset: return true
         case .transaction(let transaction):
-            return transaction.conditions.isEmpty && transaction.operations.allSatisfy { $0.action == .delete }
+            // In a suite that does not exist nothing is stored, so conditions that ask for no more hold.
+            return transaction.conditions.allSatisfy(\.isOfNothing)
+                && transaction.operations.allSatisfy { $0.action == .delete }
         }
     }
 
@@ -67,5 +69,12 @@ extension SuiteWrite {
         var write = self
         write.action = .transaction(transaction)
         return write
+    }
+}
+
+extension Transaction.Condition {
+    /// Whether it holds where nothing is stored at all.
+    fileprivate var isOfNothing: Bool {
+        if case .setting(_, _, .stored(false)) = self { true } else { false }
     }
 }

@@ -75,7 +75,7 @@ extension AdapterCore {
         observers.queue.asyncAfter(deadline: .after(pause)) { [weak self, backOff] in
             guard let self, !observers.endRetrying() else { return }
             // The first failure was reported; whoever succeeds lets them begin.
-            try? load(insists: true)
+            try? load(unlessFailedSince: .now)
             if !observers.endRetrying() { retryLoading(after: backOff) }
         }
     }

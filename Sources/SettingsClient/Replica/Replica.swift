@@ -18,6 +18,13 @@ final class Replica: Sendable {
         shared.withLock { $0.state.visible(key) }
     }
 
+    /// Several keys as they are at one time.
+    func visible(_ keys: [KeyName]) -> [KeyName: VisibleSetting] {
+        shared.withLock { shared in
+            Dictionary(keys.map { ($0, shared.state.visible($0)) }, uniquingKeysWith: { $1 })
+        }
+    }
+
     func isCovered(_ key: KeyName) -> Bool {
         shared.withLock { $0.state.isCovered(key) }
     }

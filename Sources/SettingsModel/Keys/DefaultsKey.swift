@@ -90,3 +90,23 @@ public struct KeyTraits: Hashable, Sendable {
         description == nil && !isSecret && renamedFrom.isEmpty && !allowsNonFinite && merge == nil
     }
 }
+
+extension KeyTraits {
+    /// Whether both say the same, text by its bytes: two spellings of é are two names.
+    public static func == (one: KeyTraits, other: KeyTraits) -> Bool {
+        one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite && one.merge == other.merge
+            && one.texts == other.texts
+    }
+
+    /// Hashes text by its bytes.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(isSecret)
+        hasher.combine(allowsNonFinite)
+        hasher.combine(merge)
+        hasher.combine(texts)
+    }
+
+    private var texts: [UTF8Text?] {
+        [description.map { UTF8Text($0) }] + renamedFrom.map { UTF8Text($0) }
+    }
+}

@@ -36,6 +36,19 @@ struct KeyLimits: Hashable, Sendable {
     }
 }
 
+extension KeyLimits {
+    static func == (one: KeyLimits, other: KeyLimits) -> Bool {
+        one.bounds == other.bounds && one.maxLength == other.maxLength
+            && one.pattern.map { UTF8Text($0) } == other.pattern.map { UTF8Text($0) }
+    }
+
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(bounds)
+        hasher.combine(maxLength)
+        hasher.combine(pattern.map { UTF8Text($0) })
+    }
+}
+
 /// The ends of a range as JSON numbers. An end that every number lies within is none; any other that is no finite number
 /// stays, to be refused when the schema is made.
 struct NumberBounds: Hashable, Sendable {

@@ -69,7 +69,7 @@ struct IssueTests {
         #expect(defaults.unusable == 5)
         defaults.unusable = 1
         defaults.unusable += 1
-        #expect(defaults.unusable == 5 && !defaults.isSet(\.unusable) || defaults["unusable"].value == nil)
+        #expect(defaults.unusable == 5 && !defaults.isSet(\.unusable) && defaults["unusable"].value == nil)
         #expect(world.takeIssues().map(\.attempt) == [.read, .write, .write])
     }
 

@@ -248,6 +248,7 @@ struct SpellingTests {
             keyStore: DefaultsKeys(), schema: try Schema(of: DefaultsKeys.self) { \.launchCount })
         do {
             try await closed.set(\.username, "me")
+            Issue.record("a key that the schema does not list was stored")
         } catch {
             #expect(error.code == .unknownKey)
         }

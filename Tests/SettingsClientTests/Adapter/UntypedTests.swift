@@ -141,7 +141,7 @@ struct UntypedTests {
     }
 
     @Test("Names that are written and removed again leave nothing behind", arguments: Place.allCases)
-    func manyNames(_ place: Place) throws {
+    func manyNames(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter()
         let typed = DefaultsKey<Int>("session-0", defaultValue: 0)
@@ -154,10 +154,28 @@ struct UntypedTests {
             #expect(defaults[name].int == 2)
             defaults.remove(name)
         }
+        // What is told of these writes may still be on its way.
+        try await defaults.synchronize()
         #expect(defaults.core.replica.keys.map(\.text) == ["session-0"])
         defaults["session-0"] = 7
         #expect(defaults[key: typed] == 7)
         #expect(world.takeIssues() == [])
+    }
+
+    @Test("A number that is not finite is not stored, and reported", arguments: Place.allCases)
+    func nonFinite(_ place: Place) throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let nonsense = JSONValue.array([.double(.infinity)])
+        defaults["mean"] += 0.0 / 0.0
+        defaults["mean"] += [nonsense]
+        defaults["mean"] = nonsense
+        defaults["mean"] ?= nonsense
+        defaults["mean"] = Double.nan
+        #expect(!defaults.isSet("mean"))
+        let errors = world.takeIssues().map(\.error)
+        #expect(errors.count == 5)
+        for error in errors { #expect("\(error)".contains("finite")) }
     }
 
     @Test("A name that no key can have is reported", arguments: Place.allCases)

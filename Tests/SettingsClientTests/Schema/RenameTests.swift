@@ -37,6 +37,7 @@ struct RenameTests {
             { #expect($0[key: NewKeys().libraries] == ["a"]) },
             { _ = try await $0.value(\.libraries) },
             { #expect($0.isSet(\.libraries) && $0.hasKey(\.libraries)) },
+            { #expect(Setting(\.libraries, in: $0).isSet) },
             { $0.libraries += [] },
             { $0[\.libraries] ?= ["b"] },
             { try await $0.setIfAbsent(\.libraries) { ["b"] } },

@@ -1,5 +1,7 @@
 import Dispatch
+import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
@@ -133,12 +135,23 @@ struct ReadersTests {
     @Test("Threads have places, and a thread keeps its own")
     func places() {
         let places = Mutex<Set<Int>>([])
-        DispatchQueue.concurrentPerform(iterations: 64) { _ in
-            let place = ThreadPlace.current
-            #expect((0..<16).contains(place))
-            #expect(ThreadPlace.current == place)
-            places.withLock { _ = $0.insert(place) }
+        let log = EventLog()
+        let leave = DispatchSemaphore(value: 0)
+        // All are there at the same time, as what one has left another may get.
+        for _ in 0..<16 {
+            Thread.detachNewThread {
+                let place = ThreadPlace.current
+                #expect((0..<16).contains(place))
+                places.withLock { _ = $0.insert(place) }
+                log.add("here")
+                _ = leave.wait(timeout: .now() + 10)
+                #expect(ThreadPlace.current == place)
+                log.add("done")
+            }
         }
-        #expect(!places.withLock { $0 }.isEmpty)
+        #expect(log.wait(for: "here", times: 16))
+        for _ in 0..<16 { leave.signal() }
+        #expect(log.wait(for: "done", times: 16))
+        #expect(places.withLock { $0 }.count > 4, "they are spread")
     }
 }

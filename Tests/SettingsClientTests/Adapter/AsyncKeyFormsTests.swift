@@ -1,0 +1,31 @@
+import SettingsClient
+import Testing
+
+/// The forms for async code, by key.
+struct AsyncKeyFormsTests {
+    @Test(arguments: Place.allCases)
+    func `A key that stands in no store has the same forms`(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let count = DefaultsKey<Int>("count", defaultValue: 2)
+        // The same setting with another default, which each key that is given has for itself.
+        let other = DefaultsKey<Int>("count", defaultValue: 5)
+        #expect(try await defaults.value(key: count) == 2)
+        #expect(try await defaults.value(key: other) == 5)
+        try await defaults.update(key: other) { $0 += 1 }
+        #expect(try await defaults.value(key: count) == 6)
+        try await defaults.set(key: count, 7)
+        #expect(try await defaults.setIfAbsent(key: count) { 8 } == false)
+        let sum = try await defaults.transaction { t in
+            t[key: count] += 1
+            t.launchCount = t[key: other]
+            return t[key: count] + t.launchCount
+        }
+        #expect(sum == 16 && defaults[key: count] == 8 && defaults.launchCount == 8)
+        defaults.remove(key: count)
+        #expect(try await defaults.transaction { t in (t[key: count], t[key: other]) } == (2, 5))
+        #expect(try await defaults.setIfAbsent(key: count) { 8 })
+        #expect(try await defaults.value(key: other) == 8)
+        #expect(world.takeIssues() == [])
+    }
+}

@@ -1,0 +1,75 @@
+import Dispatch
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Who waits for a suite that is not there.
+struct LoadingTests {
+    private let backend: SilentBackend
+    private let world: World
+    private let defaults: DefaultsAdapter<ClientKeys>
+
+    init() throws {
+        let backend = try SilentBackend()
+        self.backend = backend
+        world = World { backend }
+        defaults = world.adapter()
+    }
+
+    @Test func `A setter waits for its own write only`() {
+        backend.isAway = true
+        defaults.launchCount = 1
+        #expect(backend.log.all.first == "launchCount")
+        #expect(world.takeIssues().map(\.attempt) == [.write])
+    }
+
+    @Test func `After nobody answered, getters and setters leave it to the background to try again`() async {
+        backend.isAway = true
+        let queue = defaults.core.retrying
+        queue.suspend()
+        #expect(defaults.launchCount == 0)
+        #expect(backend.log.all == ["load"])
+        for number in 1...3 { defaults.launchCount = number }
+        #expect(defaults.launchCount == 0 && defaults["launchCount"].value == nil && !defaults.isSet(\.theme))
+        #expect(backend.log.all == ["load", "launchCount", "launchCount", "launchCount"])
+        queue.resume()
+        #expect(await backend.log.waits(for: "load", times: 3))
+        backend.isAway = false
+        while !defaults.core.isLoaded { await Task.yield() }
+        defaults.launchCount = 4
+        #expect(defaults.launchCount == 4)
+    }
+
+    @Test func `A write that was acknowledged says that somebody is there`() {
+        backend.isAway = true
+        #expect(defaults.launchCount == 0)
+        backend.isAway = false
+        defaults.launchCount = 4
+        #expect(defaults.core.isLoaded && defaults.launchCount == 4)
+    }
+
+    @Test func `Whoever waited for an attempt that failed does not make another`() {
+        backend.isAway = true
+        let before = ContinuousClock.now
+        #expect(throws: DefaultsError.self) { try defaults.core.load(unlessFailedSince: before) }
+        for _ in 0..<50 {
+            #expect(throws: DefaultsError.self) { try defaults.core.load(unlessFailedSince: before) }
+        }
+        #expect(backend.log.count("load") == 1)
+        #expect(throws: DefaultsError.self) { try defaults.core.load(unlessFailedSince: .now) }
+        #expect(backend.log.count("load") == 2)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `A server that tells of more and says the same each time is left alone`() async throws {
+        defaults.launchCount = 1
+        let cursor = try #require(defaults.core.replica.cursor)
+        let scope = ObservedChanges.Scope.several(
+            schemas: [SuiteRevision(suite: backend.suite, revision: .zero)], dropped: [], missing: [])
+        backend.answer(news: .changes(ObservedChanges(scope, cursor: cursor, changes: [], hasMore: true)))
+        await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
+        #expect(backend.log.count("news") == 1)
+    }
+}

@@ -1,0 +1,160 @@
+import Glibc
+import SettingsModel
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// What a transaction reads, and what it does not send.
+struct TransactionTests {
+    private struct Failure: Error {}
+
+    @Test(arguments: Place.allCases)
+    func `A key that is read again is what it was`(_ place: Place) async throws {
+        let defaults = try place.world().adapter()
+        var runs = 0
+        try await defaults.transaction { t in
+            let first = t.launchCount
+            runs += 1
+            if runs == 1 { defaults.launchCount = 7 }
+            #expect(t.launchCount == first)
+            t.loginTries = first
+        }
+        #expect(runs == 2 && defaults.loginTries == 7)
+    }
+
+    @Test(arguments: Place.allCases)
+    func `What is read together was so at one time, also where nothing is written`(_ place: Place) async throws {
+        let defaults = try place.world().adapter()
+        defaults.launchCount = 1
+        defaults.loginTries = 1
+        var runs = 0
+        let (count, tries) = try await defaults.transaction { t in
+            let count = t.launchCount
+            runs += 1
+            if runs == 1 {
+                defaults.launchCount = 2
+                defaults.loginTries = 2
+            }
+            return (count, t.loginTries)
+        }
+        #expect(count == 2 && tries == 2 && runs == 2)
+    }
+
+    @Test(arguments: Place.allCases)
+    func `A change that leaves nothing as it is sends nothing`(_ place: Place) async throws {
+        let world = try place.world()
+        let (defaults, backend) = world.interruptedAdapter(ClientKeys())
+        try await defaults.update(\.username) { $0?.append("x") }
+        try await defaults.transaction { t in t.username?.append("x") }
+        #expect(backend.counts.commits == 0)
+    }
+
+    @Test(arguments: Place.allCases)
+    func `Removing what was read as nothing is fine in a suite that does not exist`(_ place: Place) async throws {
+        let defaults = try place.world().adapter()
+        try await defaults.transaction { t in if t.username == nil { t.username = nil } }
+        #expect(!defaults.isSet(\.username))
+    }
+
+    /// Notes what is asked on the thread that runs bodies of transactions.
+    private final class ThreadNoting: SuiteBackend {
+        private let inner: any SuiteBackend
+        let log = EventLog()
+        let bodyThread = Mutex<pthread_t?>(nil)
+
+        init(_ inner: any SuiteBackend) { self.inner = inner }
+
+        var suite: SuiteName { inner.suite }
+
+        private func note(_ what: String) {
+            log.add(bodyThread.withLock { $0 == pthread_self() } ? "\(what) by the body" : what)
+        }
+
+        func load() throws(BackendError) -> ObservedState {
+            note("load")
+            return try inner.load()
+        }
+        func setting(_ key: KeyName) throws(BackendError) -> SettingState {
+            note("setting")
+            return try inner.setting(key)
+        }
+        func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+            note("commit")
+            return try inner.commit(transaction, requestKey: requestKey)
+        }
+        func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+            try inner.reset(requestKey: requestKey)
+        }
+        func schema() throws(BackendError) -> SchemaDocument? {
+            note("schema")
+            return try inner.schema()
+        }
+        func setSchema(
+            _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+        ) throws(BackendError) -> WriteSummary {
+            try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
+        }
+        func news(since place: Cursor) throws(BackendError) -> Observation { try inner.news(since: place) }
+        func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+            inner.follow(from: cursor, handler)
+        }
+    }
+
+    @Test @MainActor func `Nothing is waited for on the thread of the caller`() async throws {
+        let schema = try Schema(of: ClientKeys.self) {
+            \.theme; \.launchCount; \.loginTries
+        }
+        let world = try Place.memory.world(schema: schema)
+        let backend = ThreadNoting(world.backend())
+        let defaults = world.adapter(ClientKeys(), backend: backend)
+        defaults.register(defaults: ["theme": "dark", "launchCount": 3])
+        var runs = 0
+        let read = try await defaults.transaction { t in
+            backend.bodyThread.withLock { $0 = pthread_self() }
+            runs += 1
+            if runs == 1 { try world.put(schema: schema.document.merging(["title": "another"])) }
+            t.loginTries = 2
+            return (t.theme, t.launchCount)
+        }
+        #expect(read.0 == .dark && read.1 == 3)
+        #expect(backend.log.count("setting") == 2 && backend.log.count("schema") > 0)
+        #expect(backend.log.all.filter { $0.hasSuffix("by the body") } == [])
+    }
+
+    /// Changes something and fails then.
+    private func fail(_ list: inout [String]) throws {
+        list.append("x")
+        throw Failure()
+    }
+
+    @Test(arguments: Place.allCases)
+    func `A change that throws is not done, and what was done before it is`(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        defaults.player.queue = ["a"]
+        try await defaults.transaction { t in
+            t.launchCount = 1
+            try? fail(&t.libraries)
+            try? fail(&t[\.libraries])
+            try? fail(&t.player.queue)
+            try? fail(&t.player[\.queue])
+        }
+        #expect(defaults.launchCount == 1)
+        #expect(!defaults.isSet(\.libraries) && defaults.player.queue == ["a"])
+        let setting = Setting(\.libraries, in: defaults)
+        try? fail(&setting.value)
+        try? fail(&setting.wrappedValue)
+        let model = Model(setting)
+        try? fail(&model.$libraries.value)
+        #expect(!defaults.isSet(\.libraries))
+        #expect(world.takeIssues() == [])
+    }
+
+    private struct Model {
+        @Setting var libraries: [String]
+
+        init(_ setting: Setting<[String]>) { _libraries = setting }
+    }
+}

@@ -1,0 +1,19 @@
+import SettingsClient
+import Testing
+
+/// Keys without a name that a key can have.
+struct UnnamedKeyTests {
+    @Test func `Everything that would store something is reported`() throws {
+        let world = try Place.memory.world()
+        let defaults = world.adapter()
+        let key = DefaultsKey<Int>("", defaultValue: 3)
+        #expect(defaults[key: key] == 3)
+        #expect(world.takeIssues().map(\.attempt) == [.read])
+        defaults[key: key] ?= 4
+        defaults[key: key] = 4
+        defaults[key: key] += 1
+        defaults[key: key]++
+        #expect(defaults[key: key] == 3)
+        #expect(world.takeIssues().map(\.attempt) == [.write, .write, .write, .write])
+    }
+}

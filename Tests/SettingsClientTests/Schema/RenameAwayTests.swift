@@ -1,0 +1,59 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// Renamed keys whose former names nobody could be asked about.
+struct RenameAwayTests {
+    private typealias OldKeys = RenameTests.OldKeys
+    private typealias NewKeys = RenameTests.NewKeys
+
+    @Test func `A removal while nobody is there is one of the old value, too`() async throws {
+        let suite = try SuiteName("com.example.app")
+        let server = InMemoryBackend(suite: suite)
+        let world = World { server }
+        world.adapter(OldKeys()).folders = ["a"]
+        world.adapter(OldKeys()).paths = ["b"]
+        let directory = try TemporaryDirectory()
+        let link = FlakyBackend(server)
+        link.leave()
+        let backend = link.keeping(
+            outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20))
+        let defaults = world.adapter(NewKeys(), backend: backend)
+        defaults.remove(\.libraries)
+        link.comeBack()
+        try await defaults.synchronize()
+        #expect(defaults.libraries == [])
+        #expect(try world.storedKeys() == [])
+    }
+
+    @Test(.timeLimit(.minutes(5))) func `What a cache does not know of is taken over when somebody is there`()
+        async throws
+    {
+        let suite = try SuiteName("com.example.app")
+        let server = InMemoryBackend(suite: suite)
+        let world = World { server }
+        let directory = try TemporaryDirectory()
+        let link = FlakyBackend(server)
+        let owner = KeptOwner(server: "server", suite: suite)
+        let file = CacheFile(in: directory.path + "/cache", of: owner, files: MachineFiles())
+        func start() -> DefaultsAdapter<NewKeys> {
+            world.adapter(NewKeys(), backend: CachingBackend(link, file, interval: .zero))
+        }
+        var first: DefaultsAdapter<NewKeys>? = start()
+        first?.other = 1
+        while file.read()?.suites.first?.values.count != 1 { await Task.yield() }
+        weak let core = first?.core
+        first = nil
+        while core != nil { await Task.yield() }
+        world.adapter(OldKeys()).folders = ["a"]
+        link.leave()
+        let defaults = start()
+        #expect(defaults.libraries == [] && defaults.other == 1)
+        link.comeBack()
+        try await defaults.synchronize()
+        #expect(defaults.libraries == ["a"])
+        #expect(try world.storedKeys() == ["libraries", "other"])
+    }
+}

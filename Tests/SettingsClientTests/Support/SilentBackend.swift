@@ -1,0 +1,88 @@
+import Synchronization
+import TestSupport
+
+@testable import SettingsClient
+
+/// A suite in memory of which a test says when it answers, and that notes what it is asked.
+final class SilentBackend: SuiteBackend {
+    let suite: SuiteName
+    private let inner: InMemoryBackend
+    /// What was asked: `load`, `news`, and of a write each key.
+    let log = EventLog()
+    private let rules = Mutex(Rules())
+
+    private struct Rules {
+        var isAway = false
+        var beforeCommit: (@Sendable (KeyName) -> Void)?
+        var news: Observation?
+    }
+
+    init() throws {
+        suite = try SuiteName("com.example.app")
+        inner = InMemoryBackend(suite: suite)
+    }
+
+    /// Whether nobody answers.
+    var isAway: Bool {
+        get { rules.withLock { $0.isAway } }
+        set { rules.withLock { $0.isAway = newValue } }
+    }
+
+    /// What is said of news, whatever there is.
+    func answer(news: Observation) {
+        rules.withLock { $0.news = news }
+    }
+
+    /// Does something before each commit.
+    func beforeCommit(_ body: @escaping @Sendable (KeyName) -> Void) {
+        rules.withLock { $0.beforeCommit = body }
+    }
+
+    private func ask(_ what: String) throws(BackendError) {
+        log.add(what)
+        if isAway { throw .unreachable("nobody answers") }
+    }
+
+    func load() throws(BackendError) -> ObservedState {
+        try ask("load")
+        return try inner.load()
+    }
+
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState {
+        try ask("setting")
+        return try inner.setting(key)
+    }
+
+    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        for operation in transaction.operations { log.add(operation.key.text) }
+        if isAway { throw .unreachable("nobody answers") }
+        if let key = transaction.operations.first?.key { rules.withLock { $0.beforeCommit }?(key) }
+        return try inner.commit(transaction, requestKey: requestKey)
+    }
+
+    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        try ask("reset")
+        return try inner.reset(requestKey: requestKey)
+    }
+
+    func schema() throws(BackendError) -> SchemaDocument? {
+        try ask("schema")
+        return try inner.schema()
+    }
+
+    func setSchema(
+        _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
+    ) throws(BackendError) -> WriteSummary {
+        try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
+    }
+
+    func news(since place: Cursor) throws(BackendError) -> Observation {
+        try ask("news")
+        if let news = rules.withLock({ $0.news }) { return news }
+        return try inner.news(since: place)
+    }
+
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+        inner.follow(from: cursor, handler)
+    }
+}
