@@ -72,19 +72,31 @@ extension AdapterCore {
     /// - Parameter moment: since when the caller waits, if they insist: they try though it failed before that. All who
     ///   wait while it fails share the failure.
     func load(unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(DefaultsError) {
-        guard !isLoaded else { return }
         do throws(BackendError) {
-            if let error = obstacle(since: moment) { throw error }
-            let isFirst = try attempting.withLock { _ throws(BackendError) in
-                guard !isLoaded else { return false }
-                if let error = obstacle(since: moment) { throw error }
-                try attemptToLoad()
-                return true
-            }
             // It may ask, and report: nothing is locked meanwhile.
-            if isFirst { beginObserving() }
+            if try becomeLoaded(unlessFailedSince: moment) { beginObserving() }
         } catch {
             throw DefaultsError(error)
+        }
+    }
+
+    /// The same after a write that was acknowledged: not before it, as the backend may take writes that it cannot send yet,
+    /// and whoever writes would wait twice for somebody who does not answer. Here the gate of a key may be held, so those who
+    /// observe begin a little later.
+    func loadAfterWriting() {
+        guard !isLoaded, (try? becomeLoaded(unlessFailedSince: .now)) == true else { return }
+        retrying.async { [weak self] in self?.beginObserving() }
+    }
+
+    /// True if it was the caller who had to do it.
+    private func becomeLoaded(unlessFailedSince moment: ContinuousClock.Instant?) throws(BackendError) -> Bool {
+        guard !isLoaded else { return false }
+        if let error = obstacle(since: moment) { throw error }
+        return try attempting.withLock { _ throws(BackendError) in
+            guard !isLoaded else { return false }
+            if let error = obstacle(since: moment) { throw error }
+            try attemptToLoad()
+            return true
         }
     }
 

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import SettingsModel
 internal import Synchronization
 
@@ -27,14 +26,6 @@ extension AdapterCore {
             if case .refused(let problem) = error, write.isVain(after: problem) { return }
             throw error
         }
-    }
-
-    /// Has the suite there after a write that was acknowledged: not before it, as the backend may take writes that it
-    /// cannot send yet, and whoever writes would wait twice for somebody who does not answer. Nor here, where the gate of
-    /// a key may be held: those who observe then begin, which may ask and report.
-    private func loadAfterWriting() {
-        guard !isLoaded else { return }
-        retrying.async { [weak self] in try? self?.load(unlessFailedSince: .now) }
     }
 
     /// What is done to a key.

@@ -6,6 +6,8 @@ struct WriteRepeats: Sendable {
     let waitsForServer: Bool
     /// Whether one of the attempts may have been done.
     private(set) var mayBeDone = false
+    /// Why nobody was reached, the last time that this could be said.
+    private var reason: String?
     private var attempts = 0
     private var backOff = BackOff()
 
@@ -20,7 +22,8 @@ struct WriteRepeats: Sendable {
         attempts += 1
         if error.outcome == .unknown { mayBeDone = true }
         switch error {
-        case .unreachable:
+        case .unreachable(let reason, _):
+            self.reason = reason
             guard mayBeDone || waitsForServer else { return nil }
             // A server that lost a connection is likely to be there.
             return attempts == 1 && mayBeDone ? .zero : backOff.next(using: &generator)
@@ -35,6 +38,9 @@ struct WriteRepeats: Sendable {
     /// The last failure, with what is known of all attempts. What is refused for what it is, is known: if an earlier attempt
     /// had been done, its answer would have been given again.
     func summary(of error: SettingsError) -> SettingsError {
+        let outcome = mayBeDone ? .unknown : error.outcome
+        // That the time is over in the middle of an attempt says less than why those before it failed.
+        if case .timedOut = error, let reason { return .unreachable(reason, outcome: outcome) }
         guard mayBeDone else { return error }
         return switch error {
         case .unreachable(let reason, _): .unreachable(reason, outcome: .unknown)

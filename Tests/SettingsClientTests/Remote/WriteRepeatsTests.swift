@@ -56,6 +56,19 @@ struct WriteRepeatsTests {
         pause.map { $0 == .zero ? .atOnce : .later } ?? .never
     }
 
+    @Test("Why nobody was reached is told, also where the time is over in the middle of a last attempt")
+    mutating func reason() {
+        var repeats = WriteRepeats(waitsForServer: true)
+        _ = repeats.pause(after: .unreachable("no trust", outcome: .notDone), using: &generator)
+        #expect(repeats.summary(of: .timedOut(outcome: .notDone)) == .unreachable("no trust", outcome: .notDone))
+        #expect(repeats.summary(of: .timedOut(outcome: .unknown)) == .unreachable("no trust", outcome: .unknown))
+        _ = repeats.pause(after: .unreachable("cut", outcome: .unknown), using: &generator)
+        #expect(repeats.summary(of: .timedOut(outcome: .notDone)) == .unreachable("cut", outcome: .unknown))
+        #expect(
+            WriteRepeats(waitsForServer: true).summary(of: .timedOut(outcome: .notDone)) == .timedOut(outcome: .notDone)
+        )
+    }
+
     @Test("After each failure, and after one that leaves open whether it was done", arguments: rows)
     mutating func failures(_ row: Row) {
         var fresh = WriteRepeats(waitsForServer: true)
