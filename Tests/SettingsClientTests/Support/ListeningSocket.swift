@@ -20,23 +20,27 @@ final class ListeningSocket: Sendable {
 
     /// The port 0 is any that is free.
     init(_ place: RawAddress, backlog: Int32, in directory: TemporaryDirectory? = nil) throws {
-        let descriptor = socket(place.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        self.descriptor = descriptor
+        // Not in here: where `init` throws late `deinit` runs, and would close what may be somebody else's by then.
+        descriptor = try Self.listening(place, backlog: backlog)
         self.directory = directory
-        guard descriptor >= 0, place.withSocketAddress({ bind(descriptor, $0, $1) }) == 0,
-            listen(descriptor, backlog) == 0
-        else {
-            let code = errno
-            _ = close(descriptor)
-            self.place = place
-            throw RawClient.Failure.system("listen", code)
-        }
         self.place =
             switch place {
             case .ipv4(0): .ipv4(Self.port(of: descriptor))
             case .ipv6(0): .ipv6(Self.port(of: descriptor))
             default: place
             }
+    }
+
+    private static func listening(_ place: RawAddress, backlog: Int32) throws -> Int32 {
+        let descriptor = socket(place.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard descriptor >= 0, place.withSocketAddress({ bind(descriptor, $0, $1) }) == 0,
+            listen(descriptor, backlog) == 0
+        else {
+            let code = errno
+            if descriptor >= 0 { _ = close(descriptor) }
+            throw RawClient.Failure.system("listen", code)
+        }
+        return descriptor
     }
 
     deinit {
