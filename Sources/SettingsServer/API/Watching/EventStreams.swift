@@ -162,7 +162,7 @@ extension Watchers {
     func keepAlive(_ ticket: Ticket, _ progress: Watcher.Progress) {
         guard case .live = progress else { return loop.setAlarm(ticket, at: loop.now &+ Self.silence) }
         let state = service.store.state
-        bringUp(ticket)
+        waiting[ticket]?.bringUp(to: seen)
         look(at: ticket, on: state)
         // What it is to be told in a moment must not be passed over.
         guard let watcher = waiting[ticket], case .stream(.live) = watcher.purpose else { return }

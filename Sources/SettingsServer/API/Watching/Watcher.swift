@@ -31,7 +31,7 @@ struct Watcher {
     /// Where it stands among the members of its topic.
     var place: Int
     /// Who it is, for the limits.
-    let peer: PeerAddress
+    let peer: WatcherCount.Peer
     var purpose: Purpose
     /// Nothing that concerns it happened up to here that it was not told. May be ahead of what is published.
     var after: Revision
@@ -46,5 +46,19 @@ struct Watcher {
         case .stream(.opening), .stream(.catchingUp), .stream(.awaitingText): true
         default: false
         }
+    }
+
+    /// Up to what was seen nothing has happened to one who is not due: so all of a topic share one answer, whenever they
+    /// came, and nobody looks again at what came to pass while they waited.
+    mutating func bringUp(to seen: Revision) {
+        if !isDue, !isBehind { after = max(after, seen) }
+    }
+
+    /// It is to be looked at, as something that concerns it came after what was seen. False if it is already.
+    mutating func becomeDue(_ seen: Revision) -> Bool {
+        guard !isDue else { return false }
+        bringUp(to: seen)
+        isDue = true
+        return true
     }
 }

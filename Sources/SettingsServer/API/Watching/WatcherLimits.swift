@@ -12,43 +12,53 @@ package struct WatcherLimits: Sendable {
 
 /// Counts those who wait, over all loops.
 final class WatcherCount: Sendable {
-    private struct Counts {
-        var total = 0
-        var byPeer: [PeerAddress: Int] = [:]
+    /// An address as those who wait from there share it, so that nobody looks it up when they have been answered.
+    final class Peer: Sendable {
+        fileprivate let address: PeerAddress
+        fileprivate let count = Atomic(0)
+
+        fileprivate init(_ address: PeerAddress) {
+            self.address = address
+        }
     }
 
     /// Why nobody further may wait.
-    enum Excess: Hashable {
+    enum Excess: Error, Hashable {
         case total(limit: Int)
         case ofAddress(limit: Int)
     }
 
     private let limits: WatcherLimits
-    private let counts = Mutex(Counts())
+    private let count = Atomic(0)
+    private let peers = Mutex<[PeerAddress: Peer]>([:])
 
     init(_ limits: WatcherLimits) {
         self.limits = limits
     }
 
-    var total: Int { counts.withLock { $0.total } }
+    var total: Int { count.load(ordering: .relaxed) }
 
-    /// Counts one more from an address, given without its port; returns why that is too many, if it is.
-    func add(_ peer: PeerAddress) -> Excess? {
-        counts.withLock { counts in
-            guard counts.total < limits.total else { return .total(limit: limits.total) }
-            let ofPeer = counts.byPeer[peer, default: 0]
-            guard ofPeer < limits.perAddress else { return .ofAddress(limit: limits.perAddress) }
-            counts.total += 1
-            counts.byPeer[peer] = ofPeer + 1
-            return nil
+    /// Counts one more from an address, given without its port; throws if that is too many.
+    func add(_ address: PeerAddress) throws(Excess) -> Peer {
+        try peers.withLock { peers throws(Excess) in
+            guard total < limits.total else { throw .total(limit: limits.total) }
+            let peer = peers[address] ?? Peer(address)
+            guard peer.count.load(ordering: .relaxed) < limits.perAddress else {
+                throw .ofAddress(limit: limits.perAddress)
+            }
+            peers[address] = peer
+            peer.count.add(1, ordering: .relaxed)
+            count.add(1, ordering: .relaxed)
+            return peer
         }
     }
 
-    func remove(_ peer: PeerAddress) {
-        counts.withLock { counts in
-            counts.total -= 1
-            let left = (counts.byPeer[peer] ?? 1) - 1
-            counts.byPeer[peer] = left > 0 ? left : nil
+    func remove(_ peer: Peer) {
+        count.subtract(1, ordering: .relaxed)
+        guard peer.count.subtract(1, ordering: .relaxed).newValue == 0 else { return }
+        peers.withLock { peers in
+            // Others may have come from there meanwhile.
+            if peer.count.load(ordering: .relaxed) == 0, peers[peer.address] === peer { peers[peer.address] = nil }
         }
     }
 }

@@ -45,8 +45,11 @@ struct WatcherTable {
 
     /// Takes a watcher out.
     mutating func remove(_ ticket: Ticket) -> Watcher? {
-        let watcher = self[ticket]
-        if watcher != nil { self[ticket] = nil }
+        let place = Int(ticket.slot)
+        guard place < tickets.count, tickets[place] == ticket, let watcher = watchers[place].take() else { return nil }
+        tickets[place] = nil
+        count -= 1
+        if count == 0 { (tickets, watchers) = ([], []) }
         return watcher
     }
 }

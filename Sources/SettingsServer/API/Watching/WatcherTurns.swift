@@ -25,17 +25,7 @@ extension Watchers {
     }
 
     private func makeDue(_ ticket: Ticket) {
-        guard let watcher = waiting[ticket], !watcher.isDue else { return }
-        bringUp(ticket)
-        waiting[ticket]?.isDue = true
-        due.append(ticket)
-    }
-
-    /// Up to what was seen nothing has happened to a watcher who is not due: so all of a topic share one answer, whenever
-    /// they came, and nobody looks again at what came to pass while they waited.
-    func bringUp(_ ticket: Ticket) {
-        guard let watcher = waiting[ticket], !watcher.isDue, !watcher.isBehind else { return }
-        waiting[ticket]?.after = max(watcher.after, seen)
+        if waiting[ticket]?.becomeDue(seen) == true { due.append(ticket) }
     }
 
     private func takeTurn() {
@@ -54,21 +44,26 @@ extension Watchers {
 
     /// Tells a watcher what there is to tell on a state, if there is something.
     func look(at ticket: Ticket, on state: State) {
-        guard var watcher = waiting[ticket] else { return }
-        watcher.isDue = false
-        waiting[ticket]?.isDue = false
+        guard let watcher = waiting[ticket] else { return }
         let subject = watcher.subject
-        switch watcher.purpose {
-        case .changes(let limit, let keepsLatest):
-            let question = SharedQuestion(
+        var question: SharedQuestion?
+        if case .changes(let limit, let keepsLatest) = watcher.purpose {
+            let asked = SharedQuestion(
                 subject: subject, after: watcher.after, form: .changes(limit: limit, keepsLatest: keepsLatest))
             // Mostly somebody before has been told the same.
-            if let response = shared.answer(to: question, at: state.revision) {
+            if let response = shared.answer(to: asked, at: state.revision) {
                 remove(ticket)
                 return loop.respond(ticket, handler.counted(response))
             }
+            question = asked
+        }
+        waiting[ticket]?.isDue = false
+        switch watcher.purpose {
+        case .changes(let limit, let keepsLatest):
             guard state.reaches(subject, after: watcher.after) else { return reset(ticket, subject, on: state) }
-            guard let commits = state.commits(for: subject, after: watcher.after), !commits.isEmpty else { return }
+            guard let question, let commits = state.commits(for: subject, after: watcher.after), !commits.isEmpty else {
+                return
+            }
             give(question, on: state, to: ticket) {
                 tell(subject, commits, after: watcher.after, limit: limit, keepsLatest: keepsLatest, on: state)
             }

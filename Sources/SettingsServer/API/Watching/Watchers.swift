@@ -147,8 +147,12 @@ extension Watchers {
     func add(
         _ purpose: Watcher.Purpose, _ subject: WatchSubject, after: Revision, on state: State, _ exchange: Exchange
     ) throws(Problem) {
-        let peer = exchange.peer.withoutPort
-        if let excess = service.watchers.add(peer) { throw Problem(excess) }
+        let peer: WatcherCount.Peer
+        do throws(WatcherCount.Excess) {
+            peer = try service.watchers.add(exchange.peer.withoutPort)
+        } catch {
+            throw Problem(error)
+        }
         if waiting.isEmpty { seen = state.revision }
         let (topic, place) = index.add(exchange.ticket, subject)
         waiting[exchange.ticket] = Watcher(topic: topic, place: place, peer: peer, purpose: purpose, after: after)
@@ -195,7 +199,7 @@ extension Watchers {
     func end(_ ticket: Ticket) {
         // The same state for both: what is published in between was not looked at.
         let state = service.store.state
-        bringUp(ticket)
+        waiting[ticket]?.bringUp(to: seen)
         look(at: ticket, on: state)
         guard let watcher = waiting[ticket] else { return }
         do throws(Problem) {
