@@ -3,12 +3,6 @@ internal import Synchronization
 
 /// What a key is read from, as it was at one time.
 struct KeySight: Sendable {
-    /// What is seen of the key itself.
-    var visible: VisibleSetting
-    /// What the value is read from: the same, or what is stored under a former name.
-    var origin: VisibleSetting
-    /// What is registered under it.
-    let registered: JSONValue?
     /// Whether somebody may be asked for what was not told, which blocks.
     enum Asking {
         case never
@@ -16,6 +10,12 @@ struct KeySight: Sendable {
         case always
     }
 
+    /// What is seen of the key itself.
+    var visible: VisibleSetting
+    /// What the value is read from: the same, or what is stored under a former name.
+    var origin: VisibleSetting
+    /// What is registered under it.
+    let registered: JSONValue?
     /// Whether it holds until the key changes.
     var isLasting = true
 
