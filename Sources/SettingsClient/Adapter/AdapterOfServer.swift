@@ -36,6 +36,7 @@ extension DefaultsAdapter {
         do {
             name = try SuiteName(suite.description)
         } catch {
+            // The name stands in the source: a mistake of the program, seen when it is first started.
             fatalError("\"\(suite)\" is no suite: \(error)", file: file, line: line)
         }
         self.init(
