@@ -137,6 +137,17 @@ extension AdapterCore {
         return source?.isStored ?? true
     }
 
+    /// True if nothing is stored under a key as far as is known: while the server is away the write itself, which is made
+    /// only if nothing is stored, decides.
+    func isAbsent(_ key: KeyName) throws(DefaultsError) -> Bool {
+        do {
+            return try !isStored(key)
+        } catch {
+            guard case .unreachable = error else { throw error }
+            return true
+        }
+    }
+
     /// Whether any layer but the defaults has a value for a key.
     func hasKey<Value>(_ slot: Slot<Value>) -> Bool {
         guard let cell = slot.cell else { return false }

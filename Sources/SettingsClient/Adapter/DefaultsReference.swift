@@ -18,7 +18,7 @@ public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
         do {
             _ = try slot.codec.get()
             guard let cell = slot.cell else { return false }
-            return try !core.isStored(cell.name)
+            return try core.isAbsent(cell.name)
         } catch {
             core.report(error, slot.key.name, .write)
             return false

@@ -61,10 +61,12 @@ extension AdapterCore {
             }
             return ChangeAttempt(plan.new, guardedBy: replica.guardTest(for: key, base: plan.base))
         }
-        // What nobody could read is not overwritten by what was computed from something else. While nobody is there to
-        // tell it, what was done can be done to whatever it is.
-        guard case .unreachable = problem, let operation = plan.delta?.operation else { throw problem }
-        return ChangeAttempt(operation)
+        // A stored value that cannot be decoded is not overwritten by one computed from the default.
+        guard case .unreachable = problem else { throw problem }
+        // The server is away and nothing is cached, so the change was computed from the default. It is made to whatever is
+        // stored if the merge rule allows that, else only if nothing is stored.
+        if let operation = plan.delta?.operation { return ChangeAttempt(operation) }
+        return ChangeAttempt(plan.new, guardedBy: .stored(false))
     }
 
     /// More than all the threads of two machines that change one key at a time.

@@ -147,7 +147,7 @@ extension UntypedSetting {
     fileprivate var isWanted: Bool {
         guard let key = core.keyName(name, .write) else { return false }
         do {
-            return try !core.isStored(key)
+            return try core.isAbsent(key)
         } catch {
             core.report(error, name, .write)
             return false

@@ -209,6 +209,51 @@ struct KeptWritesTests {
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
     }
 
+    @Test func `Without anything known, changes in place wait and are made to what they were computed from`()
+        async throws
+    {
+        do {
+            let defaults = program(try ServerAddress("unix:\(directory.path)/socket"))
+            defaults.launchCount += 1
+            defaults.launchCount += 1
+            defaults[\.libraries].append("x")
+            defaults.loginTries++
+            defaults.username ?= "me"
+            #expect(defaults.launchCount == 2 && defaults.libraries == ["x"] && defaults.username == "me")
+            #expect(issues.take().map(\.attempt).allSatisfy { $0 == .read })
+        }
+        let daemon = try ServedDaemon(in: directory, port: 0)
+        let defaults = program(try daemon.address(.unix))
+        #expect(await isSynchronized(defaults))
+        #expect(try stored(names.count, daemon) == 2 && stored(try KeyName("libraries"), daemon) == ["x"])
+        #expect(try stored(try KeyName("loginTries"), daemon) == 2 && stored(try KeyName("username"), daemon) == "me")
+        #expect(defaults.launchCount == 2 && defaults.loginTries == 2 && issues.take() == [])
+    }
+
+    @Test func `Without anything known, changes in place that find another value are merged, or are conflicts`()
+        async throws
+    {
+        let first = try ServedDaemon(in: directory, port: 0)
+        try first.client().blocking.merge(
+            ["launchCount": 41, "visits": 41, "recent": ["r"], "username": "other"], into: names.app)
+        first.stop()
+        let defaults = program(try first.address(.unix))
+        defaults.launchCount += 1
+        defaults.visits += 1
+        defaults.recent.append("x")
+        defaults.username ?= "me"
+        #expect(defaults.launchCount == 1)
+        _ = issues.take()
+        let second = try ServedDaemon(in: directory, port: 0)
+        #expect(await isSynchronized(defaults))
+        #expect(try stored(names.count, second) == 41 && stored(try KeyName("visits"), second) == 42)
+        #expect(try stored(try KeyName("recent"), second) == ["r", "x"])
+        #expect(defaults.launchCount == 41 && defaults.visits == 42 && defaults.username == "other")
+        let found = issues.take()
+        #expect(found.map(\.key) == ["launchCount"] && found.map(\.error.isConflict) == [true])
+        #expect(found.first?.description.contains("changed meanwhile from unset to 41") ?? false, "\(found)")
+    }
+
     @Test func `Adapters that keep something leave nothing but that`() throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         weak var last: AdapterCore?
