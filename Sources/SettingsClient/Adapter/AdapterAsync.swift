@@ -85,7 +85,7 @@ extension AdapterCore {
             guard !isLast, case .refused(let problem) = error, problem.code == .preconditionFailed,
                 !problem.failed.isEmpty
             else { throw DefaultsError(error) }
-            replica.change { $0.learn(problem) }
+            learn(problem)
             return false
         }
     }

@@ -118,19 +118,15 @@ extension AdapterCore {
 
     /// Takes in what is there, if a refusal was about that; nil if it was about something else.
     private func learn(from error: BackendError, of key: KeyName) throws(DefaultsError) -> SettingState? {
-        if let current = error.current {
+        if let current = error.current, !current.isConcealed {
             replica.change { $0.learn(current, fromRefusal: true) }
             return current
         }
-        guard case .refused(let problem) = error, problem.code == .notSet || problem.code == .unknownSuite else {
-            return nil
-        }
-        do {
-            let current = try backend.setting(key)
-            replica.change { $0.learn(current, fromRefusal: true) }
-            return current
-        } catch {
-            throw DefaultsError(error)
+        guard case .refused(let problem) = error else { return nil }
+        switch problem.code {
+        // A refusal does not tell the value of a secret.
+        case .preconditionFailed, .notSet, .unknownSuite: return try settingNow(key)
+        default: return nil
         }
     }
 

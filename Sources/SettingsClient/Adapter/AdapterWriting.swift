@@ -87,7 +87,7 @@ extension AdapterCore {
                     return true
                 } catch {
                     guard let current = error.current else { throw error }
-                    replica.change { $0.learn(current, fromRefusal: true) }
+                    if !current.isConcealed { replica.change { $0.learn(current, fromRefusal: true) } }
                     return false
                 }
             }

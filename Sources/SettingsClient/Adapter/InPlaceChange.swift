@@ -80,7 +80,7 @@ extension AdapterCore {
             throw DefaultsError(error)
         }
         let next = try plan.next(over: current) { json throws(DefaultsError) in try slot.normalized(json) }
-        guard let next else { throw DefaultsError(error) }
+        guard let next else { throw DefaultsError(error.explained(by: plan, current)) }
         return next
     }
 
@@ -89,14 +89,23 @@ extension AdapterCore {
         of key: KeyName, after error: BackendError, _ attempt: ChangeAttempt
     ) throws(DefaultsError) -> SettingState? {
         guard case .refused(let problem) = error else { return nil }
-        if let current = error.current {
+        if let current = error.current, !current.isConcealed {
             replica.change { $0.learn(current, fromRefusal: true) }
             return current
         }
+        // A refusal does not tell the value of a secret.
+        if problem.code == .preconditionFailed { return try settingNow(key) }
         // What the server does by itself has no condition; it fails if the value went away or became another kind.
         guard case .change = attempt.action, problem.isAboutValue else { return nil }
+        return try settingNow(key)
+    }
+
+    /// Asks the server for a setting, and takes in what it says.
+    func settingNow(_ key: KeyName) throws(DefaultsError) -> SettingState {
         do {
-            return try backend.setting(key)
+            let setting = try backend.setting(key)
+            replica.change { $0.learn(setting, fromRefusal: true) }
+            return setting
         } catch {
             throw DefaultsError(error)
         }
@@ -112,7 +121,8 @@ extension AdapterCore {
             delta = MergeDelta(rule, ofSet: isSet, from: before, to: new)
             start = (try? fallback(of: change.slot)) ?? nil
         }
-        return ChangePlan(base: change.reading.base, new: new, delta: delta, start: start)
+        return ChangePlan(
+            base: change.reading.base, new: new, delta: delta, start: start, isSecret: change.slot.key.traits.isSecret)
     }
 
     /// What the program reads where nothing is stored.

@@ -38,7 +38,8 @@ extension KeptWriteNews {
         case .refused(let write, let problem, _):
             if write.isVain(after: problem) { return nil }
             if case .yielding = write.conflict, problem.code == .preconditionFailed { return nil }
-            return DefaultsIssue(suite: suite, key: write.key?.text, attempt: .write, error: .refused(problem))
+            return DefaultsIssue(
+                suite: suite, key: write.key?.text, attempt: .write, error: .refused(write.explained(problem)))
         case .stalled(let reason):
             return DefaultsIssue(suite: suite, key: nil, attempt: .write, error: .kept(reason))
         case .trouble(let path, let reason):
@@ -50,11 +51,38 @@ extension KeptWriteNews {
     }
 }
 
+extension SuiteWrite {
+    /// The refusal of a transaction in words that say which of the keys that it read changed meanwhile.
+    fileprivate func explained(_ problem: Problem) -> Problem {
+        guard conflict == .refusal, problem.code == .preconditionFailed else { return problem }
+        let keys = problem.failed.compactMap { failed in
+            if case .setting(let current) = failed.current { current.key.text } else { nil }
+        }
+        guard !keys.isEmpty else { return problem }
+        var problem = problem
+        problem.detail =
+            "what the transaction read of \(keys.joined(separator: ", ")) changed meanwhile, so nothing of it was done; "
+            + "run it again"
+        return problem
+    }
+}
+
 extension ReplicaState {
-    /// Takes in what a refusal tells of the settings whose conditions did not hold.
+    /// Takes in what a refusal tells of the settings whose conditions did not hold. Of secrets it tells nothing.
     mutating func learn(_ problem: Problem) {
         for failed in problem.failed {
-            if case .setting(let current) = failed.current { learn(current, fromRefusal: true) }
+            if case .setting(let current) = failed.current, !current.isConcealed { learn(current, fromRefusal: true) }
+        }
+    }
+}
+
+extension AdapterCore {
+    /// Takes in the settings whose conditions did not hold; the server is asked for secrets, of which a refusal tells
+    /// nothing.
+    func learn(_ problem: Problem) {
+        replica.change { $0.learn(problem) }
+        for failed in problem.failed {
+            if case .setting(let current) = failed.current, current.isConcealed { _ = try? settingNow(current.key) }
         }
     }
 }

@@ -104,7 +104,7 @@ extension AdapterCore {
     private func outcome(of error: BackendError, from former: KeyName) -> Outcome {
         guard case .refused(let problem) = error else { return .become(.waiting) }
         if problem.code == .preconditionFailed, !problem.failed.isEmpty {
-            replica.change { $0.learn(problem) }
+            learn(problem)
             return .again
         }
         return .leave(.notTakenOver(from: former.text, .refused(problem)))

@@ -10,6 +10,8 @@ struct ChangePlan: Hashable, Sendable {
     let delta: MergeDelta?
     /// What the program reads where nothing is stored.
     let start: JSONValue?
+    /// True if the key says that its values are secret: no message repeats them.
+    var isSecret = false
 }
 
 /// One way to write a change.
@@ -36,7 +38,7 @@ extension ChangePlan {
     func next<Failure: Error>(
         over current: SettingState, normalized: (JSONValue) throws(Failure) -> JSONValue?
     ) throws(Failure) -> ChangeAttempt? {
-        guard current.source != .invalid else { return nil }
+        guard current.source != .invalid, !current.isConcealed else { return nil }
         // The value is what it was: only its revision was not known, or it went there and back.
         if current.value == base { return ChangeAttempt(new, guardedBy: .revision(current.revision)) }
         guard let delta else { return nil }
@@ -51,5 +53,35 @@ extension ChangePlan {
     /// What to try after a conflict, where nobody knows the type of the key.
     func next(over current: SettingState) -> ChangeAttempt? {
         next(over: current) { delta?.inCanonicalOrder($0) ?? $0 }
+    }
+}
+
+extension ChangePlan {
+    /// The refusal of a change whose value changed meanwhile, in words that say how and what to do. Other refusals stay
+    /// as they are.
+    func explained(_ problem: Problem, _ current: SettingState) -> Problem {
+        guard problem.code == .preconditionFailed, current.source != .invalid else { return problem }
+        var change = "the value changed meanwhile"
+        if !isSecret, !current.isSecret {
+            change += " from \(Self.phrase(base)) to \(Self.phrase(current.value))"
+        }
+        var problem = problem
+        problem.detail =
+            "\(change); to change what is there by now, use update { }, or give the key a rule for such changes (merge:)"
+        return problem
+    }
+
+    private static func phrase(_ value: JSONValue?) -> String { value?.briefPhrase ?? "unset" }
+}
+
+extension BackendError {
+    func explained(by plan: ChangePlan, _ current: SettingState) -> BackendError {
+        if case .refused(let problem) = self { .refused(plan.explained(problem, current)) } else { self }
+    }
+}
+
+extension SuiteWrite {
+    func explained(_ problem: Problem, _ current: SettingState) -> Problem {
+        if case .change(let plan) = conflict { plan.explained(problem, current) } else { problem }
     }
 }

@@ -86,6 +86,7 @@ struct InMemorySuite: Sendable {
         var setting = SettingState(
             suite: name, key: key, value: value, source: source, revision: record.revision, modified: record.modified)
         if source == .invalid { setting.stored = record.stored }
+        setting.isSecret = schema?.key(key.text)?.isSecret ?? false
         return setting
     }
 
@@ -173,7 +174,9 @@ extension InMemorySuite {
                 guard suite == name else { throw unknownSuite }
                 let current = setting(key)
                 if Self.holds(test, of: current) { continue }
-                failed.append(Problem.FailedCondition(index: Int64(index), current: .setting(current)))
+                // A refusal tells nothing of a secret's value.
+                let shown = current.isSecret ? current.concealed() : current
+                failed.append(Problem.FailedCondition(index: Int64(index), current: .setting(shown)))
             }
         }
         guard let first = failed.first else { return }

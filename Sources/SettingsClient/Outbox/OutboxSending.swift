@@ -148,7 +148,7 @@ extension OutboxBackend {
         do {
             let current = try current ?? inner.setting(key)
             guard let next = write.form.next(over: current, requestKey: requestKeys.next()) else {
-                return end(write, .failure(problem))
+                return end(write, .failure(write.form.explained(problem, current)))
             }
             // Before it is sent: otherwise, after a crash, both forms of it might be done.
             try state.withLock { state throws(StateFileError) in try state.store.replaceFirst(by: next) }

@@ -26,7 +26,8 @@ enum SendOutcome: Hashable, Sendable {
                 let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
                 self = .waits(reason: problem.description, atLeast: min(asked, Self.longestAsked), isAnswer: true)
             } else if write.mayBeDoneOtherwise(after: problem) {
-                self = .conflict(problem, current: BackendError.refused(problem).current)
+                let current = BackendError.refused(problem).current
+                self = .conflict(problem, current: current.flatMap { $0.isConcealed ? nil : $0 })
             } else {
                 self = .refused(problem)
             }

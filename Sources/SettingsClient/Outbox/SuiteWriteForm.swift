@@ -61,6 +61,10 @@ extension ChangePlan {
             writer.name(name)
             writer.write(value)
         }
+        if isSecret {
+            writer.name("secret")
+            writer.write(bool: true)
+        }
         switch delta {
         case nil: break
         case .sum(let amount):
@@ -82,6 +86,7 @@ extension ChangePlan {
     fileprivate init?(json: JSONValue) {
         guard case .object = json else { return nil }
         (base, new, start) = (json["base"], json["new"], json["start"])
+        isSecret = json["secret"]?.bool ?? false
         if let sum = json["sum"] {
             guard let amount = try? InPlaceOperation.Amount(json: sum) else { return nil }
             delta = .sum(amount)

@@ -91,6 +91,65 @@ struct ConflictTests {
         #expect(one.launchCount == 11)
     }
 
+    @Test("The conflict says from what to what the value changed, and what to do", arguments: Place.allCases)
+    func message(_ place: Place) throws {
+        let world = try place.world()
+        let (one, two) = (world.adapter(), world.adapter())
+        one.libraries = ["a"]
+        change(&one.launchCount) { count in
+            two.launchCount = 10
+            count += 5
+        }
+        change(&one.libraries) { libraries in
+            two.remove(\.libraries)
+            libraries.append("b")
+        }
+        let issues = world.takeIssues()
+        #expect(issues.map(\.key) == ["launchCount", "libraries"])
+        for (issue, change) in zip(issues, ["from unset to 10", "from an array of 1 element to unset"]) {
+            let text = issue.description
+            #expect(text.contains("changed meanwhile \(change)"), "\(text)")
+            #expect(text.contains("update { }") && text.contains("merge:"), "\(text)")
+        }
+    }
+
+    @Test("The conflict tells no value of a secret", arguments: Place.allCases, [false, true])
+    func secrets(_ place: Place, hasSchema: Bool) throws {
+        let schema = try Schema(of: ClientKeys.self) { \.token }
+        let world = try place.world(schema: hasSchema ? schema : nil)
+        let (one, two) = (world.adapter(), world.adapter())
+        one.token = "aaaa"
+        change(&one.token) { token in
+            two.token = "bbbb"
+            token = "cccc"
+        }
+        #expect(one.token == "bbbb")
+        let issues = world.takeIssues()
+        #expect(issues.map(\.key) == ["token"] && issues.map(\.error.isConflict) == [true])
+        let text = issues.map(\.description).joined()
+        #expect(text.contains("changed meanwhile;"), "\(text)")
+        for value in ["aaaa", "bbbb", "cccc"] { #expect(!text.contains(value), "\(text)") }
+    }
+
+    @Test("Of a secret, too, a value that went there and back is no conflict", arguments: Place.allCases)
+    func secretThereAndBack(_ place: Place) async throws {
+        let world = try place.world(schema: try Schema(of: ClientKeys.self) { \.token })
+        let (one, two) = (world.adapter(), world.adapter())
+        one.token = "a"
+        change(&one.token) { token in
+            two.token = "b"
+            two.token = "a"
+            token? += "c"
+        }
+        #expect(one.token == "ac")
+        try await one.update(\.token) { token in
+            if token == "ac" { two.token = "d" }
+            token? += "e"
+        }
+        #expect(one.token == "de")
+        #expect(world.takeIssues() == [])
+    }
+
     @Test("A value that went there and back is no conflict", arguments: Place.allCases)
     func thereAndBack(_ place: Place) throws {
         let world = try place.world()
