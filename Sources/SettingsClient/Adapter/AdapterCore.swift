@@ -125,7 +125,7 @@ private final class CancellationMark: Sendable {
     }
 }
 
-extension Observation {
+extension SettingsObservation {
     /// Whether more has happened than this tells.
     var isPartial: Bool {
         if case .changes(let changes) = self { changes.hasMore } else { false }

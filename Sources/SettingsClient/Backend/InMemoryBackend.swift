@@ -19,7 +19,7 @@ final class InMemoryBackend: SuiteBackend {
 
     private struct Follower {
         var cursor: Cursor
-        let handler: @Sendable (Observation) -> Void
+        let handler: @Sendable (SettingsObservation) -> Void
     }
 
     private struct Token: Following {
@@ -45,7 +45,7 @@ final class InMemoryBackend: SuiteBackend {
     }
 
     /// What followers are told who are at a place in history; nil for nothing.
-    func observation(since place: Cursor) -> Observation? {
+    func observation(since place: Cursor) -> SettingsObservation? {
         shared.withLock { $0.contents.observation(since: place) }
     }
 
@@ -53,7 +53,7 @@ final class InMemoryBackend: SuiteBackend {
         shared.withLock { $0.contents.state() }
     }
 
-    func news(since place: Cursor) throws(BackendError) -> Observation {
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         shared.withLock { $0.contents.observation(since: place) ?? .state($0.contents.state()) }
     }
 
@@ -89,7 +89,7 @@ final class InMemoryBackend: SuiteBackend {
         }
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
         let id = shared.withLock { shared in
             shared.nextFollower += 1
             shared.followers[shared.nextFollower] = Follower(cursor: cursor, handler: handler)
@@ -117,7 +117,7 @@ final class InMemoryBackend: SuiteBackend {
     /// Tells each follower what it does not know yet. The queue is serial, so nobody hears things out of order.
     private func tell() {
         let news = shared.withLock { shared in
-            var news: [(@Sendable (Observation) -> Void, Observation)] = []
+            var news: [(@Sendable (SettingsObservation) -> Void, SettingsObservation)] = []
             for (id, follower) in shared.followers {
                 guard let observation = shared.contents.observation(since: follower.cursor) else { continue }
                 shared.followers[id]?.cursor = observation.cursor

@@ -68,7 +68,7 @@ struct InMemorySuite: Sendable {
     }
 
     /// What happened after a place in history; nil if nothing did.
-    func observation(since place: Cursor) -> Observation? {
+    func observation(since place: Cursor) -> SettingsObservation? {
         guard place.epoch == cursor.epoch, place.revision >= oldest else { return .state(state(isReset: true)) }
         guard place.revision < cursor.revision else { return nil }
         let known = history.lastIndex { $0.revision <= place.revision }

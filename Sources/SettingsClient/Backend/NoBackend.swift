@@ -28,11 +28,11 @@ final class NoBackend: SuiteBackend {
         throw .unreachable(reason)
     }
 
-    func news(since place: Cursor) throws(BackendError) -> Observation {
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         throw .unreachable(reason)
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
         Nothing()
     }
 

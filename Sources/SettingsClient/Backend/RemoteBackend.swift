@@ -39,7 +39,7 @@ final class RemoteBackend: SuiteBackend {
         return state
     }
 
-    func news(since place: Cursor) throws(BackendError) -> Observation {
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         let call = APICall.observe(watched, since: .cursor(place), wait: .zero, limit: nil, latest: false)
         let news = try ask { server.read(call, by: $0) }
         // A state to begin anew with is for whoever follows.
@@ -84,7 +84,7 @@ final class RemoteBackend: SuiteBackend {
         return try ask { server.write(call, by: $0) }.body
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
         let follower = RemoteFollower(
             watched, server, from: cursor, onTrouble: { [weak self] in self?.tell($0) }, handler)
         following.withLock { $0.follower = follower }

@@ -29,7 +29,7 @@ final class RemoteFollower: Following {
     private let server: SharedServer
     private let pool: ConnectionPool
     private let reader: AnswerReader
-    private let handler: @Sendable (Observation) -> Void
+    private let handler: @Sendable (SettingsObservation) -> Void
     private let onTrouble: @Sendable (SettingsError) -> Void
     private let state: Mutex<State>
     /// Which history the handler has been told of.
@@ -49,7 +49,7 @@ final class RemoteFollower: Following {
     init(
         _ watched: Watched, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
         longPause: Duration = .seconds(5), onTrouble: @escaping @Sendable (SettingsError) -> Void = { _ in },
-        _ handler: @escaping @Sendable (Observation) -> Void
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) {
         self.watched = watched
         self.server = server
@@ -90,7 +90,7 @@ final class RemoteFollower: Following {
     ///
     /// - Parameter isAway: whether the pause is one because the daemon could not be had: then it ends when it can.
     private func ask(after pause: Duration = .zero, isAway: Bool = false) {
-        let next = state.withLock { state -> (APICall<Observation>, LongPoll)? in
+        let next = state.withLock { state -> (APICall<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
             let call = APICall.observe(
                 watched, since: state.place.since, wait: Self.wait, limit: nil, latest: false)
@@ -108,7 +108,7 @@ final class RemoteFollower: Following {
     }
 
     /// On the thread of the reader, unless the system has none.
-    private func take(_ result: Result<Observation, SettingsError>) {
+    private func take(_ result: Result<SettingsObservation, SettingsError>) {
         var generator = SystemRandomNumberGenerator()
         let (step, trouble) = state.withLock { state -> (ObservedPlace.Step?, SettingsError?) in
             guard !state.isStopped else { return (nil, nil) }
@@ -166,7 +166,7 @@ extension SettingsError {
     }
 }
 
-extension Observation {
+extension SettingsObservation {
     /// Whether there are more changes than were told.
     fileprivate var hasMore: Bool {
         if case .changes(let changes) = self { changes.hasMore } else { false }

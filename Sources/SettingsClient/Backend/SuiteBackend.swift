@@ -29,11 +29,11 @@ protocol SuiteBackend: AnyObject, Sendable {
     ) throws(BackendError) -> WriteSummary
 
     /// What happened after a place in history, or the beginning of that; where history does not tell, the suite as it is.
-    func news(since place: Cursor) throws(BackendError) -> Observation
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation
 
     /// Tells everything that happens after a place in history, in order, until it is stopped. The handler is called on a
     /// thread of the backend's, never from within another call.
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following
 
     /// Takes over the writes that earlier programs left to be sent, and tells of them; once, the first time it is called.
     func inherit()

@@ -79,13 +79,13 @@ final class CachingBackend: SuiteBackend {
         return summary
     }
 
-    func news(since place: Cursor) throws(BackendError) -> Observation {
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         let news = try inner.news(since: place)
         note { $0?.take(news) }
         return news
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
         inner.follow(from: cursor) { [weak self] observation in
             self?.note { $0?.take(observation) }
             handler(observation)

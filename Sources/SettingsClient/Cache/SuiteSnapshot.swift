@@ -32,7 +32,7 @@ struct SuiteSnapshot: Sendable {
     }
 
     /// Takes in what was told by following.
-    mutating func take(_ observation: Observation) {
+    mutating func take(_ observation: SettingsObservation) {
         switch observation {
         case .state(let state): take(state)
         case .changes(let told):

@@ -77,7 +77,7 @@ extension SettingsClient {
     public func observe(
         _ suite: SuiteName, since place: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
-    ) async throws(SettingsError) -> Observation {
+    ) async throws(SettingsError) -> SettingsObservation {
         try await send(
             .observe(
                 Watched(scope: .one(suite), keys: keys, prefixes: prefixes), since: place, wait: wait,
@@ -88,7 +88,7 @@ extension SettingsClient {
     public func observe(
         _ suites: [SuiteName], since place: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
-    ) async throws(SettingsError) -> Observation {
+    ) async throws(SettingsError) -> SettingsObservation {
         try await send(
             .observe(
                 Watched(scope: .several(suites), keys: keys, prefixes: prefixes), since: place, wait: wait,

@@ -77,7 +77,7 @@ extension SettingsClient.Blocking {
     public func observe(
         _ suite: SuiteName, since place: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
-    ) throws(SettingsError) -> Observation {
+    ) throws(SettingsError) -> SettingsObservation {
         try send(
             .observe(
                 Watched(scope: .one(suite), keys: keys, prefixes: prefixes), since: place, wait: wait,
@@ -88,7 +88,7 @@ extension SettingsClient.Blocking {
     public func observe(
         _ suites: [SuiteName], since place: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
         prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
-    ) throws(SettingsError) -> Observation {
+    ) throws(SettingsError) -> SettingsObservation {
         try send(
             .observe(
                 Watched(scope: .several(suites), keys: keys, prefixes: prefixes), since: place, wait: wait,

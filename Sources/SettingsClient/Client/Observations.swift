@@ -8,7 +8,7 @@ public import SettingsModel
 /// would not help against.
 public struct Observations: AsyncSequence, Sendable {
     /// A state, or what changed.
-    public typealias Element = Observation
+    public typealias Element = SettingsObservation
     /// What ends the sequence before its time.
     public typealias Failure = SettingsError
 
@@ -37,12 +37,14 @@ public struct Observations: AsyncSequence, Sendable {
         }
 
         /// The next thing that happened; nil once the task is cancelled.
-        public mutating func next() async throws(SettingsError) -> Observation? {
+        public mutating func next() async throws(SettingsError) -> SettingsObservation? {
             try await next(isolation: nil)
         }
 
         /// The next thing that happened; nil once the task is cancelled.
-        public mutating func next(isolation actor: isolated (any Actor)?) async throws(SettingsError) -> Observation? {
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(SettingsError)
+            -> SettingsObservation?
+        {
             guard !isOver else { return nil }
             var generator = SystemRandomNumberGenerator()
             var pause = place.pause
@@ -79,7 +81,7 @@ public struct Observations: AsyncSequence, Sendable {
         }
     }
 
-    private func ask(since place: ResumePoint?) async throws(SettingsError) -> Observation {
+    private func ask(since place: ResumePoint?) async throws(SettingsError) -> SettingsObservation {
         try await client.send(.observe(watched, since: place, wait: wait, limit: limit, latest: latest))
     }
 }

@@ -5,7 +5,7 @@ struct ObservedPlace: Sendable {
     /// What to do after a request.
     enum Step: Equatable, Sendable {
         /// Hand this out, then go on.
-        case deliver(Observation)
+        case deliver(SettingsObservation)
         /// Ask again after so long.
         case again(after: Duration)
         case fail(SettingsError)
@@ -33,7 +33,7 @@ struct ObservedPlace: Sendable {
     }
 
     /// An answer has come.
-    mutating func step(_ observation: Observation) -> Step {
+    mutating func step(_ observation: SettingsObservation) -> Step {
         backOff.reset()
         since = .cursor(observation.cursor)
         pause = .zero
@@ -64,7 +64,7 @@ struct ObservedPlace: Sendable {
 }
 
 extension ObservedPlace.Shape {
-    fileprivate init(_ observation: Observation) {
+    fileprivate init(_ observation: SettingsObservation) {
         switch observation {
         case .state(let state):
             schemas = state.suites.map { SuiteRevision(suite: $0.suite, revision: $0.schemaRevision) }

@@ -26,7 +26,7 @@ struct Watched: Hashable, Sendable {
     }
 }
 
-extension APICall where Output == Observation {
+extension APICall where Output == SettingsObservation {
     /// How long the daemon waits if nothing is said of it.
     private static var usualWait: Duration { .seconds(30) }
 

@@ -86,13 +86,13 @@ final class OutboxBackend: SuiteBackend {
         return try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
     }
 
-    func news(since place: Cursor) throws(BackendError) -> Observation {
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         let news = try inner.news(since: place)
         wake()
         return news
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
         inner.follow(from: cursor) { [weak self] observation in
             self?.wake()
             handler(observation)

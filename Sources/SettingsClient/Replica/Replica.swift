@@ -109,7 +109,7 @@ final class Replica: Sendable {
 }
 
 extension Replica {
-    func apply(_ observation: Observation) {
+    func apply(_ observation: SettingsObservation) {
         change { state in
             switch observation {
             case .state(let told): state.adopt(told)

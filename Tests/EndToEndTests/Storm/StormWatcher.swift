@@ -173,7 +173,7 @@ extension StormWatcher {
         do {
             switch answer.status {
             case 200:
-                let told = try Observation(json: JSONValue(parsing: answer.body))
+                let told = try SettingsObservation(json: JSONValue(parsing: answer.body))
                 know(told.cursor)
                 switch told {
                 case .state(let state): hear(.state(state), ask)

@@ -96,8 +96,9 @@ struct TransactionTests {
         ) throws(BackendError) -> WriteSummary {
             try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
         }
-        func news(since place: Cursor) throws(BackendError) -> Observation { try inner.news(since: place) }
-        func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+        func news(since place: Cursor) throws(BackendError) -> SettingsObservation { try inner.news(since: place) }
+        func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following
+        {
             inner.follow(from: cursor, handler)
         }
     }

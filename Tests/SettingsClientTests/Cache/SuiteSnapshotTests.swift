@@ -35,7 +35,7 @@ struct SuiteSnapshotTests {
             modified: Timestamp(milliseconds: 0))
     }
 
-    private func changes(_ revision: Int64, _ changes: Change...) throws -> Observation {
+    private func changes(_ revision: Int64, _ changes: Change...) throws -> SettingsObservation {
         let scope = ObservedChanges.Scope.several(
             schemas: [SuiteRevision(suite: suite, revision: try #require(Revision(3)))], dropped: [], missing: [])
         return .changes(ObservedChanges(scope, cursor: try cursor(revision), changes: changes))

@@ -7,11 +7,11 @@ import Testing
 struct ObservedPlaceTests {
     private var generator = SeededGenerator(seed: 7)
 
-    private func observation(_ text: String) throws -> Observation {
-        try Observation(json: try JSONValue(parsing: text))
+    private func observation(_ text: String) throws -> SettingsObservation {
+        try SettingsObservation(json: try JSONValue(parsing: text))
     }
 
-    private func quiet(_ revision: Int, schema: Int = 0, more: String = "") throws -> Observation {
+    private func quiet(_ revision: Int, schema: Int = 0, more: String = "") throws -> SettingsObservation {
         try observation(
             #"{"suite":"a","revision":\#(revision),"cursor":"e.\#(revision)","schemaRevision":\#(schema),"#
                 + #""changes":[]\#(more)}"#)
@@ -45,7 +45,7 @@ struct ObservedPlaceTests {
     }
 
     @Test func `Of several suites, one that appears or is missed is news`() throws {
-        func several(_ revision: Int, _ rest: String) throws -> Observation {
+        func several(_ revision: Int, _ rest: String) throws -> SettingsObservation {
             try observation(#"{"revision":\#(revision),"cursor":"e.\#(revision)","changes":[],\#(rest)}"#)
         }
         var place = ObservedPlace(since: nil)

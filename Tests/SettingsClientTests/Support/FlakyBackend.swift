@@ -105,11 +105,11 @@ final class FlakyBackend: SuiteBackend {
         }
     }
 
-    func news(since place: Cursor) throws(BackendError) -> Observation {
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         try ask { () throws(BackendError) in try inner.news(since: place) }
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
         inner.follow(from: cursor) { [weak self] observation in
             let isHeld = self?.state.withLock { state in
                 if state.isHolding { state.held.append { handler(observation) } }

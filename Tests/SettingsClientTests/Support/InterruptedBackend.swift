@@ -62,7 +62,7 @@ final class InterruptedBackend: SuiteBackend {
         return try backend.load()
     }
 
-    func news(since place: Cursor) throws(BackendError) -> Observation {
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         if isAway { throw .unreachable("nobody answers") }
         return try backend.news(since: place)
     }
@@ -100,7 +100,7 @@ final class InterruptedBackend: SuiteBackend {
         return try backend.setSchema(document, onConflict: policy, requestKey: requestKey)
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
         backend.follow(from: cursor, handler)
     }
 }

@@ -14,7 +14,7 @@ final class SilentBackend: SuiteBackend {
     private struct Rules {
         var isAway = false
         var beforeCommit: (@Sendable (KeyName) -> Void)?
-        var news: Observation?
+        var news: SettingsObservation?
     }
 
     init() throws {
@@ -29,7 +29,7 @@ final class SilentBackend: SuiteBackend {
     }
 
     /// What is said of news, whatever there is.
-    func answer(news: Observation) {
+    func answer(news: SettingsObservation) {
         rules.withLock { $0.news = news }
     }
 
@@ -76,13 +76,13 @@ final class SilentBackend: SuiteBackend {
         try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
     }
 
-    func news(since place: Cursor) throws(BackendError) -> Observation {
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         try ask("news")
         if let news = rules.withLock({ $0.news }) { return news }
         return try inner.news(since: place)
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (Observation) -> Void) -> any Following {
+    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
         inner.follow(from: cursor, handler)
     }
 }

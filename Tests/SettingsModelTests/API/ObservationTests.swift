@@ -44,15 +44,15 @@ struct ObservationTests {
     @Test("A state reads back as it was written", arguments: states)
     func stateReadsBack(body: BodyCase) throws {
         let state = try expectRoundTrip(body.text, as: ObservedState.self)
-        #expect(try expectRoundTrip(body.text, as: Observation.self) == .state(state))
-        #expect(Observation.state(state).cursor == state.cursor)
+        #expect(try expectRoundTrip(body.text, as: SettingsObservation.self) == .state(state))
+        #expect(SettingsObservation.state(state).cursor == state.cursor)
     }
 
     @Test("Changes read back as they were written", arguments: changes)
     func changesReadBack(body: BodyCase) throws {
         let changes = try expectRoundTrip(body.text, as: ObservedChanges.self)
-        #expect(try expectRoundTrip(body.text, as: Observation.self) == .changes(changes))
-        #expect(Observation.changes(changes).cursor == changes.cursor)
+        #expect(try expectRoundTrip(body.text, as: SettingsObservation.self) == .changes(changes))
+        #expect(SettingsObservation.changes(changes).cursor == changes.cursor)
     }
 
     @Test("The changes of one suite are changes of that suite")
@@ -94,7 +94,7 @@ struct ObservationTests {
                 "/invalid/a/k: expected an object, found an integer"),
         ])
     func refused(body: RefusedBody) throws {
-        #expect(try bodyError(body.text, as: Observation.self)?.description == body.description)
+        #expect(try bodyError(body.text, as: SettingsObservation.self)?.description == body.description)
     }
 
     @Test("An event has the name of what it is, and its data reads back", arguments: states)

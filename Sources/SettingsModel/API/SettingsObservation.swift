@@ -1,5 +1,5 @@
 /// The answer to observing: the state, or what changed.
-public enum Observation: Hashable, Sendable {
+public enum SettingsObservation: Hashable, Sendable {
     /// The state, as the first answer or because the observer has to begin anew.
     case state(ObservedState)
     /// What changed since the cursor that was sent.
@@ -14,7 +14,7 @@ public enum Observation: Hashable, Sendable {
     }
 }
 
-extension Observation: JSONReadable, JSONWritable {
+extension SettingsObservation: JSONReadable, JSONWritable {
     /// Reads an answer: what has values is a state.
     public init(json: JSONValue) throws(BodyError) {
         if json["values"] == nil {
