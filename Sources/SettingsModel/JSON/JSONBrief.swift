@@ -23,7 +23,7 @@ extension JSONValue {
     }
 
     /// Whether the value is short enough to be repeated whole, containers included. Looks at no more than it takes.
-    var isShort: Bool {
+    package var isShort: Bool {
         var budget = Self.shortSize
         return takes(from: &budget)
     }

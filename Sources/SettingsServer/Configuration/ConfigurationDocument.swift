@@ -38,7 +38,7 @@ extension Configuration {
             return try known.read(member.value, &self)
         }
         guard group.isEmpty, ConfigurationMember.all.contains(where: { $0.isIn(path) }) else {
-            throw Self.unknown(member.name, in: group)
+            throw Self.unknown(member, in: group)
         }
         guard let members = member.value.object else {
             throw ConfigurationError(
@@ -66,19 +66,26 @@ extension Configuration {
         }
     }
 
-    private static func unknown(_ name: String, in group: [String]) -> ConfigurationError {
+    private static func unknown(_ member: JSONObject.Member, in group: [String]) -> ConfigurationError {
         let names = names(in: group)
         let place = group.isEmpty ? "" : " in \(group.joined(separator: "."))"
-        var nearest = NameSuggestion.nearest(to: name, among: names, limit: 1).first
-        if nearest == nil {
-            // It may only stand in the wrong group.
-            nearest =
-                ConfigurationMember.all.first { $0.path.last?.hasSameBytes(as: name) ?? false }?.name
-                ?? NameSuggestion.nearest(to: name, among: ConfigurationMember.all.map(\.name), limit: 1).first
-        }
+        let suggestion =
+            NameSuggestion.nearest(to: member.name, among: names, limit: 1).first ?? elsewhere(member)
         return ConfigurationError(
-            "unknown member \(JSONValue.string(name).briefPhrase)\(place)",
-            remedy: nearest.map { "did you mean \($0)?" } ?? "it may be one of \(names.joined(separator: ", "))")
+            "unknown member \(JSONValue.string(member.name).briefPhrase)\(place)",
+            remedy: suggestion.map { "did you mean \($0)?" } ?? "it may be one of \(names.joined(separator: ", "))")
+    }
+
+    /// How a member is written that has its place in another group, as a file has it: groups are objects, and a name with
+    /// dots, as messages and the manual have it, is none of a member.
+    private static func elsewhere(_ member: JSONObject.Member) -> String? {
+        let all = ConfigurationMember.all
+        let meant =
+            all.first { $0.path.last?.hasSameBytes(as: member.name) ?? false }?.name
+            ?? NameSuggestion.nearest(to: member.name, among: all.map(\.name), limit: 1).first
+        guard let path = all.first(where: { $0.name == meant })?.path else { return nil }
+        let value = member.value.isShort ? member.value.description : "…"
+        return path.reversed().reduce(value) { inner, name in "{\(JSONValue.string(name)): \(inner)}" }
     }
 
     /// The names that may stand in a group, or at the top.

@@ -108,7 +108,24 @@ struct ConfigurationFileTests {
         ("[]", "the configuration is []: it must be one object, as {\"log\":\"info\"}"),
         (#"{"lisen":[]}"#, #"unknown member "lisen": did you mean listen?"#),
         (#"{"limits":{"connection":1}}"#, #"unknown member "connection" in limits: did you mean connections?"#),
-        (#"{"connections":1}"#, #"unknown member "connections": did you mean limits.connections?"#),
+        (#"{"connections":1}"#, #"unknown member "connections": did you mean {"limits": {"connections": 1}}?"#),
+        (
+            #"{"limits.idleSeconds":1}"#,
+            #"unknown member "limits.idleSeconds": did you mean {"limits": {"idleSeconds": 1}}?"#
+        ),
+        (
+            #"{"limits":{"limits.idleSeconds":1}}"#,
+            #"unknown member "limits.idleSeconds" in limits: did you mean {"limits": {"idleSeconds": 1}}?"#
+        ),
+        (
+            #"{"limits.idleSecond":1}"#,
+            #"unknown member "limits.idleSecond": did you mean {"limits": {"idleSeconds": 1}}?"#
+        ),
+        (
+            #"{"history.byte":{"commits":[1,2,3]}}"#,
+            #"unknown member "history.byte": did you mean {"history": {"bytes": {"commits":[1,2,3]}}}?"#
+        ),
+        (#"{"limits":{"listen":"a:1"}}"#, #"unknown member "listen" in limits: did you mean {"listen": "a:1"}?"#),
         (
             #"{"snapshot":{"every":1}}"#,
             #"unknown member "every" in snapshot: it may be one of journalBytes, intervalSeconds"#
