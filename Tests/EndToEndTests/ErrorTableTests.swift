@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Section 4 of the contract, the statuses that any request may have: each code by several requests.
@@ -107,17 +108,46 @@ struct ErrorTableTests {
     }
 
     static let paths: [Row] = [
-        Row("The root", "GET /", 404, .unknownPath),
-        Row("Another version", "GET /v2/suites", 404, .unknownPath),
-        Row("A slash at the end", "GET /v1/", 404, .unknownPath),
-        Row("A slash after the suites", "GET /v1/suites/", 404, .unknownPath),
-        Row("A slash after a suite", "GET app/", 404, .unknownPath),
-        Row("A key without a name", "GET app/keys/", 404, .unknownPath),
-        Row("A key in two segments", "PUT app/keys/a/b 1", 404, .unknownPath),
-        Row("A part that suites have not", "PUT app/values 1", 404, .unknownPath),
-        Row("A word in capitals", "GET /V1", 404, .unknownPath),
-        Row("A write to nothing", "DELETE /v1/suite/app", 404, .unknownPath),
+        Row("The root", "GET /", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
+        Row("Another version", "GET /v2/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
+        Row("A slash at the end", "GET /v1/", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
+        Row("A slash after the suites", "GET /v1/suites/", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
+        Row("A slash after a suite", "GET app/", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
+        Row("A key without a name", "GET app/keys/", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app/keys"]}"#),
+        Row("A slash before all", "GET //v1/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
+        Row(
+            "A key in two segments", "PUT app/keys/a/b 1", 404, .unknownPath,
+            #"{"detail":"there is nothing at this path; a / in a key is written %2F: did you mean /v1/suites/app/keys/a%2Fb?","#
+                + #""didYouMean":["/v1/suites/app/keys/a%2Fb"]}"#),
+        Row(
+            "A key in three segments, with an escape", "GET app/keys/a/%C3%A9/c", 404, .unknownPath,
+            #"{"didYouMean":["/v1/suites/app/keys/a%2F%C3%A9%2Fc"]}"#),
+        Row(
+            "A key in the place of a part", "PUT app/values 1", 404, .unknownPath,
+            #"{"didYouMean":["/v1/suites/app/keys/values"]}"#),
+        Row("A part misspelt", "GET app/key/a", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app/keys/a"]}"#),
+        Row("A word in capitals", "GET /V1", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
+        Row(
+            "The suites without their s", "GET /v1/suite", 404, .unknownPath,
+            #"{"detail":"there is nothing at this path; did you mean /v1/suites?","didYouMean":["/v1/suites"]}"#),
+        Row("A write to nothing", "DELETE /v1/suite/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
+        Row("A path without a version", "GET /suites/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
+        Row("A version too many", "GET /v1/healthz", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
+        Row("A word misspelt", "GET /health", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
+        Row("Transactions", "POST /v1/transactions {}", 404, .unknownPath, #"{"didYouMean":["/v1/transaction"]}"#),
+        Row("A suite without a name", "GET /v1/suites//keys", 404, .unknownPath, lacks: ["didYouMean"]),
+        Row(
+            "Nothing like any path", "GET /favicon.ico", 404, .unknownPath,
+            #"{"detail":"there is nothing at this path; /v1 tells what there is"}"#, lacks: ["didYouMean"]),
     ]
+
+    @Test("Every path that a 404 suggests leads somewhere", arguments: paths)
+    func suggestedPath(row: Row) throws {
+        let daemon = try TestDaemon()
+        for path in try daemon.send(row.request).json?["didYouMean"]?.array ?? [] {
+            #expect(try daemon.send(Request("OPTIONS \(path.string ?? "")")).status == 204, "\(path)")
+        }
+    }
 
     static let methods: [Row] = [
         Row(

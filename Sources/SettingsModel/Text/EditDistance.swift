@@ -19,9 +19,12 @@ struct EditDistance {
     /// How far a name may be from this one to be suggested for it.
     var tolerance: Int { max(1, count / 3) }
 
+    /// How far the last part of a name may be from this one for the name to be suggested. Shorter words have to be the
+    /// same: many names end in something like them.
+    var partTolerance: Int { count / 3 }
+
     /// The distance, or nil if it is beyond the tolerance.
-    mutating func distance(to candidate: String, within tolerance: Int) -> Int? {
-        let letters = candidate.utf8Span.span
+    mutating func distance(to letters: Span<UInt8>, within tolerance: Int) -> Int? {
         steps += Self.overhead
         guard abs(letters.count - count) <= tolerance else { return nil }
         guard count > 0 else { return letters.count }

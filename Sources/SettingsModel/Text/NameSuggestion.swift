@@ -6,7 +6,8 @@ public enum NameSuggestion {
     /// The names nearest to `name`, nearest first, then in byte order; none that differ in more than a third of it.
     ///
     /// Distance counts insertions, deletions, substitutions and swaps of neighbours (optimal string alignment) over
-    /// the bytes of the names, ASCII letters without their case. Of very many candidates the first are looked at.
+    /// the bytes of the names, ASCII letters without their case. After them come names whose last part is as near to a
+    /// `name` without dots: `player.volume` for `volume`. Of very many candidates the first are looked at.
     public static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         for candidate in candidates {
@@ -103,14 +104,27 @@ private struct Search {
     /// About 150 µs.
     private static let mostSteps = 40_000
 
+    /// How near a name is: names that are near as a whole come before those of which only the last part is.
+    private struct Rank: Comparable {
+        let isLastPart: Bool
+        let distance: Int
+
+        static func < (left: Rank, right: Rank) -> Bool {
+            left.isLastPart == right.isLastPart ? left.distance < right.distance : right.isLastPart
+        }
+    }
+
     private var distances: EditDistance
     private let limit: Int
-    private var matches: [(distance: Int, name: String)] = []
+    /// Whether the name may be the last part of another one.
+    private let mayBePart: Bool
+    private var matches: [(rank: Rank, name: String)] = []
 
     init?(for name: String, limit: Int) {
         guard name.utf8.count <= Self.longestName, limit > 0 else { return nil }
         distances = EditDistance(from: name)
         self.limit = limit
+        mayBePart = !name.isEmpty && !name.utf8.contains(UInt8(ascii: "."))
     }
 
     var names: [String] { matches.map(\.name) }
@@ -118,19 +132,36 @@ private struct Search {
     /// Looks at a candidate; false if it was the last that there is time for.
     mutating func look(at candidate: String) -> Bool {
         // Once enough are found, only those that are as near matter.
-        let tolerance = matches.count == limit ? matches[limit - 1].distance : distances.tolerance
-        if let distance = distances.distance(to: candidate, within: tolerance) { insert(candidate, distance) }
+        let worst = matches.count == limit ? matches[limit - 1].rank : Rank(isLastPart: true, distance: .max)
+        let letters = candidate.utf8Span.span
+        let tolerance = worst.isLastPart ? distances.tolerance : worst.distance
+        if let distance = distances.distance(to: letters, within: tolerance) {
+            insert(candidate, Rank(isLastPart: false, distance: distance))
+        } else if worst.isLastPart, mayBePart, let dot = letters.lastDot,
+            let distance = distances.distance(
+                to: letters.extracting((dot + 1)...), within: min(worst.distance, distances.partTolerance))
+        {
+            insert(candidate, Rank(isLastPart: true, distance: distance))
+        }
         return distances.steps < Self.mostSteps
     }
 
-    private mutating func insert(_ name: String, _ distance: Int) {
+    private mutating func insert(_ name: String, _ rank: Rank) {
         guard !matches.contains(where: { $0.name.hasSameBytes(as: name) }) else { return }
         let position =
             matches.firstIndex { match in
-                match.distance > distance || (match.distance == distance && name.precedesInBytes(match.name))
+                match.rank > rank || (match.rank == rank && name.precedesInBytes(match.name))
             } ?? matches.count
-        matches.insert((distance, name), at: position)
+        matches.insert((rank, name), at: position)
         if matches.count > limit { matches.removeLast() }
+    }
+}
+
+extension Span<UInt8> {
+    /// Where the last dot stands; nil if there is none.
+    fileprivate var lastDot: Int? {
+        for index in indices.reversed() where self[index] == UInt8(ascii: ".") { return index }
+        return nil
     }
 }
 

@@ -21,8 +21,7 @@ struct Route {
     /// The resource that a request is about, which must be there and know the method.
     init(_ head: RequestHead, in bytes: Span<UInt8>) throws(Problem) {
         guard let route = Route(head.path, in: bytes) else {
-            throw Problem(
-                .unknownPath, "there is nothing at this path; \(Resource.service.rawValue) tells what there is")
+            throw PathSuggestion.problem(at: bytes.text(in: head.path))
         }
         guard route.resource.allows(head.method) else { throw Problem(methodOf: head, bytes, at: route.resource) }
         self = route

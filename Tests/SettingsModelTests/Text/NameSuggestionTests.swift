@@ -14,6 +14,9 @@ struct NameSuggestionTests {
             ("laucnhCount", ["launchCount"]),
             ("player.volum", ["player.volume"]),
             ("teme", ["theme"]),
+            ("volume", ["player.volume"]),
+            ("Volme", ["player.volume"]),
+            ("audio.volume", []),
             ("wholly.different", []),
             ("", []),
         ])
@@ -25,6 +28,14 @@ struct NameSuggestionTests {
     func order() {
         let names = ["abcf", "abc", "abcd1", "abcde", "abce"]
         #expect(NameSuggestion.nearest(to: "abcd", among: names) == ["abc", "abcd1", "abcde"])
+    }
+
+    @Test("Names whose last part is near come after those that are near as a whole")
+    func lastPart() {
+        let names = ["a.volumes", "b.volume", "volumf", "c.volume", "a.volume.b", "x.volumes.volumes"]
+        #expect(NameSuggestion.nearest(to: "volume", among: names) == ["volumf", "b.volume", "c.volume"])
+        #expect(NameSuggestion.nearest(to: "volume", among: names, limit: 1) == ["volumf"])
+        #expect(NameSuggestion.nearest(to: "on", among: ["a.of", "b.on"]) == ["b.on"])
     }
 
     @Test("A name longer than any key is not compared with anything")
