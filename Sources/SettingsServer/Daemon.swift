@@ -47,6 +47,12 @@ package final class Daemon: Sendable {
         bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
         ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) { store.tend() }
         for address in addresses { log.info("listening on \(address.location)") }
+        for address in addresses where !address.isLocal {
+            log.warning(
+                "\(address) is open to the network: there is no access control, so who reaches it may read and write "
+                    + "everything; listen on 127.0.0.1 or unix:/path, or let a proxy or a firewall decide who reaches it"
+            )
+        }
     }
 
     /// Stops: takes no more connections, answers what was asked, makes everything durable, and lets go of the directory.

@@ -38,6 +38,13 @@ package enum ListenAddress: Hashable, Sendable {
         self = .tcp(host: String(decoding: host, as: UTF8.self), port: port)
     }
 
+    /// True if only programs on this machine can reach it: a Unix domain socket, or an address of loopback in figures.
+    var isLocal: Bool {
+        guard case .tcp(let host, _) = self else { return true }
+        let mapped = "::ffff:"
+        return host == "::1" || (host.hasPrefix(mapped) ? String(host.dropFirst(mapped.count)) : host).hasPrefix("127.")
+    }
+
     /// For the log: what a client is given, where there is such a thing.
     package var location: String {
         switch self {

@@ -41,6 +41,19 @@ struct LifecycleTests {
         #expect(try again.end().code == 0)
     }
 
+    @Test
+    func `A daemon that listens beyond loopback warns of each such address, and of no other`() throws {
+        let directory = try TemporaryDirectory()
+        let socket = "unix:\(directory.path)/socket"
+        let (process, _) = try start(directory, ["--listen", "0.0.0.0:0", "--listen", socket])
+        process.signal(SIGTERM)
+        let end = try process.end()
+        let warnings = end.errors.split(separator: "\n").filter { $0.contains(" warning ") }
+        #expect(warnings.count == 1)
+        #expect(warnings.first?.contains(" warning 0.0.0.0:") == true)
+        #expect(warnings.first?.contains("no access control") == true)
+    }
+
     @Test(arguments: [SIGTERM, SIGINT])
     func `A signal that comes while it starts is not lost`(number: Int32) throws {
         // Many at once, so that the threads of each have to wait for their turn.
