@@ -28,6 +28,6 @@ extension DefaultsIssue: CustomStringConvertible {
     public var description: String {
         if attempt == .check { return "settings: suite \(suite): \(error)" }
         let what = key.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
-        return "settings: \(what) was not \(attempt == .read ? "read" : "written"): \(error)"
+        return "settings: \(what) \(attempt == .read ? "was not read" : "was not written"): \(error)"
     }
 }

@@ -70,8 +70,10 @@ struct OutboxState: Sendable {
         let pause = backOff.next(notBefore: asked, using: &generator)
         guard isAnswer, !isStallTold else { return (pause, nil) }
         isStallTold = true
-        let what = store.count == 1 ? "a write waits, as it is" : "\(store.count) writes wait, as the first is"
-        return (pause, "\(what) not taken: \(reason)")
+        let what =
+            store.count == 1
+            ? "a write waits, as it is not taken" : "\(store.count) writes wait, as the first is not taken"
+        return (pause, "\(what): \(reason)")
     }
 
     /// The first write has ended. False if none is left.
