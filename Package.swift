@@ -63,7 +63,7 @@ let package = Package(
             name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
-            swiftSettings: houseRules),
+            exclude: ["Fixtures"], swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(
             name: "MainActorAppTests", dependencies: ["SettingsClient", "TestSupport"],

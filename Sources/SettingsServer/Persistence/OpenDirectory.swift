@@ -47,7 +47,6 @@ extension DataDirectory {
             try cut(torn.name, at: torn.offset, keepingAs: aside)
             recovered.notes.append(.information("it was cut there, and what was cut is in \(aside)"))
         }
-        for name in recovered.empty { try fileSystem.remove(path(of: name)) }
         let found = try fileSystem.list(path)
         for (name, _) in recovered.damagedSnapshots {
             try fileSystem.rename(path(of: name), to: path(of: Self.freeAsideName(of: name, among: found)))
@@ -109,9 +108,9 @@ extension DataDirectory {
 
 extension Recovered {
     /// Whether acknowledged writes may be missing: the daemon did not stop as it should while it ran in a way that can
-    /// lose some, a journal is gone or lost all that it had, or somebody put a snapshot here without what came after it.
+    /// lose some, a journal is gone, or somebody put a snapshot here without what came after it.
     var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
-        return head.mayLose && !isClosed || !empty.isEmpty || lacksJournal
+        return head.mayLose && !isClosed || lacksJournal
     }
 }

@@ -52,18 +52,14 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             try folder.edit("journal-8.jsonl") { $0 += [UInt8](repeating: 0, count: 700) }
         },
         .fine("a page of a batch that was lost", at: 12, notes: ["ends in the middle"], .torn) { folder in
-            try folder.edit("journal-8.jsonl") { $0 += [0, 0, 0] + Array("\"x\":1}}\n".utf8) }
+            try folder.edit("journal-8.jsonl") { bytes in
+                bytes += [UInt8](repeating: 0, count: 1024 - bytes.count % 512) + Array("\"x\":1}}\n".utf8)
+            }
         },
         .fine("files left behind") { folder in
             try folder.write("journal-8.jsonl.tmp", "x".utf8)
             try folder.write("snapshot-9.json.tmp", [])
             try folder.write("notes.txt", "hello".utf8)
-        },
-        .fine("an empty newest journal", at: 8, newEpoch: true, notes: ["journal-8.jsonl is empty"], .torn) {
-            try $0.write("journal-8.jsonl", [])
-        },
-        .fine("a newest journal of zeros", at: 8, newEpoch: true, notes: ["journal-8.jsonl is empty"], .torn) {
-            try $0.write("journal-8.jsonl", [UInt8](repeating: 0, count: 4096))
         },
         .fine("a journal whose sync failed, before the one in its place") { folder in
             // A batch whose outcome was unknown, and half of another.
@@ -110,7 +106,7 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         {
             try $0.edit("snapshot-8.json") { $0.removeLast(9) }
         },
-        .bad("everything empty", ["snapshot-8.json"], kept: 0) { folder in
+        .bad("everything empty", ["line 1", "it is empty"], kept: 0) { folder in
             for name in folder.names { try folder.write(name, []) }
         },
         DamageCase(
@@ -127,6 +123,18 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         },
         .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
             for name in $0.names where name != "snapshot-8.json" { try $0.remove(name) }
+        },
+        .bad("an empty newest journal", ["journal-8.jsonl, line 1", "it is empty"], kept: 8) {
+            try $0.write("journal-8.jsonl", [])
+        },
+        .bad("a newest journal of zeros", ["journal-8.jsonl, line 1", "check"], kept: 8) {
+            try $0.write("journal-8.jsonl", [UInt8](repeating: 0, count: 4096))
+        },
+        .fine("the last line without its end") { try $0.edit("journal-8.jsonl") { $0.removeLast() } },
+        .bad("zeros that are no sector", ["journal-8.jsonl, line 6, at byte ", "check"], kept: 12) { folder in
+            try folder.edit("journal-8.jsonl") { bytes in
+                bytes += [UInt8](repeating: 0, count: 1023 - bytes.count % 512) + Array("\"x\":1}}\n".utf8)
+            }
         },
         .bad("a line missing", ["journal-8.jsonl, line 3, at byte ", "follows revision 10, not 9"], kept: 9) { folder in
             try folder.editLines("journal-8.jsonl") { $0.remove(at: 2) }

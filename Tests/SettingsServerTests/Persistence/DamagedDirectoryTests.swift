@@ -92,7 +92,8 @@ struct DamagedDirectoryTests {
         let whole = try #require(before["journal-8.jsonl"])
         let start = try whole.count - folder.line(5, of: "journal-8.jsonl").count
         let expected = states[11].map { StateDescription($0) }
-        for end in start..<whole.count {
+        // Without its line end alone it is whole.
+        for end in start..<(whole.count - 1) {
             try folder.write("journal-8.jsonl", whole[..<end])
             let found = try Recovery(directory: folder.directory, limits: History.Limits()).run()
             #expect(found.map { StateDescription($0.state) } == expected, "cut at \(end)")

@@ -40,8 +40,8 @@ struct SimulatedStorage: Sendable {
     var writesShort = false
     private var next = 1
 
-    /// The granularity in which unsynced content is lost.
-    private static let piece = 64
+    /// The granularity in which unsynced content is lost: a sector.
+    private static let piece = 512
 
     /// Counts a call, and says with which code it fails, if it does.
     mutating func begin(_ call: FileError.Call) -> Int32? {

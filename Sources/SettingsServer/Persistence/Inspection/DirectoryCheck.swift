@@ -62,9 +62,6 @@ extension DirectoryCheck {
             }
             switch survey.trouble {
             case nil: text += survey.isClosed ? ", closed by a clean stop, sound" : ", sound"
-            case .empty?:
-                if verdict == .sound { verdict = .torn }
-                text += ", EMPTY: a start leaves it out"
             case .torn(let offset)?:
                 if verdict == .sound { verdict = .torn }
                 text += ", TORN at byte \(offset): what is behind was never acknowledged, and a start cuts it"

@@ -4,8 +4,6 @@ internal import SettingsModel
 struct JournalSurvey {
     /// What is the matter with it.
     enum Trouble {
-        /// There is nothing in it, not even a head.
-        case empty
         /// It ends in the middle of a commit that was never acknowledged.
         case torn(at: Int)
         case damaged(RecoveryError)
@@ -29,10 +27,7 @@ struct JournalSurvey {
         size = try directory.size(of: name)
         let reader = JournalReader(directory: directory, name: name, isNewest: isNewest)
         do throws(RecoveryError) {
-            guard let head = try reader.head() else {
-                trouble = .empty
-                return
-            }
+            let head = try reader.head()
             self.head = head
             last = head.revision
             if let torn = try read(reader, head, upTo: next?.after) { trouble = .torn(at: torn.offset) }

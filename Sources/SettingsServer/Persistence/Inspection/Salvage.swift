@@ -47,13 +47,9 @@ struct Salvage {
     }
 
     private mutating func readHeads(among names: [String]) throws(RecoveryError) {
-        let files = directory.journals(among: names)
-        for (position, file) in files.enumerated() {
-            let reader = JournalReader(directory: directory, name: file.name, isNewest: position == files.count - 1)
+        for file in directory.journals(among: names) {
             do throws(RecoveryError) {
-                let head = try reader.head()
-                if head == nil { unusable.append((file.name, "it is empty")) }
-                journals.append((file, head))
+                journals.append((file, try JournalReader(directory: directory, name: file.name).head()))
             } catch {
                 guard error.kind == .damaged else { throw error }
                 unusable.append((file.name, error.reason))
@@ -95,7 +91,9 @@ extension DataDirectory {
                 var lines = LineReader(try OpenFile(path(of: name), .reading, in: fileSystem))
                 while let line = try lines.next() {
                     let bytes = lines.buffer.span.extracting(line.range)
-                    guard JournalLine.isSound(bytes), let json = try? JSONValue(kept: bytes) else { continue }
+                    guard let length = JournalLine.length(of: bytes, isTerminated: line.isTerminated),
+                        let json = try? JSONValue(kept: bytes.extracting(0..<length))
+                    else { continue }
                     let number = json["commit"]?["revision"]?.integer ?? json["revision"]?.integer
                     highest = max(highest, number.flatMap { Revision($0) } ?? highest)
                 }

@@ -7,7 +7,8 @@ internal import SettingsModel
 ///     {"crc":"5e6f7a8b","after":17,"closed":true}
 ///
 /// `after` names the commit before, so that a line that is missing is noticed. `synced` says that everything before the
-/// line was on disk before the line was written: it stands on the first line of each batch that a sync covers.
+/// line was on disk before the line was written: it stands on the first line of each batch that a sync covers. Behind the
+/// last line there may be zeros, which is room for lines to come.
 enum JournalLine {
     /// What stands before the digits of the check.
     static let opening: StaticString = "{\"crc\":\""
@@ -15,6 +16,14 @@ enum JournalLine {
     static let separator: StaticString = "\","
     /// Where what is checked begins.
     static let checkedFrom = 18
+
+    /// How many of the bytes up to a line end, or up to the end of the file, are a sound line; nil if it is not as it was
+    /// written. The check does not cover the line end: behind the last line it may be missing, or be another byte.
+    static func length(of bytes: Span<UInt8>, isTerminated: Bool) -> Int? {
+        if isTerminated { return isSound(bytes) ? bytes.count : nil }
+        let written = bytes.countBeforeZeros
+        return [written, written - 1].first { $0 > 0 && isSound(bytes.extracting(0..<$0)) }
+    }
 
     /// Whether the line is as it was written.
     static func isSound(_ line: Span<UInt8>) -> Bool {
@@ -68,15 +77,10 @@ extension Span<UInt8> {
         }
     }
 
-    /// Whether all of the bytes are zeros.
-    var holdsNothing: Bool {
-        for index in 0..<count where self[index] != 0 { return false }
-        return true
-    }
-
-    /// Whether one of the bytes is zero, as none is in JSON.
-    var holdsZero: Bool {
-        for index in 0..<count where self[index] == 0 { return true }
-        return false
+    /// How many bytes there are before the zeros at the end.
+    var countBeforeZeros: Int {
+        var end = count
+        while end > 0, self[end - 1] == 0 { end -= 1 }
+        return end
     }
 }

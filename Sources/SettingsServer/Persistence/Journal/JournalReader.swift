@@ -5,7 +5,7 @@ struct JournalReader {
     let directory: DataDirectory
     let name: String
     /// Whether it is the newest one: only there can something have been torn.
-    let isNewest: Bool
+    var isNewest = false
 
     /// A sound line and where it stands.
     struct Entry {
@@ -16,19 +16,16 @@ struct JournalReader {
         var offset: Int
     }
 
-    /// How the journal begins; nil if it is empty, or the newest one and torn before its head was complete.
-    func head() throws(RecoveryError) -> JournalHead? {
+    /// How the journal begins. No crash can tear that: a journal has its name only once its head is on disk.
+    func head() throws(RecoveryError) -> JournalHead {
         var reader = LineReader(try open(), chunk: 4096)
-        guard let line = try next(&reader) else { return nil }
+        guard let line = try next(&reader) else { throw directory.damage(name, line: 1, "it is empty") }
         let bytes = reader.buffer.span.extracting(line.range)
-        guard line.isTerminated, JournalLine.isSound(bytes) else {
-            if isNewest, !line.isTerminated || bytes.holdsZero {
-                var rest = reader
-                if try !followedBySynced(&rest) { return nil }
-            }
+        guard let length = JournalLine.length(of: bytes, isTerminated: line.isTerminated) else {
             throw damage("the check of the line fails", at: line)
         }
-        guard let json = try? JSONValue(kept: bytes), let format = json["journal"]?.integer else {
+        guard let json = try? JSONValue(kept: bytes.extracting(0..<length)), let format = json["journal"]?.integer
+        else {
             throw damage("it does not begin as a journal does", at: line)
         }
         guard format <= JournalHead.currentFormat else {
@@ -50,18 +47,12 @@ struct JournalReader {
         _ = try next(&reader)
         while let line = try next(&reader) {
             let bytes = reader.buffer.span.extracting(line.range)
-            // Room that was made for lines to come.
-            if !line.isTerminated && bytes.holdsNothing { return nil }
-            guard line.isTerminated, JournalLine.isSound(bytes) else {
-                if isNewest, !line.isTerminated || bytes.holdsZero {
-                    var rest = reader
-                    if try !followedBySynced(&rest) { return TornTail(name: name, offset: line.offset) }
-                }
-                throw damage(
-                    line.isTerminated ? "the check of the line fails" : "the file ends in the middle of a line",
-                    at: line)
+            if !line.isTerminated && bytes.countBeforeZeros == 0 { return nil }
+            guard let length = JournalLine.length(of: bytes, isTerminated: line.isTerminated) else {
+                if isNewest, try isTorn(from: line, reader) { return TornTail(name: name, offset: line.offset) }
+                throw damage("the check of the line fails", at: line)
             }
-            guard let json = try? JSONValue(kept: bytes), let entry = JournalEntry(json) else {
+            guard let json = try? JSONValue(kept: bytes.extracting(0..<length)), let entry = JournalEntry(json) else {
                 throw damage("the line is sound but not understood; a newer version may have written it", at: line)
             }
             let found = Entry(entry: entry, size: line.range.count + 1, line: line.number, offset: line.offset)
@@ -70,16 +61,60 @@ struct JournalReader {
         return nil
     }
 
-    /// Whether a line comes that was written once all before it was on disk. Then what is unsound was not torn by a crash.
-    private func followedBySynced(_ reader: inout LineReader) throws(RecoveryError) -> Bool {
-        while let line = try next(&reader) {
-            let bytes = reader.buffer.span.extracting(line.range)
-            guard line.isTerminated, JournalLine.isSound(bytes), let json = try? JSONValue(kept: bytes) else {
-                continue
+    /// What a disk writes as a whole, or not at all.
+    private static let sector = 512
+
+    /// True if a crash can have left a line that is not sound, and what comes behind it. Either the line ends in its middle,
+    /// and nothing comes behind. Or sectors are zeros, as they were before the batch was written. A line that was written
+    /// after a later sync shows that it was no crash.
+    private func isTorn(from first: LineReader.Line, _ reader: LineReader) throws(RecoveryError) -> Bool {
+        var reader = reader
+        var line = first
+        var hasZeros = false
+        while true {
+            if line.offset > first.offset, followsSync(line, in: reader) { return false }
+            switch zeros(line, in: reader) {
+            case .none: break
+            case .sectors: hasZeros = true
+            case .others: return false
             }
-            if JournalEntry(json)?.followsSync ?? true { return true }
+            guard let next = try self.next(&reader) else { return hasZeros || !first.isTerminated }
+            line = next
         }
-        return false
+    }
+
+    private func followsSync(_ line: LineReader.Line, in reader: LineReader) -> Bool {
+        let bytes = reader.buffer.span.extracting(line.range)
+        guard let length = JournalLine.length(of: bytes, isTerminated: line.isTerminated),
+            let json = try? JSONValue(kept: bytes.extracting(0..<length))
+        else { return false }
+        return JournalEntry(json)?.followsSync ?? true
+    }
+
+    /// Which zeros stand in a line, before its end.
+    private enum Zeros {
+        case none
+        /// Whole sectors that were not written, the first perhaps from the beginning of the line on.
+        case sectors
+        case others
+    }
+
+    private func zeros(_ line: LineReader.Line, in reader: LineReader) -> Zeros {
+        let bytes = reader.buffer.span.extracting(line.range)
+        let end = line.isTerminated ? bytes.count : bytes.countBeforeZeros
+        var found = Zeros.none
+        var index = 0
+        while index < end {
+            let start = index
+            while index < end, bytes[index] == 0 { index += 1 }
+            if index > start {
+                guard start == 0 || (line.offset + start) % Self.sector == 0, (line.offset + index) % Self.sector == 0
+                else { return .others }
+                found = .sectors
+            }
+            index += 1
+        }
+        return found
     }
 
     /// That a line is not as it was written, or does not fit in.

@@ -30,8 +30,6 @@ package struct Recovered: Sendable {
     var isClosed = false
     /// A tail to be cut.
     var torn: TornTail?
-    /// Journals that have nothing in them, not even a head.
-    var empty: [String] = []
     /// Whether the journal is missing that the snapshot goes on in.
     var lacksJournal = false
     /// How many bytes of journals were replayed: how far the newest snapshot is behind.

@@ -10,13 +10,10 @@ struct Recovery {
     /// Reads the directory; nil if nothing was ever kept in it.
     func run() throws(RecoveryError) -> Recovered? {
         let names = try list()
-        var empty: [String] = []
-        let links = try links(among: names, &empty)
+        let links = try links(among: names)
         let snapshots = directory.snapshots(among: names)
         guard !links.isEmpty || !snapshots.isEmpty else { return nil }
-        var recovered = try run(links, snapshots, empty)
-        recovered.empty = empty
-        recovered.notes += empty.map { .warning("\($0) is empty and left out") }
+        var recovered = try run(links, snapshots)
         if let torn = recovered.torn {
             recovered.notes.append(
                 .information(
@@ -28,7 +25,7 @@ struct Recovery {
     /// Tries one beginning after the other: the newest snapshot, and what is before it only if it is damaged and the
     /// journals lead from there to it and on.
     private func run(
-        _ links: [JournalChain.Link], _ snapshots: [DataDirectory.Numbered], _ empty: [String]
+        _ links: [JournalChain.Link], _ snapshots: [DataDirectory.Numbered]
     ) throws(RecoveryError) -> Recovered {
         let chain = JournalChain(directory: directory, links: links)
         var damaged: [(name: String, reason: String)] = []
@@ -44,7 +41,7 @@ struct Recovery {
                 continue
             }
             var start = Recovered(found.state, snapshot: found.state.revision)
-            start.lacksJournal = empty.isEmpty && !links.contains { $0.head.revision >= found.journal }
+            start.lacksJournal = !links.contains { $0.head.revision >= found.journal }
             if start.lacksJournal {
                 start.notes.append(
                     .warning(
@@ -89,16 +86,11 @@ struct Recovery {
     }
 
     /// The journals with their heads, oldest first.
-    func links(among names: [String], _ empty: inout [String]) throws(RecoveryError) -> [JournalChain.Link] {
+    private func links(among names: [String]) throws(RecoveryError) -> [JournalChain.Link] {
         var links: [JournalChain.Link] = []
-        let files = directory.journals(among: names)
-        for (position, file) in files.enumerated() {
-            let isNewest = position == files.count - 1
-            if let head = try JournalReader(directory: directory, name: file.name, isNewest: isNewest).head() {
-                links.append(JournalChain.Link(name: file.name, head: head))
-            } else {
-                empty.append(file.name)
-            }
+        for file in directory.journals(among: names) {
+            let head = try JournalReader(directory: directory, name: file.name).head()
+            links.append(JournalChain.Link(name: file.name, head: head))
         }
         return links
     }

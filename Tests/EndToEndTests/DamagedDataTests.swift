@@ -1,0 +1,110 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// What a start makes of files that are not as they were written: everything acknowledged is there, or it refuses.
+@Suite("Damaged data", .timeLimit(.minutes(3)))
+struct DamagedDataTests {
+    private static let fontSize: Request = "GET editor/keys/fontSize?raw"
+
+    /// What the setting is after a start; nil if the start refuses, and names the file.
+    private func started(_ data: StoredData, _ request: Request = fontSize, naming file: String) throws -> String? {
+        do {
+            return try TestDaemon(in: data.write()).send(request).text
+        } catch let error as StartError {
+            let text = error.description
+            #expect(text.contains("/\(file)") && text.contains("settingsd repair"), "\(text)")
+            return nil
+        }
+    }
+
+    @Test("A directory that an earlier version wrote is read with all that it holds")
+    func earlierVersion() throws {
+        let first = try TestDaemon(in: try StoredData(version: "0.3").write())
+        func check(_ daemon: TestDaemon) throws {
+            let listing = try daemon.send("GET /v1/suites")
+            #expect(listing.field("Settings-Cursor") == "6fravt9c.8")
+            #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25")
+            #expect(try daemon.send("GET player?at=4").json?["values"]?["volume"] == 0.8)
+            #expect(try daemon.send("GET player/keys/pin").json?["secret"] == true)
+            #expect(try daemon.send(Self.fontSize).text == "14")
+            #expect(try daemon.send("GET player/schema").status == 200)
+        }
+        try check(first)
+        first.stop()
+        try check(try TestDaemon(in: first.directory))
+    }
+
+    @Test("A changed byte of the last commit does not take it away unnoticed", arguments: [0x01, 0x10, 0x80, 0xFF])
+    func changedByte(mask: UInt8) throws {
+        let data = try StoredData(version: "0.3")
+        let name = data.newestJournal
+        let whole = try #require(data.files[name])
+        let last = whole.lastLine
+        for place in last.lowerBound...last.upperBound {
+            var damaged = data
+            // All bits of a byte: it becomes zero.
+            damaged.files[name]?[place] = mask == 0xFF ? 0 : whole[place] ^ mask
+            let value = try started(damaged, naming: "\(name), line 2, at byte \(last.lowerBound)")
+            #expect(value ?? "14" == "14", "byte \(place)")
+            if place == last.upperBound { #expect(value == "14", "all but the line end is there") }
+        }
+    }
+
+    @Test("A journal that ends at any byte of its last commit ends before it; without the line end alone it is whole")
+    func cut() throws {
+        let data = try StoredData(version: "0.3")
+        let name = data.newestJournal
+        let last = try #require(data.files[name]).lastLine
+        for end in last.lowerBound...last.upperBound {
+            for room in [0, 1, 900] {
+                var damaged = data
+                damaged.files[name]?.removeSubrange(end...)
+                damaged.files[name]? += [UInt8](repeating: 0, count: room)
+                let value = try started(damaged, naming: name)
+                #expect(value == (end == last.upperBound ? "14" : "13"), "byte \(end), \(room) zeros")
+            }
+        }
+    }
+
+    /// What is there when the last commit is larger than some sectors, and where that commit is in the newest journal.
+    private func large() throws -> (StoredData, Range<Int>) {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        try daemon.done(Request("PUT app/keys/a \"\(String(repeating: "a", count: 1900))\""))
+        let data = try StoredData(in: daemon.directory.path)
+        return (data, try #require(data.files[data.newestJournal]).lastLine)
+    }
+
+    @Test("Sectors of the last commit that never reached the disk are a torn end")
+    func lostSectors() throws {
+        let (data, last) = try large()
+        let sectors = (last.lowerBound / 512)...(last.upperBound / 512)
+        for lost in 1..<(1 << sectors.count) {
+            var damaged = data
+            for (number, sector) in sectors.enumerated() where lost >> number & 1 == 1 {
+                for place in max(last.lowerBound, sector * 512)...min(last.upperBound, sector * 512 + 511) {
+                    damaged.files[data.newestJournal]?[place] = 0
+                }
+            }
+            #expect(try started(damaged, "GET app/keys/a?raw", naming: "") == "1", "sectors \(lost)")
+        }
+    }
+
+    @Test("A byte of zero, or several that are no sector, are damage")
+    func zeros() throws {
+        let (data, last) = try large()
+        let name = data.newestJournal
+        for place in stride(from: last.lowerBound + 1, to: last.upperBound, by: 19) {
+            for count in [1, 511, 512, 513] where place + count < last.upperBound {
+                guard (place % 512, count) != (0, 512) else { continue }
+                var damaged = data
+                for zero in place..<(place + count) { damaged.files[name]?[zero] = 0 }
+                let value = try started(
+                    damaged, "GET app/keys/a?raw", naming: "\(name), line 3, at byte \(last.lowerBound)")
+                #expect(value == nil, "\(count) bytes from \(place)")
+            }
+        }
+    }
+}
