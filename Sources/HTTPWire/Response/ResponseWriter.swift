@@ -10,12 +10,15 @@ package enum ResponseWriter {
     ///   - keepAlive: whether the request lets the connection stay open (`RequestHead.keepsAlive`). It does not if the
     ///     response asks to close.
     ///   - http11: whether the request was HTTP/1.1, where staying open is the rule, and not HTTP/1.0.
+    ///   - more: fields beside those of the response.
     package static func append(
-        _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate
+        _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
+        more: FieldBlock = FieldBlock()
     ) {
-        output.reserve(forAnother: 256 + response.fields.bytes.count + (head ? 0 : response.body.count))
+        output.reserve(
+            forAnother: 256 + response.fields.bytes.count + more.bytes.count + (head ? 0 : response.body.count))
         let hasBody = mayHaveBody(response.status)
-        beginHead(response, hasBody: hasBody, date, to: &output)
+        beginHead(response, hasBody: hasBody, date, more, to: &output)
         if hasBody {
             output.append("Content-Length: ")
             output.append(decimal: response.body.count)
@@ -35,9 +38,10 @@ package enum ResponseWriter {
     /// For HTTP/1.1 the body is sent in chunks: `appendChunk`, and `lastChunk` in the end. HTTP/1.0 knows no chunks, so
     /// there the bytes are sent as they are and the connection is closed after them.
     package static func appendStreamHead(
-        _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate
+        _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
+        more: FieldBlock = FieldBlock()
     ) {
-        beginHead(response, hasBody: true, date, to: &output)
+        beginHead(response, hasBody: true, date, more, to: &output)
         if http11 { output.append("Transfer-Encoding: chunked\r\n") }
         if response.closes || !keepAlive || !http11 { output.append("Connection: close\r\n") }
         output.append("\r\n")
@@ -64,7 +68,9 @@ package enum ResponseWriter {
     }
 
     /// Writes the status line and the fields that do not concern the connection.
-    private static func beginHead(_ response: Response, hasBody: Bool, _ date: HTTPDate, to output: inout [UInt8]) {
+    private static func beginHead(
+        _ response: Response, hasBody: Bool, _ date: HTTPDate, _ more: FieldBlock, to output: inout [UInt8]
+    ) {
         if response.status == 200 {
             output.append("HTTP/1.1 200 OK\r\n")
         } else {
@@ -81,6 +87,7 @@ package enum ResponseWriter {
             output.append("\r\n")
         }
         output.append(contentsOf: response.fields.bytes)
+        output.append(contentsOf: more.bytes)
     }
 }
 

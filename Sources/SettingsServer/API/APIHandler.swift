@@ -11,6 +11,7 @@ final class APIHandler: RequestHandler {
     unowned let loop: EventLoop
     let replies: LoopReplies
     private var hosts: AcceptedHosts
+    private let origins: CrossOrigin
     private var quick: QuickSetting
     /// Writes that were taken in since the batch began.
     var collected: [PendingWrite] = []
@@ -39,6 +40,7 @@ final class APIHandler: RequestHandler {
         self.service = service
         self.loop = loop
         hosts = AcceptedHosts(service.hosts)
+        origins = CrossOrigin(service.hosts)
         quick = QuickSetting(service.store)
         replies = LoopReplies(loop)
         listener = service.store.addListener(replies)
@@ -47,6 +49,12 @@ final class APIHandler: RequestHandler {
 
     deinit {
         service.store.removeListener(listener)
+    }
+
+    var moreFields: [FieldBlock] { origins.fields }
+
+    func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int {
+        origins.place(of: head, bytes)
     }
 
     func handle(
@@ -58,6 +66,9 @@ final class APIHandler: RequestHandler {
             try hosts.check(head, bytes, from: exchange.peer)
         } catch {
             return refuse(error, at: service.store.state.cursor, exchange)
+        }
+        if let preflight = origins.preflight(head, bytes, service.store.state.cursor) {
+            return .answer(counted(preflight))
         }
         if let setting = quick.answer(head, bytes) { return .answer(counted(setting)) }
         // A refusal is told with the place in history at which it was due, not with a later one.

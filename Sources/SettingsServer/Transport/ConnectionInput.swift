@@ -95,7 +95,7 @@ extension Connection {
         let number = nextNumber
         let isBehind = !owed.isEmpty
         let exchange = Exchange(loop: context.loop, ticket: ticket(number), peer: peer, isBehind: isBehind)
-        let form = AnswerForm(of: head)
+        let form = AnswerForm(of: head, fields: context.handler.fields(for: head, message))
         context.offered = form
         isOffering = true
         let handling =
@@ -143,7 +143,8 @@ extension Connection {
         takesRequests = false
         backlog = nil
         nextNumber &+= 1
-        owed.append(OwedAnswer(AnswerForm(ofRejected: head), response))
+        let fields = head.map { context.handler.fields(for: $0, bytes) } ?? 0
+        owed.append(OwedAnswer(AnswerForm(ofRejected: head, fields: fields), response))
     }
 
     /// Tells a peer that waits for it to send its body. Not before it has all earlier answers: those would be mistaken.

@@ -66,7 +66,7 @@ extension Connection {
     func render(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) {
         ResponseWriter.append(
             inForm(response, form, isLast: isLast, context), to: &context.output, head: form.isHead, keepAlive: true,
-            http11: form.isHTTP11, date: context.date)
+            http11: form.isHTTP11, date: context.date, more: context.moreFields[form.fields])
     }
 
     /// The answer as it is to be rendered. `isLast`: nothing further is owed. A connection that is to close says so in its

@@ -96,7 +96,7 @@ extension Connection {
         response.closes = !takesRequests && position + 1 == owed.count
         ResponseWriter.appendStreamHead(
             response, to: &context.output, head: answer.form.isHead, keepAlive: true, http11: answer.form.isHTTP11,
-            date: context.date)
+            date: context.date, more: context.moreFields[answer.form.fields])
         // Its fields are not needed any more; a stream may last for days.
         owed[position].response = Response(status: response.status)
     }

@@ -27,14 +27,15 @@ struct JointSending {
 
     var isFull: Bool { bytes.count >= Self.keptBytes }
 
-    mutating func add(_ response: Response, _ form: AnswerForm, date: HTTPDate, to socket: Socket) {
+    mutating func add(_ response: Response, _ form: AnswerForm, _ context: LoopContext, to socket: Socket) {
         if let last, last.form == form, last.response.isCopy(of: response) {
             pieces.append(Piece(socket: socket, start: last.start, end: last.end))
             return
         }
         let start = bytes.count
         ResponseWriter.append(
-            response, to: &bytes, head: form.isHead, keepAlive: true, http11: form.isHTTP11, date: date)
+            response, to: &bytes, head: form.isHead, keepAlive: true, http11: form.isHTTP11, date: context.date,
+            more: context.moreFields[form.fields])
         last = (response, form, start, bytes.count)
         pieces.append(Piece(socket: socket, start: start, end: bytes.count))
     }
@@ -91,7 +92,7 @@ extension Connection {
         guard response.body.count <= JointSending.longestPiece else { return false }
         let form = owed[0].form
         owed.removeLast()
-        sending.add(inForm(response, form, isLast: true, context), form, date: context.date, to: socket)
+        sending.add(inForm(response, form, isLast: true, context), form, context, to: socket)
         return true
     }
 }

@@ -10,6 +10,7 @@ final class LoopContext {
 
     unowned let loop: EventLoop
     let handler: any RequestHandler
+    let moreFields: [FieldBlock]
     let limits: TransportLimits
     let epoll: Epoll
     let readBuffer: UnsafeMutableRawBufferPointer
@@ -44,6 +45,7 @@ final class LoopContext {
     init(_ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ epoll: Epoll, now: UInt64) {
         self.loop = loop
         self.handler = handler
+        moreFields = handler.moreFields
         self.limits = limits
         self.epoll = epoll
         self.now = now

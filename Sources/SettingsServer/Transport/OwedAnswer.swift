@@ -6,18 +6,22 @@ struct AnswerForm: Equatable, BitwiseCopyable {
     let isHTTP11: Bool
     /// False if the connection closes after it.
     let keepsAlive: Bool
+    /// Which of the handler's `moreFields` it has.
+    let fields: Int
 
-    init(of head: RequestHead) {
+    init(of head: RequestHead, fields: Int) {
         isHead = head.method == .head
         isHTTP11 = head.isHTTP11
         keepsAlive = head.keepsAlive
+        self.fields = fields
     }
 
     /// That of an answer to what is no request that could be taken: the connection closes after it.
-    init(ofRejected head: RequestHead?) {
+    init(ofRejected head: RequestHead?, fields: Int) {
         isHead = head?.method == .head
         isHTTP11 = true
         keepsAlive = false
+        self.fields = fields
     }
 }
 

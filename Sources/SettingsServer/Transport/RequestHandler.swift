@@ -5,6 +5,13 @@ package import HTTPWire
 ///
 /// A handler may hold its loop `unowned`: the loop owns the handler.
 package protocol RequestHandler: AnyObject {
+    /// Fields that answers have beside their own, whichever they are: the first for most requests, others for requests
+    /// that `fields(for:_:)` tells apart. Looked at once.
+    var moreFields: [FieldBlock] { get }
+
+    /// Which of `moreFields` the answer to a request has.
+    func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int
+
     /// A complete request. `bytes` is what the ranges of `head` lead into; `body` is decoded. Neither lives longer than
     /// the call.
     ///
@@ -41,6 +48,8 @@ package protocol RequestHandler: AnyObject {
 }
 
 extension RequestHandler {
+    package var moreFields: [FieldBlock] { [FieldBlock()] }
+    package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int { 0 }
     package func batchEnded() {}
     package func peerHalfClosed(_ ticket: Ticket) {}
     package func closed(_ ticket: Ticket) {}
