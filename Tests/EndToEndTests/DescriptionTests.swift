@@ -2,8 +2,8 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Bodies that the description allows are understood, others are refused. That answers are as described is checked for
-/// each answer of each table.
+/// Bodies that the description allows are understood, others are refused. That requests and answers are as described is
+/// checked for each row of each table.
 @Suite("The description of the interface")
 struct DescriptionTests {
     static let bodies: [(name: String, body: String)] = [
@@ -12,6 +12,17 @@ struct DescriptionTests {
         ("InPlaceOperation", #"{"op":"toggle","by":1}"#), ("InPlaceOperation", #"{"op":"set","value":1}"#),
         ("InPlaceOperation", #"{"op":"merge","value":null}"#), ("InPlaceOperation", #"{"op":"concat","text":1}"#),
         ("InPlaceOperation", #"{"op":"append","values":{}}"#), ("InPlaceOperation", #"{"op":"patch","patch":[]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"add","path":"/a","value":null}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"add","path":"/a"}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"add","path":"a","value":1}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"test","path":"/a~2","value":1}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"move","path":"/a","from":"/b","value":1}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"copy","path":"/a"}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"remove","path":""}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":".."}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":"..."}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":"a\u0000"}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":"a\u0085"}]}"#),
         ("Transaction", #"{"do":[]}"#), ("Transaction", #"{"if":[]}"#), ("Transaction", #"{"do":[],"fi":[]}"#),
         ("Transaction", #"{"do":[{"op":"set","suite":"a","key":"k","value":null}]}"#),
         ("Transaction", #"{"do":[{"op":"set","suite":"a","key":"k"}]}"#),
@@ -32,6 +43,39 @@ struct DescriptionTests {
         let isUnderstood =
             name == "Transaction" ? (try? Transaction(json: json)) != nil : (try? InPlaceOperation(json: json)) != nil
         #expect(described.allows(json, as: name) == isUnderstood)
+    }
+
+    static let rows: [Row] = [
+        Row("A flag with an empty value", "PUT app/keys/a?dryRun= 1", 400, .badRequest),
+        Row("A flag that is bare", "PUT app/keys/a?dryRun 1", 201, nil, #"{"dryRun":true}"#),
+        Row("A flag that is off", "PUT app/keys/a?dryRun=false 1", 201, lacks: ["dryRun"]),
+        Row("A flag in capitals", "PUT app/keys/a?dryRun=TRUE 1", 400, .badRequest),
+        Row("A parameter behind which nothing comes", "GET app/keys/a?raw&", 200, text: "1").after("PUT app/keys/a 1"),
+        Row("A parameter before which nothing comes", "GET app/keys/a?&raw", 400, .badRequest),
+        Row("An empty after", "GET app/keys?after=", 200, nil, #"{"keys":[{"key":"a"}]}"#).after("PUT app/keys/a 1"),
+        Row("An empty after of suites", "GET /v1/suites?after=", 200, nil, #"{"suites":[{"suite":"app"}]}"#)
+            .after("PUT app/keys/a 1"),
+        Row("After what is no key", "GET app/keys?after=%00", 200, nil, #"{"keys":[{"key":"a"}]}"#)
+            .after("PUT app/keys/a 1"),
+        Row("An after without a value", "GET app/keys?after", 400, .badRequest),
+        Row("Two keys", "GET app/observe?key=a&key=b", 200).after("PUT app/keys/a 1"),
+        Row("A key that is none", "GET app/observe?key=..", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("An empty key", "GET app/observe?key=", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("A place that is none", "GET app/observe?since=a", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("A suite that is none", "GET /v1/observe?suite=.a", 400, .badRequest),
+        Row("A number with a sign", "GET app/keys?limit=+1", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("A number that is too large", "GET app/keys/a?wait=301", 400, .badRequest),
+        Row("A map with a key that is none", #"PUT app {"":1}"#, 400, .badRequest),
+        Row("A list for a map", "PATCH app []", 400, .badRequest),
+        Row(
+            "A merge patch of a suite", Request(#"PATCH app {"a":1}"#, "Content-Type: application/merge-patch+json"),
+            200),
+        Row("A schema that is no object", "PUT app/schema []", 422, .invalidSchema),
+    ]
+
+    @Test("Daemon and description agree on what a request may be", arguments: rows)
+    func agreement(row: Row) throws {
+        try row.check()
     }
 
     @Test("Every reference of the document leads somewhere")

@@ -15,7 +15,7 @@ package struct QueryParameters: Hashable, Sendable {
 
     package let all: [Parameter]
 
-    /// Reads the query in a range of the bytes; nil and an empty one have no parameters.
+    /// Reads the query in a range of the bytes; nil and an empty one have no parameters. It may end in a `&`.
     package init(_ bytes: Span<UInt8>, _ query: Range<Int>?) throws(QueryError) {
         guard let query, !query.isEmpty else {
             all = []
@@ -32,7 +32,7 @@ package struct QueryParameters: Hashable, Sendable {
             }
             parameters.append(try Self.parameter(bytes, start..<end, equals: equals))
             start = end + 1
-        } while start <= query.upperBound
+        } while start < query.upperBound
         all = parameters
     }
 

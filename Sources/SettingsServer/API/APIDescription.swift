@@ -99,6 +99,9 @@ extension Parameter {
             switch kind {
             case .flag: ["type": "boolean"]
             case .text: ["type": "string"]
+            case .suite: DescribedSchema.reference("SuiteName")
+            case .key: DescribedSchema.reference("KeyName")
+            case .place: ["anyOf": [DescribedSchema.reference("Cursor"), DescribedSchema.reference("Revision")]]
             case .revision: DescribedSchema.reference("Revision")
             case .count(let range):
                 [
@@ -107,10 +110,10 @@ extension Parameter {
                 ]
             case .choice(let words): ["enum": .array(words.map(JSONValue.string))]
             }
-        var parameter: JSONObject = [
-            "name": .string(name), "in": "query", "description": .string(summary), "schema": schema,
+        let bare = if case .flag = kind { " Bare, without a value, it is true." } else { "" }
+        return [
+            "name": .string(name), "in": "query", "description": .string(summary + bare),
+            "schema": isRepeatable ? ["type": "array", "items": schema] : schema,
         ]
-        if case .flag = kind { parameter["allowEmptyValue"] = true }
-        return .object(parameter)
     }
 }

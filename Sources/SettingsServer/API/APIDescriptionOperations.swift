@@ -91,7 +91,12 @@ extension Resource {
                 DescribedBody(type: "application/merge-patch+json", DescribedSchema.reference("Value")),
                 DescribedBody(type: "application/json-patch+json", DescribedSchema.reference("JSONPatch")),
             ]
-        case (.suite, .put), (.suite, .patch): [DescribedBody("Values")]
+        case (.suite, .put): [DescribedBody("Values")]
+        case (.suite, .patch):
+            [
+                DescribedBody("Values"),
+                DescribedBody(type: "application/merge-patch+json", DescribedSchema.reference("Values")),
+            ]
         case (.schema, .put): [DescribedBody("Schema")]
         case (.transaction, .post): [DescribedBody("Transaction")]
         default: []

@@ -33,6 +33,15 @@ extension DescribedSchema {
 
     private static let address = [("suite", reference("SuiteName")), ("key", reference("KeyName"))]
 
+    /// A step of a JSON Patch. What it does not know is ignored, as RFC 6902 has it.
+    private static func step(_ words: [JSONValue], _ operand: (String, JSONValue)...) -> JSONValue {
+        let members = [("op", ["enum": .array(words)]), ("path", reference("JSONPointer"))] + operand
+        return [
+            "type": "object", "required": .array(members.map { .string($0.0) }), "properties": .map(members),
+            "additionalProperties": true,
+        ]
+    }
+
     static let requests = [
         DescribedSchema("InPlaceOperation", ["oneOf": .array(operands.map { operation($0.op, [], $0.members) })]),
         DescribedSchema(
@@ -57,13 +66,14 @@ extension DescribedSchema {
         DescribedSchema(
             "JSONPatch", ["description": "The steps of RFC 6902.", "type": "array", "items": reference("PatchStep")]),
         DescribedSchema(
+            "JSONPointer", ["description": "RFC 6901.", "type": "string", "pattern": "^(/([^/~]|~[01])*)*$"]),
+        DescribedSchema(
             "PatchStep",
             [
-                "type": "object", "required": ["op", "path"],
-                "properties": [
-                    "op": ["enum": ["add", "remove", "replace", "move", "copy", "test"]], "path": text, "from": text,
-                    "value": reference("Value"),
-                ],
+                "oneOf": [
+                    step(["add", "replace", "test"], ("value", reference("Value"))), step(["remove"]),
+                    step(["move", "copy"], ("from", reference("JSONPointer"))),
+                ]
             ]),
     ]
 }

@@ -46,7 +46,13 @@ extension DescribedSchema {
 
     private static let names = [
         DescribedSchema("SuiteName", ["type": "string", "pattern": "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,127}$"]),
-        DescribedSchema("KeyName", ["type": "string", "minLength": 1, "maxLength": 256]),
+        DescribedSchema(
+            "KeyName",
+            [
+                "description": "At most 256 bytes of UTF-8 without control characters, but not . and ...",
+                "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\u0000-\\u001F\\u007F-\\u009F]*$",
+                "not": ["enum": [".", ".."]],
+            ]),
         DescribedSchema(
             "Revision",
             ["description": "The number of a commit; they grow, and may be skipped.", "type": "integer", "minimum": 0]),
@@ -59,7 +65,8 @@ extension DescribedSchema {
         DescribedSchema("Time", ["type": "string", "format": "date-time"]),
         DescribedSchema("Source", ["enum": ["stored", "default", "unset", "invalid"]]),
         DescribedSchema("Value", ["description": "Any JSON."]),
-        DescribedSchema("Values", ["description": "Values by key.", "type": "object"]),
+        DescribedSchema(
+            "Values", ["description": "Values by key.", "type": "object", "propertyNames": reference("KeyName")]),
         DescribedSchema(
             "Schema", ["description": "A JSON Schema of draft 2020-12 whose properties are keys.", "type": "object"]),
     ]

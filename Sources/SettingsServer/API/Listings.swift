@@ -26,7 +26,7 @@ extension Suite {
     /// The keys that begin with a prefix, in order, with all that is known of each: a page of those.
     ///
     /// A page also ends where it gets too long, since a schema for many keys is repeated with each of them.
-    func listing(prefix: String, after: KeyName?, limit: Int) -> KeyListing {
+    func listing(prefix: String, after: String?, limit: Int) -> KeyListing {
         let page = keys(prefix: prefix, after: after, limit: limit)
         var allowance = Self.heaviestPage
         var entries: [KeyListing.Entry] = []

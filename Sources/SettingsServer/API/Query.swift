@@ -47,7 +47,8 @@ struct Query {
             case "false": return .flag(false)
             case let text?: throw expected("true or false, or nothing", for: parameter, found: text)
             }
-        case .text:
+        case .text, .suite, .key, .place:
+            // Names and places are read where they are used.
             guard let text else { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
             return .text(text)
         case .revision:

@@ -56,6 +56,12 @@ struct Parameter: Sendable {
         case flag
         /// Any text.
         case text
+        /// The name of a suite.
+        case suite
+        /// The name of a key.
+        case key
+        /// A place in history: a cursor or a revision.
+        case place
         /// A revision.
         case revision
         /// A number of things, within bounds.
@@ -130,9 +136,9 @@ extension Parameter {
     static let wait = Parameter(
         "wait", .count(0...300), "How many seconds to wait for another answer than the one that is known.")
     static let since = Parameter(
-        "since", .text, "The cursor of the last answer, or a bare revision: tell what happened after it.")
-    static let watchedSuite = Parameter("suite", .text, "A suite to observe.", isRepeatable: true)
-    static let watchedKey = Parameter("key", .text, "Only this key.", isRepeatable: true)
+        "since", .place, "The cursor of the last answer, or a bare revision: tell what happened after it.")
+    static let watchedSuite = Parameter("suite", .suite, "A suite to observe.", isRepeatable: true)
+    static let watchedKey = Parameter("key", .key, "Only this key.", isRepeatable: true)
     static let watchedPrefix = Parameter(
         "prefix", .text, "Only keys that begin with this text, beside those named.", isRepeatable: true)
     static let changeLimit = Parameter(

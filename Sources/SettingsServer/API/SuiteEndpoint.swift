@@ -47,17 +47,10 @@ struct SuiteEndpoint {
 
     /// The keys of a suite with all that is known of each.
     func keys(_ incoming: Incoming, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
-        var after: KeyName?
-        if let text = incoming.query.text(.afterKey) {
-            do {
-                after = try KeyName(text)
-            } catch {
-                throw Problem(.badRequest, "after: \(error.description)")
-            }
-        }
+        let after = incoming.query.text(.afterKey)
         let prefix = incoming.query.text(.prefix) ?? ""
         let limit = incoming.query.count(.limit) ?? Int.max - 1
-        return try show(incoming, bytes, weight: { min(limit, $0.keyCount) }) { [after] suite, state in
+        return try show(incoming, bytes, weight: { min(limit, $0.keyCount) }) { suite, state in
             let listing = suite.listing(prefix: prefix, after: after, limit: limit)
             return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
         }

@@ -84,14 +84,14 @@ extension Suite {
     ///
     /// - Returns: the keys, and whether there are more.
     package func keys(
-        prefix: String, after: KeyName?, limit: Int
+        prefix: String, after: String?, limit: Int
     ) -> (records: [KeyRecord], hasMore: Bool) {
         var found: [KeyRecord] = []
         var listed = unrecorded(prefix: prefix, after: after)[...]
-        let start = after.map { prefix.precedesInBytes($0.text) ? $0.text : prefix } ?? prefix
+        let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         records.forEach(startingAt: start) { record in
             guard record.name.hasBytePrefix(prefix) else { return false }
-            if let after, record.key <= after { return true }
+            if let after, !after.precedesInBytes(record.name) { return true }
             while found.count <= limit, let next = listed.first, next < record.key {
                 found.append(self.record(next))
                 listed.removeFirst()
@@ -105,10 +105,10 @@ extension Suite {
     }
 
     /// Keys that the schema lists and of which nothing is held, in order.
-    private func unrecorded(prefix: String, after: KeyName?) -> [KeyName] {
+    private func unrecorded(prefix: String, after: String?) -> [KeyName] {
         (schema?.schema.keys ?? []).compactMap { listed in
             guard listed.name.hasBytePrefix(prefix), let key = try? KeyName(listed.name) else { return nil }
-            if let after, key <= after { return nil }
+            if let after, !after.precedesInBytes(listed.name) { return nil }
             return records.find(listed.name) == nil ? key : nil
         }
     }

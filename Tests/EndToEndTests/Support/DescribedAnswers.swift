@@ -2,8 +2,9 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Holds answers against the daemon's own description of its interface, as it serves it: the status must be described, and
-/// the body allowed by its schema, with no member that the schema does not name.
+/// Holds answers against the daemon's own description of its interface, as it serves it: the status must be described, its
+/// fields too, and the body allowed by its schema, with no member that the schema does not name. Requests are held against
+/// it as well.
 struct DescribedAnswers {
     private let document: JSONValue
     let schemas: [String: JSONSchema]
@@ -25,14 +26,22 @@ struct DescribedAnswers {
         self.schemas = schemas
     }
 
+    /// Fields that are of HTTP and not of the interface, and what browsers want to know.
+    private static let general: Set = [
+        "Date", "Content-Type", "Content-Length", "Transfer-Encoding", "Connection", "Cache-Control", "Vary",
+        "X-Content-Type-Options", "X-Accel-Buffering",
+    ]
+
     private func check(_ answer: RawResponse, to request: Request, of name: String) throws {
         let told: Comment = "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text)"
-        guard let operation = operation(of: request) else { return }
-        var response = operation["responses"]?[String(answer.status)]
+        guard let place = place(of: request) else { return }
+        checkRequest(request, place, answer, of: name)
+        var response = place.operation["responses"]?[String(answer.status)]
         try #require(response != nil, told)
         if let reference = response?["$ref"]?.string { response = found(reference) }
-        for field in ["ETag", "Settings-Source", "Allow", "Retry-After"] where answer.field(field) != nil {
-            #expect(response?["headers"]?[field] != nil, "\(name): \(field) of \(answer.status)")
+        for field in answer.fields.map(\.name)
+        where !Self.general.contains(field) && !field.hasPrefix("Access-Control-") {
+            #expect(response?["headers"]?[field] != nil, "\(name): \(field) of \(answer.status) is not described")
         }
         guard !answer.body.isEmpty else { return }
         let content = response?["content"]?[answer.type]
@@ -46,14 +55,29 @@ struct DescribedAnswers {
         #expect(schema.violations(of: body) == [], told)
     }
 
+    /// Where the description tells of a request.
+    struct Place {
+        let operation: JSONValue
+        /// The parameters of all operations of the path.
+        let parameters: [JSONValue]
+        /// The names in the path, as they were sent.
+        let names: [(name: String, text: String)]
+    }
+
     /// The operation that a request asks for, if there is one.
-    private func operation(of request: Request) -> JSONValue? {
+    private func place(of request: Request) -> Place? {
         let path = request.target.prefix { $0 != "?" }.split(separator: "/", omittingEmptySubsequences: false)
         for resource in document["paths"]?.object ?? [:] {
             let template = resource.name.split(separator: "/", omittingEmptySubsequences: false)
             guard template.count == path.count else { continue }
             let isSame = zip(template, path).allSatisfy { $0 == $1 || ($0.hasPrefix("{") && !$1.isEmpty) }
-            if isSame { return resource.value[request.method.lowercased()] }
+            guard isSame else { continue }
+            let names = zip(template, path).compactMap { word, text in
+                word.hasPrefix("{") ? (String(word.dropFirst().dropLast()), String(text)) : nil
+            }
+            return resource.value[request.method.lowercased()].map {
+                Place(operation: $0, parameters: resource.value["parameters"]?.array ?? [], names: names)
+            }
         }
         return nil
     }

@@ -19,12 +19,12 @@ struct ListingWeightTests {
                     modified: Timestamp(milliseconds: 1)))
         }
         var found: [KeyName] = []
-        var after: KeyName?
+        var after: String?
         repeat {
             let page = suite.listing(prefix: "", after: after, limit: .max - 1)
             #expect(page.keys.count < 250)
             found += page.keys.map(\.setting.key)
-            after = page.next
+            after = page.next?.text
         } while after != nil
         #expect(found == names)
     }
