@@ -85,9 +85,6 @@ package final class Daemon: Sendable {
             let (recovered, persistence) = try DataDirectory(path).open(
                 options: options, limits: configuration.history, log: log, newEpoch: newEpoch,
                 clock: MonotonicClock.system.now)
-            for note in recovered.notes {
-                if note.isWarning { log.warning(note.description) } else { log.info(note.description) }
-            }
             let state = recovered.state
             log.info("epoch \(state.epoch), revision \(state.revision), suites: \(state.suites.count)")
             return (recovered, persistence)

@@ -11,7 +11,7 @@ package final class TemporaryDirectory: Sendable {
         path = url.path(percentEncoded: false)
     }
 
-    /// What is in a directory at this moment, as after the machine went down.
+    /// A copy of what is in a directory at this moment.
     package init(copyOf other: TemporaryDirectory) throws {
         path = other.path + "-copy"
         try FileManager.default.copyItem(atPath: other.path, toPath: path)

@@ -5,13 +5,19 @@
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 
 // The C library declares it for _GNU_SOURCE alone, which the module is built without.
 int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
+int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status);
 int sync_file_range(int descriptor, off_t offset, off_t count, unsigned int flags);
 
 #ifndef SYNC_FILE_RANGE_WRITE
 #define SYNC_FILE_RANGE_WAIT_BEFORE 1
 #define SYNC_FILE_RANGE_WRITE 2
 #define SYNC_FILE_RANGE_WAIT_AFTER 4
+#endif
+
+#ifndef AT_EMPTY_PATH
+#define AT_EMPTY_PATH 0x1000
 #endif

@@ -1,3 +1,4 @@
+internal import Glibc
 package import SettingsModel
 
 /// Commits made durable in a directory of this machine: a journal that is synced, and snapshots from time to time.
@@ -7,6 +8,7 @@ package import SettingsModel
 /// mutexes of `syncs` and `snapshots`, and `obstacle` has its own. That is why it may be shared unchecked.
 package final class LocalLog: CommitLog, @unchecked Sendable {
     private let directory: DataDirectory
+    private let name: String
     private let lock: DirectoryLock
     private let options: Options
     private let log: Log
@@ -15,6 +17,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private let snapshots: SnapshotSchedule
     private let obstacle: LogObstacle
 
+    /// What was found in the directory and is to be seen to before anything is written there; nil once that is done.
+    private var unsettled: Recovered?
     /// The journal that is appended to; nil after it failed, until there is another, and after the end.
     private var journal: Journal?
     /// What the journal before the next one says of itself.
@@ -28,18 +32,22 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private var trusted: Revision
     /// How many bytes of commits there are beyond the newest snapshot.
     private var unsnapshotted: Int
+    /// How many bytes the write took that failed last.
+    private var refused = 0
 
-    /// Takes over a directory that was recovered and settled, and begins a new journal.
+    /// Takes over a directory that was recovered. Its journals will have the name of the directory.
     init(
-        _ recovered: Recovered, in directory: DataDirectory, lock: DirectoryLock, options: Options, log: Log,
-        clock: @escaping @Sendable () -> UInt64
-    ) throws(FileError) {
+        _ recovered: Recovered, in directory: DataDirectory, named name: String, lock: DirectoryLock, options: Options,
+        log: Log, clock: @escaping @Sendable () -> UInt64
+    ) {
         self.directory = directory
+        self.name = name
         self.lock = lock
         self.options = options
         self.log = log
         obstacle = LogObstacle(log)
         self.clock = clock
+        unsettled = recovered
         latest = recovered.state
         trusted = latest.revision
         unsnapshotted = recovered.replayed
@@ -52,8 +60,17 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         if let previous = recovered.head, previous.revision == recovered.state.revision { after = previous.after }
         head = JournalHead(
             epoch: recovered.state.epoch, revision: recovered.state.revision, after: after,
-            durability: options.durability)
-        try begin()
+            durability: options.durability, directory: name)
+    }
+
+    /// Settles the directory and begins a journal. Where nothing can be written there now, ``tend()`` tries again.
+    func start() throws(FileError) {
+        do throws(FileError) {
+            try begin()
+        } catch {
+            guard error.refusesWriting else { throw error }
+            obstacle.set(CommitLogError(.notDone, error))
+        }
     }
 
     /// Why writes are not taken now; nil if they are. From any thread.
@@ -75,7 +92,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         defer { discard() }
         do throws(CommitLogError) {
             try ensureJournal()
-            if !staged.isEmpty { try append() }
+            guard !staged.isEmpty else { return }
+            try append()
             obstacle.clear()
         } catch {
             obstacle.set(error)
@@ -93,6 +111,13 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         guard !isClosed else { return }
         do throws(CommitLogError) {
             try ensureJournal()
+        } catch {
+            obstacle.set(error)
+            syncIfDue()
+            return
+        }
+        do throws(CommitLogError) {
+            if obstacle.text != nil { try reserve() }
             obstacle.clear()
         } catch {
             obstacle.set(error)
@@ -107,6 +132,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private func ensureJournal() throws(CommitLogError) {
         guard !isClosed else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
         takeReports()
+        try checkPlace()
         guard journal == nil else { return }
         do throws(FileError) {
             try begin()
@@ -115,19 +141,56 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
     }
 
-    /// Begins a journal behind the last commit that is on disk for sure. What was acknowledged beyond that, with
-    /// `interval`, is written to it again from memory.
-    private func begin() throws(FileError) {
-        if trusted < latest.revision && latest.history.floor > trusted {
-            // The history does not reach back that far: the state itself takes the place of the journal.
-            unsnapshotted = 0
-            snapshots.wrote(
-                latest.revision, size: try SnapshotWriter.write(latest, journal: latest.revision, in: directory),
-                now: clock())
-            trusted = latest.revision
+    /// Checks that what is written now is found by the next start: that neither the directory nor the journal was moved
+    /// or removed.
+    private func checkPlace() throws(CommitLogError) {
+        // Where the path of the journal leads to the journal, that of the directory leads to the directory.
+        if let journal, (try? journal.checkPlace(in: directory.fileSystem)) != nil { return }
+        do throws(FileError) {
+            try lock.checkPlace()
+        } catch {
+            let found = error.code == ESTALE ? "another is in its place" : "\(error)"
+            throw CommitLogError(
+                .notDone, .failed,
+                "the data directory \(directory.path) was moved or removed: \(found); move it back, and writes are taken "
+                    + "again by themselves")
         }
+        guard let journal else { return }
+        throw CommitLogError(
+            .notDone, .failed,
+            "\(journal.file.path) was moved, removed or replaced; move it back, or stop the daemon, which then writes a "
+                + "snapshot of all that it has")
+    }
+
+    /// Sees whether writes can be taken again, by one that is as large as that which failed, up to a bound.
+    private func reserve() throws(CommitLogError) {
+        do throws(Journal.Failure) {
+            try journal?.reserve(min(max(refused, 4096), Journal.room))
+        } catch {
+            if case .lost = error { journal = nil }
+            throw CommitLogError(.notDone, error.cause)
+        }
+        refused = 0
+    }
+
+    /// Begins a journal behind the last commit that is on disk for sure, once the directory is settled. What was
+    /// acknowledged beyond that, with `interval`, is written to it again from memory.
+    private func begin() throws(FileError) {
+        if let unsettled { try directory.settle(unsettled, as: name, log) }
+        // The history may not reach back that far.
+        if trusted < latest.revision && latest.history.floor > trusted { try replaceJournals() }
         let commits = trusted < latest.revision ? latest.history.commits(after: trusted).map(\.commit) : []
         try begin(after: trusted, commits)
+        unsettled = nil
+    }
+
+    /// Has the state itself, as a snapshot, take the place of the journals up to now.
+    private func replaceJournals() throws(FileError) {
+        unsnapshotted = 0
+        snapshots.wrote(
+            latest.revision, size: try SnapshotWriter.write(latest, journal: latest.revision, in: directory),
+            now: clock())
+        trusted = latest.revision
     }
 
     private func begin(after revision: Revision, _ commits: [Commit] = []) throws(FileError) {
@@ -163,6 +226,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             }
         } catch {
             unsnapshotted -= staged.bytes.count
+            refused = staged.bytes.count
             switch error {
             case .cut(let error): throw CommitLogError(.notDone, error)
             case .lost(let error):
@@ -254,23 +318,44 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             journal = nil
             lock.release()
         }
-        let (clock, start) = (clock, clock())
+        // Nothing was taken since the start.
+        guard unsettled == nil else { return }
         snapshots.abandon()
         syncs.wait()
         takeReports()
-        if journal == nil { try begin() }
-        try sync()
-        if latest.revision > snapshots.latest {
-            do throws(FileError) {
-                _ = try SnapshotWriter.write(
-                    latest, journal: head.revision, in: directory, isAbandoned: { clock() &- start >= bound })
-                try directory.removeOutdated()
-            } catch {
-                if options.durability == .snapshot { throw error }
-                log.warning("there is no snapshot of the end; the next start replays the journal: \(error)")
-            }
+        do throws(FileError) {
+            try lock.checkPlace()
+        } catch {
+            // Wherever the journal is now, it ends as it should.
+            try? markClosed()
+            throw error
         }
-        try markClosed()
+        if let journal, (try? journal.checkPlace(in: directory.fileSystem)) == nil {
+            self.journal = nil
+            try replaceJournals()
+        }
+        do throws(FileError) {
+            if journal == nil { try begin() }
+            try sync()
+            try writeLastSnapshot(within: bound)
+            try markClosed()
+        } catch {
+            guard options.durability == .always, trusted == latest.revision else { throw error }
+            log.warning("the journal does not end as after a clean stop; nothing is lost: \(error)")
+        }
+    }
+
+    private func writeLastSnapshot(within bound: UInt64) throws(FileError) {
+        guard latest.revision > snapshots.latest else { return }
+        let (clock, start) = (clock, clock())
+        do throws(FileError) {
+            _ = try SnapshotWriter.write(
+                latest, journal: head.revision, in: directory, isAbandoned: { clock() &- start >= bound })
+            try directory.removeOutdated()
+        } catch {
+            if options.durability == .snapshot { throw error }
+            log.warning("there is no snapshot of the end; the next start replays the journal: \(error)")
+        }
     }
 
     private func sync() throws(FileError) {

@@ -4,10 +4,12 @@ extension DataDirectory {
     /// How far a new epoch is ahead of what was recovered, so that no revision is ever given out twice.
     static let leap: Int64 = 1_000_000_000
 
-    /// Locks the directory, recovers what is in it, and makes it ready to be written to.
+    /// Locks the directory, recovers what is in it, logs what an operator should know of that, and makes it ready to be
+    /// written to.
     ///
     /// Nothing is changed if it throws because of damage. When it returns, whatever the state holds is on disk, and a new
-    /// journal with it that names the durability from now on.
+    /// journal with it that names the durability from now on. Where nothing can be written, because the disk is full or
+    /// read-only, the log begins that journal later, and takes no writes before.
     package func open(
         options: LocalLog.Options, limits: History.Limits, log: Log, newEpoch: () -> Epoch,
         clock: @escaping @Sendable () -> UInt64
@@ -21,41 +23,55 @@ extension DataDirectory {
             recovered.beganEpoch = true
             recovered.notes.append(.information("the directory is new"))
         }
+        let name: String
         do throws(FileError) {
             if try fileSystem.status(path).isOpenToOthers {
                 recovered.notes.append(
                     .warning("\(path) can be entered by other users; 'chmod 700 \(path)' keeps them out"))
             }
-            try settle(&recovered)
+            recovered.isCopy = try isCopy(withJournalOf: recovered.head?.directory)
+            name = try markedName() ?? newEpoch().text
+            try syncFiles()
         } catch {
             throw RecoveryError(error)
         }
         if recovered.mustBeginEpoch { try leap(&recovered, to: newEpoch()) }
+        for note in recovered.notes {
+            if note.isWarning { log.warning(note.description) } else { log.info(note.description) }
+        }
+        let localLog = LocalLog(recovered, in: self, named: name, lock: lock, options: options, log: log, clock: clock)
         do throws(FileError) {
-            let localLog = try LocalLog(recovered, in: self, lock: lock, options: options, log: log, clock: clock)
-            return (recovered, localLog)
+            try localLog.start()
         } catch {
             throw RecoveryError(error)
         }
+        return (recovered, localLog)
     }
 
-    /// Clears away what crashes left, and makes what was read last: it may have been in the page cache only, and is about
-    /// to be served.
-    private func settle(_ recovered: inout Recovered) throws(FileError) {
-        if let torn = recovered.torn {
+    /// Makes what was read last: it may have been in the page cache only, and is about to be served.
+    private func syncFiles() throws(FileError) {
+        let names = try fileSystem.list(path)
+        for file in journals(among: names) + snapshots(among: names) {
+            try OpenFile(path(of: file.name), .reading, in: fileSystem).sync()
+        }
+        try fileSystem.syncDirectory(path)
+    }
+
+    /// Clears away what crashes left, and marks the directory. Can be repeated if it throws.
+    func settle(_ recovered: Recovered, as directory: String, _ log: Log) throws(FileError) {
+        if let torn = recovered.torn, try fileSystem.status(path(of: torn.name)).size > torn.offset {
             let aside = Self.asideName(of: "\(torn.name)-from-\(torn.offset)")
             try cut(torn.name, at: torn.offset, keepingAs: aside)
-            recovered.notes.append(.information("it was cut there, and what was cut is in \(aside)"))
+            log.info("\(torn.name) was cut at byte \(torn.offset); what was cut is in \(aside)")
         }
         let found = try fileSystem.list(path)
-        for (name, _) in recovered.damagedSnapshots {
+        let damaged = recovered.damagedSnapshots.map(\.name)
+        for name in found where damaged.contains(where: { $0.hasSameBytes(as: name) }) {
             try fileSystem.rename(path(of: name), to: path(of: Self.freeAsideName(of: name, among: found)))
         }
-        let names = try fileSystem.list(path)
-        for name in temporaries(among: names) { try fileSystem.remove(path(of: name)) }
-        for file in journals(among: names) + snapshots(among: names) {
-            try OpenFile(path(of: file.name), .writing, in: fileSystem).sync()
-        }
+        for name in temporaries(among: found) { try fileSystem.remove(path(of: name)) }
+        // Before a journal names the directory, so that a crash between the two makes no copy of it.
+        try mark(as: directory)
         try fileSystem.syncDirectory(path)
     }
 
@@ -77,17 +93,18 @@ extension DataDirectory {
         try file.sync()
     }
 
-    /// Acknowledged writes may be missing: no cursor from before may be believed.
+    /// Acknowledged writes may be missing, or others may go on from here elsewhere: no cursor from before may be believed.
     private func leap(_ recovered: inout Recovered, to epoch: Epoch) throws(RecoveryError) {
         guard let revision = recovered.state.revision.advanced(by: Self.leap) else {
             throw RecoveryError(.damaged, "\(path): there are no revisions left")
         }
         recovered.state.beginEpoch(epoch, at: revision)
         recovered.beganEpoch = true
-        recovered.notes.append(
-            .warning(
-                "the last stop was not a clean one, or this is a copy, and writes may be missing: a new epoch begins, "
-                    + "\(epoch)"))
+        let reason =
+            recovered.isCopy
+            ? "this data directory is a copy of another, or was restored"
+            : "the last stop was not a clean one, or this is a copy, and writes may be missing"
+        recovered.notes.append(.warning("\(reason): a new epoch begins, \(epoch)"))
     }
 
     /// Takes away snapshots before the last two, and the journals that only they need.
@@ -107,10 +124,10 @@ extension DataDirectory {
 }
 
 extension Recovered {
-    /// Whether acknowledged writes may be missing: the daemon did not stop as it should while it ran in a way that can
-    /// lose some, a journal is gone, or somebody put a snapshot here without what came after it.
+    /// Whether acknowledged writes may be missing: the directory is a copy, the daemon did not stop as it should while it
+    /// ran in a way that can lose some, a journal is gone, or somebody put a snapshot here without what came after it.
     var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
-        return head.mayLose && !isClosed || lacksJournal
+        return isCopy || head.mayLose && !isClosed || lacksJournal
     }
 }

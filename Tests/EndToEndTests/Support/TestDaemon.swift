@@ -1,28 +1,56 @@
 import SettingsModel
 import SettingsServer
 import TestSupport
+import Testing
 
 /// A daemon of its own for one test, and what its tests say to it.
 final class TestDaemon {
     let directory: TemporaryDirectory
-    private let daemon: DaemonInProcess
-    var port: UInt16 { daemon.port }
-    /// Where it listens.
-    var addresses: [ListenAddress] { daemon.addresses }
+    let port: UInt16
+    /// Where it listens, if it is one within the tests.
+    let addresses: [ListenAddress]
+    private let daemon: Host
+
+    private enum Host {
+        case inTests(DaemonInProcess)
+        case process(DaemonProcess)
+    }
 
     convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
         try self.init(in: TemporaryDirectory(), adapt)
     }
 
     /// A daemon that finds the data of another one.
-    init(in directory: TemporaryDirectory, _ adapt: (inout Configuration) -> Void = { _ in }) throws {
+    init(
+        in directory: TemporaryDirectory, data: String? = nil, _ adapt: (inout Configuration) -> Void = { _ in }
+    ) throws {
         self.directory = directory
-        daemon = try DaemonInProcess(data: directory.path, in: directory, adapt)
+        let daemon = try DaemonInProcess(data: data ?? directory.path, in: directory, adapt)
+        self.daemon = .inTests(daemon)
+        port = daemon.port
+        addresses = daemon.addresses
+    }
+
+    /// A daemon in a process of its own, which can be killed.
+    init(ofItsOwnIn directory: TemporaryDirectory, data: String? = nil, options: [String] = []) throws {
+        self.directory = directory
+        let daemon = try DaemonProcess(data: data ?? directory.path, options: options)
+        self.daemon = .process(daemon)
+        port = daemon.port
+        addresses = []
     }
 
     /// Stops, and waits until that is done.
     func stop() {
-        daemon.stop()
+        switch daemon {
+        case .inTests(let daemon): daemon.stop()
+        case .process(let process): #expect(throws: Never.self) { try process.stop() }
+        }
+    }
+
+    /// Ends a process without any warning.
+    func kill() throws {
+        if case .process(let process) = daemon { try process.killAtOnce() }
     }
 
     func connect() throws -> RawClient {

@@ -159,6 +159,8 @@ struct FaultTests {
                 "\(title): found \(found.cursor), and before was \(before.cursor)")
             return
         }
+        // Nothing could ever be written: the directory is still new.
+        if before.revision == .zero && found.revision == .zero { return }
         #expect(durability != .always, "\(title): a new epoch")
         #expect(found.epoch != before.epoch && found.revision > before.revision, "\(title): \(found.cursor)")
         let revision = found.revision.advanced(by: -DataDirectory.leap)

@@ -22,15 +22,60 @@ struct LocalLogTests {
         try harness.step()
         let before = harness.last
         harness.disk.fail(.write, with: ENOSPC)
-        for _ in 0..<3 { try harness.step() }
+        for _ in 0..<3 {
+            try harness.step()
+            harness.tend()
+            #expect(harness.log?.health?.contains("No space left") == true, "ready although each write is refused")
+        }
         #expect(harness.possible.isEmpty)
         #expect(harness.last?.revision == before?.revision)
-        #expect(harness.log?.health?.contains("No space left") == true)
         harness.disk.fail(.write, with: nil)
+        harness.tend()
+        #expect(harness.log?.health == nil, "a write would be taken")
         try harness.step()
         #expect(harness.last?.revision != before?.revision)
         #expect(harness.log?.health == nil)
         try expectSame(harness)
+    }
+
+    /// A disk that cannot be written to, by the calls that fail on it.
+    struct Unwritable: CustomTestStringConvertible, Sendable {
+        var code: Int32
+        var calls: [FileError.Call]
+
+        var testDescription: String { FileError(.write, "", code: code).description }
+    }
+
+    @Test(
+        "a start on a disk that cannot be written to serves what is there, and takes writes once it can",
+        arguments: [
+            Unwritable(code: ENOSPC, calls: [.write, .makeRoom]), Unwritable(code: EDQUOT, calls: [.write, .makeRoom]),
+            Unwritable(code: EROFS, calls: [.write, .makeRoom, .truncate, .rename, .remove]),
+        ], Configuration.Durability.allCases)
+    func startsUnwritable(_ disk: Unwritable, _ durability: Configuration.Durability) throws {
+        let harness = try harness(large(durability))
+        for _ in 0..<3 { try harness.step() }
+        try harness.close()
+        let before = try #require(harness.last)
+        for closes in [true, false] {
+            harness.crash(.everything, seed: 0)
+            for call in disk.calls { harness.disk.fail(call, with: disk.code) }
+            try harness.open()
+            try expect(harness, before)
+            let reason = FileError(.write, "", code: disk.code).description.split(separator: "(")[0].dropFirst(2)
+            #expect(harness.log?.health?.contains(reason) == true, "\(harness.log?.health ?? "ready")")
+            harness.tend()
+            try harness.step()
+            try expect(harness, before)
+            #expect(harness.possible.isEmpty)
+            if closes { try harness.close() }
+        }
+        #expect(try harness.worksAgain(), "\(harness.log?.health ?? "the write failed")")
+        let after = try #require(harness.last)
+        try harness.close()
+        harness.crash(.syncedOnly, seed: 0)
+        try harness.open()
+        try expect(harness, after)
     }
 
     @Test("after a sync that failed the file is never written to again, and what it held beyond is ignored")

@@ -201,6 +201,18 @@ final class SimulatedDisk: FileSystem {
         return status
     }
 
+    func identity(of path: String) throws(FileError) -> FileIdentity {
+        let inode = storage.withLock { $0.inode(of: path.fileName) }
+        guard let inode else { throw FileError(.status, path, code: ENOENT) }
+        return FileIdentity(device: 1, inode: UInt64(inode))
+    }
+
+    func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity {
+        let inode = storage.withLock { $0.descriptors[descriptor] }
+        guard let inode else { throw FileError(.status, path, code: EBADF) }
+        return FileIdentity(device: 1, inode: UInt64(inode))
+    }
+
     func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
         var isLocked = false
         try storage.call(.lock, path) { storage in

@@ -70,6 +70,10 @@ struct SimulatedStorage: Sendable {
         let name = String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
         next += 1
         let descriptor = Int32(next)
+        guard access != .directory else {
+            descriptors[descriptor] = 0
+            return descriptor
+        }
         if let file = names[name] {
             descriptors[descriptor] = file
             if access == .replacing { change(descriptor, .truncate(size: 0)) }
@@ -82,6 +86,13 @@ struct SimulatedStorage: Sendable {
         }
         return descriptor
     }
+
+    /// The number of what has a name; the directory, whose own name is not among them, is 0.
+    func inode(of name: String) -> Int? {
+        names[name] ?? (name == Self.directory ? 0 : nil)
+    }
+
+    static let directory = "data"
 
     mutating func change(_ descriptor: Int32, _ change: Change) {
         guard let id = descriptors[descriptor] else { return }
@@ -156,7 +167,8 @@ struct SimulatedStorage: Sendable {
         for (id, file) in files.sorted(by: { $0.key < $1.key }) {
             var content = file.durable
             if survival == .some {
-                for change in file.doubtful + file.pending { Self.applySome(change, to: &content, &random) }
+                var lost: Set<Int> = []
+                for change in file.doubtful + file.pending { Self.applySome(change, to: &content, &lost, &random) }
             }
             files[id] = File(current: content, durable: content)
         }
@@ -179,8 +191,11 @@ struct SimulatedStorage: Sendable {
         }
     }
 
-    /// Applies some of the pieces of a write; the file may have become longer though they are not there.
-    private static func applySome(_ change: Change, to content: inout [UInt8], _ random: inout SeededGenerator) {
+    /// Applies some of the pieces of a write; the file may have become longer though they are not there. A piece that was
+    /// lost has nothing of later writes either: it is as it was at some moment.
+    private static func applySome(
+        _ change: Change, to content: inout [UInt8], _ lost: inout Set<Int>, _ random: inout SeededGenerator
+    ) {
         guard case .write(let offset, let bytes) = change else {
             if Bool.random(using: &random) { apply(change, to: &content) }
             return
@@ -189,7 +204,8 @@ struct SimulatedStorage: Sendable {
         var place = offset
         while place < offset + bytes.count {
             let end = min((place / piece + 1) * piece, offset + bytes.count)
-            if !isLost && Int.random(in: 0..<4, using: &random) > 0 {
+            if isLost || Int.random(in: 0..<4, using: &random) == 0 { lost.insert(place / piece) }
+            if !lost.contains(place / piece) {
                 apply(.write(offset: place, bytes: Array(bytes[(place - offset)..<(end - offset)])), to: &content)
             }
             place = end

@@ -35,6 +35,9 @@ package struct FileError: Error, Hashable, CustomStringConvertible {
     /// Whether there was no room: the disk is full, or a quota is used up.
     package var isFull: Bool { code == ENOSPC || code == EDQUOT }
 
+    /// Whether nothing can be written now, though it can be read: there is no room, or the file system is read-only.
+    package var refusesWriting: Bool { isFull || code == EROFS }
+
     /// Whether the file is not there.
     package var isMissing: Bool { code == ENOENT }
 

@@ -30,6 +30,10 @@ package protocol FileSystem: Sendable {
     /// The names in a directory, in no order.
     func list(_ path: String) throws(FileError) -> [String]
     func status(_ path: String) throws(FileError) -> FileStatus
+    /// Says which file a path leads to.
+    func identity(of path: String) throws(FileError) -> FileIdentity
+    /// Says which file is open.
+    func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity
     /// Takes the lock of a file for this process until it is closed; false if another has it.
     func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool
 }
@@ -44,6 +48,8 @@ package enum FileAccess: Sendable {
     case creating
     /// To be written anew; what it held is gone.
     case replacing
+    /// A directory, to be locked.
+    case directory
 }
 
 /// What is known of a file without opening it.
@@ -57,5 +63,26 @@ package struct FileStatus: Hashable, Sendable {
         self.size = size
         self.isDirectory = isDirectory
         self.isOpenToOthers = isOpenToOthers
+    }
+}
+
+/// Which file it is, whatever its name.
+package struct FileIdentity: Hashable, Sendable {
+    /// The file system. Another start of the machine may give it another number.
+    package var device: UInt64
+    /// The file's number in its file system.
+    package var inode: UInt64
+    /// When it was made, in nanoseconds since 1970; nil where the file system does not keep that. A copy has another time.
+    package var made: Int64?
+
+    package init(device: UInt64, inode: UInt64, made: Int64? = nil) {
+        self.device = device
+        self.inode = inode
+        self.made = made
+    }
+
+    /// True if both are the same file at this moment.
+    func isSameFile(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode
     }
 }

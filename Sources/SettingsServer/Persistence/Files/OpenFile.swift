@@ -65,6 +65,10 @@ package final class OpenFile: Sendable {
         try fileSystem.startWriting(descriptor, path, from: offset, count: count, waits: waits)
     }
 
+    package func identity() throws(FileError) -> FileIdentity {
+        try fileSystem.identity(of: descriptor, path)
+    }
+
     package func lock() throws(FileError) -> Bool {
         try fileSystem.lock(descriptor, path)
     }

@@ -23,8 +23,11 @@ package struct POSIXFileSystem: FileSystem {
             case .writing: O_RDWR
             case .creating: O_RDWR | O_CREAT
             case .replacing: O_RDWR | O_CREAT | O_TRUNC
+            // A data directory may be named by a symbolic link.
+            case .directory: O_RDONLY | O_DIRECTORY
             }
-        return try check(Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600), .open, path)
+        let following = access == .directory ? 0 : O_NOFOLLOW
+        return try check(Glibc.open(path, flags | O_CLOEXEC | following, 0o600), .open, path)
     }
 
     package func close(_ descriptor: Int32) {
@@ -117,6 +120,26 @@ package struct POSIXFileSystem: FileSystem {
         return FileStatus(
             size: Int(status.st_size), isDirectory: status.st_mode & S_IFMT == S_IFDIR,
             isOpenToOthers: status.st_mode & 0o077 != 0)
+    }
+
+    package func identity(of path: String) throws(FileError) -> FileIdentity {
+        try identity(AT_FDCWD, path, 0, called: path)
+    }
+
+    package func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity {
+        try identity(descriptor, "", AT_EMPTY_PATH, called: path)
+    }
+
+    private func identity(
+        _ descriptor: Int32, _ name: String, _ flags: Int32, called path: String
+    ) throws(FileError) -> FileIdentity {
+        var status = statx()
+        let wanted = UInt32(STATX_BASIC_STATS) | UInt32(STATX_BTIME)
+        try check(statx(descriptor, name, flags, wanted, &status), .status, path)
+        let isDated = status.stx_mask & UInt32(STATX_BTIME) != 0
+        return FileIdentity(
+            device: UInt64(status.stx_dev_major) << 32 | UInt64(status.stx_dev_minor), inode: status.stx_ino,
+            made: isDated ? status.stx_btime.tv_sec &* 1_000_000_000 &+ Int64(status.stx_btime.tv_nsec) : nil)
     }
 
     package func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {

@@ -91,7 +91,7 @@ extension DirectoryCheck {
         /// What a start would come to.
         mutating func addOutcome(_ limits: History.Limits) throws(RecoveryError) {
             do throws(RecoveryError) {
-                guard let recovered = try Recovery(directory: directory, limits: limits).run() else {
+                guard var recovered = try Recovery(directory: directory, limits: limits).run() else {
                     lines.append("nothing is kept here yet")
                     return
                 }
@@ -100,7 +100,14 @@ extension DirectoryCheck {
                     recovered.isClosed ? "the last stop was a clean one" : "there was no clean stop, or a daemon runs")
                 if recovered.lacksJournal { verdict = .damaged }
                 lines += recovered.notes.map { "it will say: \($0)" }
-                if recovered.mustBeginEpoch {
+                do throws(FileError) {
+                    recovered.isCopy = try directory.isCopy(withJournalOf: recovered.head?.directory)
+                } catch {
+                    throw RecoveryError(error)
+                }
+                if recovered.isCopy {
+                    lines.append("this is a copy of another data directory: a start begins a new epoch")
+                } else if recovered.mustBeginEpoch {
                     lines.append("acknowledged writes may be missing: a start begins a new epoch")
                 }
             } catch {

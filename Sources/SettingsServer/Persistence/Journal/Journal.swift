@@ -1,8 +1,10 @@
+internal import Glibc
 internal import SettingsModel
 
 /// The journal file that is being written. It is given up as soon as anything about it is in doubt.
 struct Journal: Sendable {
     let file: OpenFile
+    private let identity: FileIdentity
     let head: JournalHead
     /// A number of its own for each file that is begun, so that what was found out about one is not taken for another.
     let generation: Int
@@ -44,10 +46,12 @@ struct Journal: Sendable {
         let name = DataDirectory.journalName(after: head.revision)
         let temporary = directory.path(of: DataDirectory.temporaryName(of: name))
         let file: OpenFile
+        let identity: FileIdentity
         do throws(FileError) {
             file = try OpenFile(temporary, .replacing, in: fileSystem, toBe: directory.path(of: name))
             try file.write(batch.bytes.span, at: 0)
             try file.sync()
+            identity = try file.identity()
         } catch {
             // It is of no use to anybody; what cannot be removed now is removed with the next start.
             try? fileSystem.remove(temporary)
@@ -60,6 +64,7 @@ struct Journal: Sendable {
             throw Unbegun(cause: error, mayBeThere: true)
         }
         self.file = file
+        self.identity = identity
         self.head = head
         self.generation = generation
         self.last = last
@@ -103,7 +108,7 @@ struct Journal: Sendable {
     }
 
     /// How much room is made at a time: enough for about a thousand commits, and little enough not to be noticed.
-    private static let room = 256 << 10
+    static let room = 256 << 10
 
     /// Makes room behind what is to be written, filled with zeros: a sync then has only content to write, and no blocks to
     /// take or lengths to change, which halves the time that it takes under load.
@@ -124,6 +129,29 @@ struct Journal: Sendable {
         guard allocated > end else { return }
         allocated = end
         try? file.truncate(to: end)
+    }
+
+    /// Checks that the journal's path still leads to it. Throws if what is written to it would not be found by a start.
+    func checkPlace(in fileSystem: any FileSystem) throws(FileError) {
+        guard try fileSystem.identity(of: file.path).isSameFile(as: identity) else {
+            throw FileError(.status, file.path, code: ESTALE)
+        }
+    }
+
+    /// Writes zeros where the next lines come, and syncs them: a write of so many bytes can then be expected to succeed.
+    mutating func reserve(_ count: Int) throws(Failure) {
+        do throws(FileError) {
+            try file.write([UInt8](repeating: 0, count: count).span, at: end)
+        } catch {
+            try cutBack(because: error)
+            throw .cut(error)
+        }
+        allocated = max(allocated, end + count)
+        do throws(FileError) {
+            try file.syncData()
+        } catch {
+            throw .lost(error)
+        }
     }
 
     /// Makes everything durable.

@@ -14,12 +14,18 @@ package struct JournalHead: Hashable, Sendable {
     package var after: Revision
     /// What was promised of writes when the journal was begun.
     package var durability: Configuration.Durability
+    /// The name of the directory that the file was written in; nil if an older version wrote it, or a repair.
+    package var directory: String?
 
-    package init(epoch: Epoch, revision: Revision, after: Revision, durability: Configuration.Durability) {
+    package init(
+        epoch: Epoch, revision: Revision, after: Revision, durability: Configuration.Durability,
+        directory: String? = nil
+    ) {
         self.epoch = epoch
         self.revision = revision
         self.after = after
         self.durability = durability
+        self.directory = directory
     }
 
     /// Whether a new epoch begins with the file.
@@ -41,6 +47,10 @@ extension JournalHead {
         after.write(to: &json)
         json.name("durability")
         json.write(string: durability.rawValue)
+        if let directory {
+            json.name("directory")
+            json.write(string: directory)
+        }
     }
 
     /// Reads the head; nil if it has no form that is known here.
@@ -50,6 +60,8 @@ extension JournalHead {
             let after = json["after"]?.integer.flatMap({ Revision($0) }), after <= revision,
             let durability = json["durability"]?.string.flatMap({ Configuration.Durability(rawValue: $0) })
         else { return nil }
-        self.init(epoch: epoch, revision: revision, after: after, durability: durability)
+        self.init(
+            epoch: epoch, revision: revision, after: after, durability: durability,
+            directory: json["directory"]?.string)
     }
 }

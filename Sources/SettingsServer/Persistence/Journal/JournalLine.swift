@@ -2,7 +2,7 @@ internal import SettingsModel
 
 /// A line of a journal: an object whose first member is the CRC-32C of all that comes after it in the line.
 ///
-///     {"crc":"0badcafe","journal":1,"epoch":"7f3a…","revision":16,"after":16,"durability":"always"}
+///     {"crc":"0badcafe","journal":1,"epoch":"7f3a…","revision":16,"after":16,"durability":"always",…}
 ///     {"crc":"1a2b3c4d","after":16,"synced":true,"commit":{"revision":17,…}}
 ///     {"crc":"5e6f7a8b","after":17,"closed":true}
 ///

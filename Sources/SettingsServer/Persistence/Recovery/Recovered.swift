@@ -26,6 +26,8 @@ package struct Recovered: Sendable {
     var damagedSnapshots: [(name: String, reason: String)] = []
     /// What the newest journal says of itself; nil if there is none.
     var head: JournalHead?
+    /// Whether the directory is a copy of another one, which may have gone on since.
+    var isCopy = false
     /// Whether the daemon stopped as it should.
     var isClosed = false
     /// A tail to be cut.
