@@ -18,6 +18,9 @@ final class WriterSession: @unchecked Sendable {
     /// That a commit of the batch does not fit the state that it was made for: a defect, after which nothing of the batch
     /// may stay.
     private var mismatch: CommitMismatch?
+    /// Whether a commit may be on disk that was answered as unknown. A restart could bring it back until the log has begun
+    /// anew.
+    private var isInDoubt = false
     /// Commits that can be asked for again by their request keys.
     private var repeatable: [RequestKey: Commit] = [:]
 
@@ -52,15 +55,20 @@ final class WriterSession: @unchecked Sendable {
                 answers[index].append(WriteOutcome(id: write.id, result: result, cursor: staged.cursor))
             }
         }
-        if let firstStaged {
+        // In doubt, no answer may rest on what is published: what it lacks could be there after a restart.
+        if let first = isInDoubt ? (parcel: 0, write: 0) : firstStaged {
             do {
                 try flush()
-                publishedState = staged
-                listeners = published.publish(staged)
-                log.published(staged)
+                isInDoubt = false
+                if firstStaged != nil {
+                    publishedState = staged
+                    listeners = published.publish(staged)
+                    log.published(staged)
+                }
             } catch {
+                if error.outcome == .unknown { isInDoubt = true }
                 recall()
-                refuse(&answers, from: firstStaged, because: error)
+                refuse(&answers, from: first, because: error)
             }
         }
         for (index, parcel) in batch.enumerated() { parcel.replies.deliver(answers[index]) }

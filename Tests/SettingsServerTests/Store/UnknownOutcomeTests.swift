@@ -1,0 +1,67 @@
+import Glibc
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+/// The writer over a log whose disk fails: what it answers while a commit may come back with the next start.
+@Suite("Writes after one whose outcome is unknown")
+struct UnknownOutcomeTests {
+    private let disk = SimulatedDisk()
+    private let replies = CollectedReplies()
+
+    /// A store over what is on the disk, as after a start.
+    private func start() throws -> (store: Store, log: LocalLog) {
+        let epoch = try #require(Epoch("e0"))
+        var options = LocalLog.Options(durability: .always)
+        options.isSingleFile = true
+        let (recovered, log) = try DataDirectory("/data", in: disk).open(
+            options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
+            clock: ManualClock().clock.now)
+        return (Store(recovered.state, log: log) { Timestamp(milliseconds: 1000) }, log)
+    }
+
+    private func end(
+        of action: Transaction.Operation.Action, _ key: String, guards: [WriteRequest.Guard] = [], on store: Store
+    ) throws -> WriteOutcome? {
+        var request = WriteRequest(
+            .setting(Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), action)))
+        request.guards = guards
+        request.size = 100
+        _ = store.submit([PendingWrite(id: 1, request: request)], replies: replies)
+        return replies.wait(for: 1)[1]
+    }
+
+    @Test("No answer rests on the absence of a commit that a restart may bring back")
+    func inDoubt() throws {
+        do {
+            let (store, log) = try start()
+            #expect(try end(of: .set(1), "a", on: store)?.setting?.changed == true)
+            for call in [FileError.Call.syncData, .sync, .truncate] { disk.fail(call, with: EIO) }
+            #expect(try end(of: .set(1), "k", on: store)?.problem?.outcome == .unknown)
+            let answers = [
+                "a removal": try end(of: .delete, "k", on: store),
+                "the same value again": try end(of: .set(1), "a", on: store),
+                "a refusal": try end(of: .set(2), "k", guards: [.exists], on: store),
+                "a write": try end(of: .set(2), "b", on: store),
+            ]
+            for (name, answer) in answers {
+                #expect(answer?.problem?.code == .storageFailed, "\(name)")
+                #expect(answer?.problem?.outcome == .notDone, "\(name)")
+            }
+            #expect(log.health != nil)
+        }
+        // The process is killed, and the disk has what the sync was to write.
+        disk.restart(.everything, seed: 0)
+        let (store, _) = try start()
+        #expect(try end(of: .delete, "k", on: store)?.setting?.changed == true, "it came back")
+
+        disk.fail(.syncData, with: EIO)
+        #expect(try end(of: .set(3), "k", on: store)?.problem?.outcome == .unknown)
+        disk.fail(.syncData, with: nil)
+        let removal = try end(of: .delete, "k", on: store)
+        #expect(removal?.setting?.changed == false, "another journal says that it is not there")
+        disk.restart(.everything, seed: 0)
+        #expect(try end(of: .delete, "k", on: start().store)?.setting?.changed == false)
+    }
+}
