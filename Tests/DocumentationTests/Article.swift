@@ -28,9 +28,9 @@ struct Article {
         return blocks
     }
 
-    /// The text without indentation and empty lines, so that code compares equal wherever it stands.
+    /// The text without indentation, empty lines and imports, so that code compares equal wherever it stands.
     static func unindented(_ text: String) -> String {
         text.components(separatedBy: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
-            .filter { !$0.isEmpty }.joined(separator: "\n")
+            .filter { !$0.isEmpty && !$0.hasPrefix("import ") }.joined(separator: "\n")
     }
 }

@@ -8,9 +8,11 @@ struct ObservingSettingsTests {
     func codeCompiles() throws {
         let blocks = try Article.read("ObservingSettings", of: "SettingsClient").blocks(of: "swift")
         try #require(blocks.count >= 5)
-        let file = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "ObservingSettingsCode.swift")
-        let compiled = Article.unindented(try String(contentsOf: file, encoding: .utf8))
+        let folder = URL(filePath: #filePath).deletingLastPathComponent()
+        var compiled = ""
+        for file in ["ObservingSettingsCode.swift", "KeysAndSchemasCode.swift"] {
+            compiled += Article.unindented(try String(contentsOf: folder.appending(path: file), encoding: .utf8))
+        }
         for block in blocks {
             #expect(compiled.contains(Article.unindented(block)), "not compiled anywhere:\n\(block)")
         }
