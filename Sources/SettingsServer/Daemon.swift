@@ -20,21 +20,24 @@ package final class Daemon: Sendable {
 
     /// Recovers what is in the data directory and begins to serve it.
     package init(_ configuration: Configuration, directory path: String, log: Log) throws(StartError) {
+        var configuration = configuration
         let (recovered, persistence) = try Self.open(path, configuration, log)
         let store = Store(
             recovered.state, log: persistence, limits: configuration.writes, clock: { Self.now() })
+        let listeners = try Self.listen(configuration.listen, configuration.socketMode)
+        let loopCount = configuration.loops ?? HTTPServer.defaultLoopCount
+        for lowered in configuration.fit(into: try OpenFileLimit.room(beside: loopCount)) { log.info(lowered) }
         let isStopping = StopFlag()
         let service = Service(
             store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
             metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
             waitingBytes: configuration.writes.waitingBytes,
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
-        let listeners = try Self.listen(configuration.listen, configuration.socketMode)
         addresses = listeners.map(\.address)
         do {
             // Listens last: whoever can connect is served.
             server = try HTTPServer(
-                listeners: listeners, loopCount: configuration.loops, limits: configuration.transport,
+                listeners: listeners, loopCount: loopCount, limits: configuration.transport,
                 log: { log.add($0) }, makeHandler: { APIHandler(service, on: $0) })
         } catch {
             throw StartError.system("\(error)")

@@ -2,11 +2,12 @@ extension Configuration {
     /// Lowers limits to what there is room for: so that peers beyond are told, rather than left to wait for a descriptor,
     /// and that somebody who does not wait for anything can always connect.
     ///
-    /// - Parameter files: how many files may be open for connections.
+    /// - Parameter files: how many files may be open for connections, those that are refused included; at least two.
     /// - Returns: what was lowered and why, for the log.
     package mutating func fit(into files: Int) -> [String] {
         var lowered: [String] = []
-        let most = max(1, files)
+        transport.refusedConnections = min(transport.refusedConnections, max(1, files / 8))
+        let most = max(1, files - transport.refusedConnections)
         if transport.connections > most {
             transport.connections = most
             lowered.append("at most \(most) connections: the system allows no more open files (LimitNOFILE)")

@@ -38,13 +38,11 @@ package enum Program {
     }
 
     private static func serve(_ configuration: Configuration) throws -> Never {
-        var configuration = configuration
         let log = Log.standardError(level: configuration.logLevel, clock: { Daemon.now() })
         let lifecycle = Lifecycle(stopBound: configuration.stopBound, log: log)
         let location = try location(of: configuration)
         log.info("\(Service.name) \(Service.version), process \(getpid())")
         if configuration.data == nil { log.info("data directory \(location.path), \(location.reason)") }
-        for lowered in configuration.fit(into: OpenFileLimit.raise() - OpenFileLimit.others) { log.info(lowered) }
         lifecycle.serve(try Daemon(configuration, directory: location.path, log: log))
         dispatchMain()
     }

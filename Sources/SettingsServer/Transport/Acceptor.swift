@@ -4,6 +4,8 @@ import Glibc
 
 /// Takes connections from a listener and gives each to the loop that has the fewest.
 ///
+/// All acceptors of a server share one queue, so that together they keep to its limits: each counts what the others took.
+///
 /// When descriptors run out it pauses, says so once, and tries again until there is one: peers wait in the listener's
 /// backlog, and connections that exist go on.
 ///
@@ -24,12 +26,10 @@ final class Acceptor: @unchecked Sendable {
     /// In one wake, so that stopping has its turn.
     private static let acceptsPerWake = 256
     private static let pause = DispatchTimeInterval.milliseconds(50)
-    /// So many peers beyond the limit are told so; more than that are closed without an answer.
-    private static let courtesy = 256
 
     private let listener: Listener
     private let loops: [EventLoop]
-    private let limit: Int
+    private let limits: TransportLimits
     private let accept: Accept
     private let log: @Sendable (TransportEvent) -> Void
     private let queue: DispatchQueue
@@ -41,15 +41,16 @@ final class Acceptor: @unchecked Sendable {
     private var next = 0
 
     init(
-        _ listener: Listener, _ loops: [EventLoop], limit: Int, accept: @escaping Accept = Acceptor.acceptSocket,
+        _ listener: Listener, _ loops: [EventLoop], limits: TransportLimits, queue: DispatchQueue,
+        accept: @escaping Accept,
         log: @escaping @Sendable (TransportEvent) -> Void
     ) {
         self.listener = listener
         self.loops = loops
-        self.limit = limit
+        self.limits = limits
         self.accept = accept
         self.log = log
-        queue = DispatchQueue(label: "acceptor", qos: .userInitiated)
+        self.queue = queue
         readiness = DispatchSource.makeReadSource(fileDescriptor: listener.descriptor, queue: queue)
         readiness.setEventHandler { self.wake() }
         readiness.setCancelHandler { listener.close() }
@@ -77,14 +78,17 @@ final class Acceptor: @unchecked Sendable {
             switch accept(listener.descriptor) {
             case .accepted(let socket, let peer):
                 let total = loads.reduce(0, +)
-                guard total < limit + Self.courtesy else {
+                // Those who are told so have descriptors, too.
+                guard total < limits.connections + limits.refusedConnections else {
                     socket.close()
                     continue
                 }
                 let loop = leastLoaded(loads)
                 loads[loop] += 1
                 batches[loop].append(
-                    AcceptedSocket(socket: socket, peer: peer, exceededLimit: total < limit ? nil : limit))
+                    AcceptedSocket(
+                        socket: socket, peer: peer,
+                        exceededLimit: total < limits.connections ? nil : limits.connections))
             case .nothing: break collecting
             case .lost: continue
             case .exhausted(let error):

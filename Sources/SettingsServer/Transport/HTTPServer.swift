@@ -35,8 +35,9 @@ package final class HTTPServer: Sendable {
             }
         }
         self.loops = loops
+        let queue = DispatchQueue(label: "acceptor", qos: .userInitiated)
         acceptors = listeners.map { listener in
-            Acceptor(listener, loops, limit: limits.connections, accept: accept, log: log)
+            Acceptor(listener, loops, limits: limits, queue: queue, accept: accept, log: log)
         }
     }
 

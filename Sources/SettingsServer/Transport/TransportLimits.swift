@@ -7,6 +7,8 @@ package struct TransportLimits: Sendable {
 
     /// Connections at a time, over all loops. Those beyond are told so and closed.
     package var connections = 20_000
+    /// Connections beyond that are open at a time, while they are told so. With more, the next are closed without an answer.
+    package var refusedConnections = 256
     /// From a request's first byte to the end of its head.
     package var headTime = 10 * second
     /// How long a body may take for each `bodyProgress` bytes.

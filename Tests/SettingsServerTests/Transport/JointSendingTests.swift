@@ -38,7 +38,7 @@ struct JointSendingTests {
     private func connect(
         _ server: TestServer, receiveBuffer: Int32? = nil, _ request: (Int) -> String = { get("/later\($0)") }
     ) throws -> (clients: [RawClient], exchanges: [Exchange]) {
-        _ = OpenFileLimit.raise()
+        OpenFileLimit.raise()
         let clients = try (0..<Self.count).map { number in
             let client = try server.connect(receiveBuffer: receiveBuffer)
             try client.send(request(number))

@@ -22,7 +22,7 @@ struct ManyStreamsTests {
     }
 
     @Test func `Hundreds of streams each get every event, whole and in order`() throws {
-        _ = OpenFileLimit.raise()
+        OpenFileLimit.raise()
         let server = try TestServer(loops: 2)
         let (clients, exchanges) = try connect(server)
         let rounds = 20
@@ -49,7 +49,7 @@ struct ManyStreamsTests {
     }
 
     @Test func `Of hundreds that wait, those that are answered have news and the others none`() throws {
-        _ = OpenFileLimit.raise()
+        OpenFileLimit.raise()
         let server = try TestServer(loops: 2)
         let (clients, exchanges) = try connect(server)
         let answered = Set(stride(from: 0, to: Self.count, by: 7))
