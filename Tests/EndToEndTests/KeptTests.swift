@@ -38,7 +38,7 @@ struct KeptTests {
     }
 
     @Test(
-        "What was stored is there after a restart, after the machine went down, and after both", .timeLimit(.minutes(2))
+        "What was stored is there after a restart, after the machine went down, and after both", .ownThread
     )
     func restart() throws {
         let directory = try TemporaryDirectory()

@@ -110,7 +110,7 @@ package final class ChildProcess {
     }
 
     /// Waits until it says something on standard error, and returns the line in which it does.
-    package func line(containing text: String, seconds: Int = 30) throws -> String {
+    package func line(containing text: String, seconds: Int = Deadline.patience) throws -> String {
         let deadline = Deadline(seconds: seconds)
         while true {
             let lines = String(decoding: said[.errors] ?? [], as: UTF8.self).split(separator: "\n")
@@ -123,7 +123,7 @@ package final class ChildProcess {
     }
 
     /// Waits until it is over.
-    package func end(seconds: Int = 30) throws -> End {
+    package func end(seconds: Int = Deadline.patience) throws -> End {
         let deadline = Deadline(seconds: seconds)
         while isOver[.output] != true || isOver[.errors] != true { try read(until: deadline, for: "its end") }
         // Nobody else holds the other ends, so it is over, or about to be.

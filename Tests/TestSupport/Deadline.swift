@@ -1,10 +1,14 @@
 internal import Glibc
 
 /// Until when something is waited for.
-struct Deadline {
+package struct Deadline {
+    /// For how many seconds tests wait for what must come. Only a defect lets that time pass: however busy the machine is, it
+    /// decides how soon a test ends, not how.
+    package static let patience = 180
+
     private let time: Int
 
-    init(seconds: Int) {
+    init(seconds: Int = patience) {
         self.init(milliseconds: seconds * 1000)
     }
 

@@ -19,10 +19,10 @@ package final class EventLog: Sendable {
         all.count { $0 == event }
     }
 
-    /// False if it has not come to that within ten seconds.
+    /// False if nothing more happens for as long as tests are patient.
     package func wait(_ condition: ([String]) -> Bool) -> Bool {
         while !condition(all) {
-            if more.wait(timeout: .now() + .seconds(10)) == .timedOut { return condition(all) }
+            if more.wait(timeout: .now() + .seconds(Deadline.patience)) == .timedOut { return condition(all) }
         }
         return true
     }

@@ -25,7 +25,7 @@ package final class RawClient {
     var decoded = ReceivedBytes()
 
     /// Connects. `receiveBuffer` makes the kernel keep little for a peer that does not read.
-    package init(_ address: RawAddress, patience seconds: Int = 20, receiveBuffer: Int32? = nil) throws {
+    package init(_ address: RawAddress, patience seconds: Int = Deadline.patience, receiveBuffer: Int32? = nil) throws {
         patience = seconds
         descriptor = socket(address.family, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw Failure.system("socket", errno) }
@@ -126,7 +126,7 @@ package final class RawClient {
 
     /// Waits until there is something to be read on some of the clients, and returns their positions; none if nothing came
     /// in time.
-    package static func withNews(among clients: [RawClient], within seconds: Int = 20) -> [Int] {
+    package static func withNews(among clients: [RawClient], within seconds: Int = Deadline.patience) -> [Int] {
         let kept = clients.indices.filter { !clients[$0].pending.isEmpty || !clients[$0].decoded.isEmpty }
         guard kept.isEmpty else { return kept }
         return Deadline(seconds: seconds).wait(for: POLLIN, on: clients.map(\.descriptor))

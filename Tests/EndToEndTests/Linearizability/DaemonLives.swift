@@ -39,7 +39,7 @@ final class DaemonLives: Sendable {
     /// A connection to the daemon, once there is one, and how many there were before it.
     func connectToLife(receiveBuffer: Int32? = nil) throws -> (client: RawClient, life: Int) {
         while true {
-            guard revival.wait(timeout: .now() + .seconds(30)) == .success else {
+            guard revival.wait(timeout: .now() + .seconds(Deadline.patience)) == .success else {
                 throw ChildProcess.Failure(description: "no daemon was started again")
             }
             let (port, number) = current.withLock { ($0.daemon.port, $0.number) }

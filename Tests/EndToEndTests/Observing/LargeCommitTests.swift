@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Commits too large to be told, or kept, like others.
-@Suite("Streams of events, large commits", .timeLimit(.minutes(2)))
+@Suite("Streams of events, large commits", .ownThread)
 struct LargeCommitTests {
     private static let size = 6_000
 

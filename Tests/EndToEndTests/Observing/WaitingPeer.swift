@@ -63,7 +63,7 @@ struct RawMetrics {
         while true {
             let found = try watchers()
             if found == count { return }
-            try #require(ContinuousClock.now - start < .seconds(20), "\(found) wait, not \(count)")
+            try #require(ContinuousClock.now - start < .seconds(Deadline.patience), "\(found) wait, not \(count)")
         }
     }
 }

@@ -62,7 +62,7 @@ struct LoadingTests {
         #expect(backend.log.count("load") == 2)
     }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func `A server that tells of more and says the same each time is left alone`() async throws {
         defaults.launchCount = 1
         let cursor = try #require(defaults.core.replica.cursor)

@@ -31,10 +31,10 @@ struct LostAnswerTests {
             peer.send(number == 0 ? ScriptedServer.service : ScriptedServer.reset)
         }
         let pool = ConnectionPool(server.address)
-        let client = SettingsClient(pool, timeout: .seconds(10)).blocking
+        let client = SettingsClient(pool, timeout: .seconds(Deadline.patience)).blocking
         _ = try client.service()
         // Until the end has come: the look that finds it drops the connection.
-        let limit = ContinuousClock.now + .seconds(10)
+        let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while let socket = pool.take() {
             pool.give(socket)
             guard ContinuousClock.now < limit else { break }

@@ -15,7 +15,7 @@ struct KeyCellTests {
         cell = KeyCell(try KeyName("k"))
     }
 
-    @Test("Who sends a write and begins another one meanwhile is told so, and does not wait", .timeLimit(.minutes(1)))
+    @Test("Who sends a write and begins another one meanwhile is told so, and does not wait", .timeLimit(.minutes(10)))
     func reentry() throws {
         let result = try cell.send(orThrow: Reentered()) { () throws(Reentered) -> String in
             do {
@@ -29,7 +29,7 @@ struct KeyCellTests {
         try cell.send(orThrow: Reentered()) { () throws(Reentered) in }
     }
 
-    @Test("Others wait until it is sent, also if that fails", .timeLimit(.minutes(1)))
+    @Test("Others wait until it is sent, also if that fails", .timeLimit(.minutes(10)))
     func waiting() throws {
         let log = EventLog()
         #expect(throws: Reentered.self) {
@@ -45,7 +45,7 @@ struct KeyCellTests {
         #expect(log.all == ["first", "other"])
     }
 
-    @Test("A log that counts issues in a setting does not wait for itself", .timeLimit(.minutes(1)))
+    @Test("A log that counts issues in a setting does not wait for itself", .timeLimit(.minutes(10)))
     func countingLog() throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0)])
         let link = FlakyBackend(InMemoryBackend(suite: try SuiteName("app"), schema: schema))
@@ -70,7 +70,7 @@ struct KeyCellTests {
         link.comeBack()
     }
 
-    @Test("A type that writes its own key while a change of it is merged gets an issue", .timeLimit(.minutes(1)))
+    @Test("A type that writes its own key while a change of it is merged gets an issue", .timeLimit(.minutes(10)))
     func nosyType() throws {
         let world = try Place.memory.world()
         let defaults = world.adapter()

@@ -37,7 +37,7 @@ struct ReplicaListeningTests {
         #expect(heard.withLock { $0 } == [1, 2])
     }
 
-    @Test("A listener may cause more news, which come after", .timeLimit(.minutes(1)))
+    @Test("A listener may cause more news, which come after", .timeLimit(.minutes(10)))
     func reentrance() {
         let heard = Mutex<[JSONValue?]>([])
         _ = replica.listen { [self] changes in

@@ -92,7 +92,7 @@ final class ScriptedServer: Sendable {
         listener.end()
     }
 
-    func client(timeout: Duration = .seconds(10)) -> SettingsClient {
+    func client(timeout: Duration = .seconds(Deadline.patience)) -> SettingsClient {
         SettingsClient(address, timeout: timeout)
     }
 

@@ -45,7 +45,7 @@ final class ServedDaemon: Sendable {
     }
 
     func client(_ transport: Transport = .tcp) throws -> SettingsClient {
-        SettingsClient(try address(transport))
+        SettingsClient(try address(transport), timeout: .seconds(Deadline.patience))
     }
 
     /// How many requests wait for something to happen, as the daemon counts.

@@ -42,7 +42,7 @@ final class APIServer {
 
     /// Returns once large bodies of so many bytes wait to be read.
     func awaitWaiting(_ bytes: Int) throws {
-        let end = DispatchTime.now() + .seconds(20)
+        let end = DispatchTime.now() + .seconds(Deadline.patience)
         while largeBodies.waitingBytes < bytes {
             settle()
             if DispatchTime.now() > end { throw RawClient.Failure.timeout }
@@ -54,7 +54,7 @@ final class APIServer {
 
     /// Returns once so many wait.
     func awaitWatchers(_ count: Int) throws {
-        let end = DispatchTime.now() + .seconds(20)
+        let end = DispatchTime.now() + .seconds(Deadline.patience)
         while watcherCount != count {
             settle()
             if DispatchTime.now() > end { throw RawClient.Failure.timeout }

@@ -120,7 +120,7 @@ struct LargeBodyTests {
         server.letGo()
         #expect(try client.readResponse().status == 201)
         client.close()
-        #expect(stopped.wait(timeout: .now() + .seconds(20)) == .success)
+        #expect(stopped.wait(timeout: .now() + .seconds(Deadline.patience)) == .success)
         #expect(server.store.state.revision == Revision(1))
     }
 }
