@@ -14,6 +14,8 @@ final class AnswerStream {
     private(set) var pending: [UInt8] = []
     /// Bytes that came while others of an earlier batch waited: the last that are sent.
     private var behind = 0
+    /// Since when the peer has been further behind than it may be for long; nil if it is not.
+    private var lagStart: UInt64?
     /// The batch in which a piece came while nothing waited. Whatever comes in it, the peer had no chance to read
     /// before.
     private var freeBatch = -1
@@ -30,7 +32,8 @@ final class AnswerStream {
     }
 
     /// Adds a piece. `unsent`: bytes of it that the kernel was offered and has not taken.
-    func add(_ piece: Span<UInt8>, isLast: Bool, http11: Bool, unsent: Int, batch: Int) {
+    func add(_ piece: Span<UInt8>, isLast: Bool, http11: Bool, unsent: Int, _ context: LoopContext) {
+        let batch = context.batch
         let waiting = pending.count + unsent
         behind = min(behind, waiting)
         if waiting == 0 { freeBatch = batch }
@@ -42,10 +45,23 @@ final class AnswerStream {
             if http11 { ResponseWriter.lastChunk.withUTF8Buffer { pending.append(contentsOf: $0) } }
         }
         if batch != freeBatch { behind += pending.count - start }
+        if !isBehind(by: context.limits.streamBytes, unsent: unsent) {
+            lagStart = nil
+        } else if lagStart == nil {
+            lagStart = context.now
+        }
     }
 
-    /// Whether the peer lags behind what comes. What came while nothing waited is not held against it.
-    func isBehind(by limit: Int, unsent: Int) -> Bool {
+    /// Whether the peer is too far behind what comes: by much for long, or by very much. Of a body that has ended nothing
+    /// more comes.
+    func lags(unsent: Int, _ context: LoopContext) -> Bool {
+        let limits = context.limits
+        guard !hasEnded, let lagStart, isBehind(by: limits.streamBytes, unsent: unsent) else { return false }
+        return context.now &- lagStart >= limits.streamTime || isBehind(by: limits.mostStreamBytes, unsent: unsent)
+    }
+
+    /// What came while nothing waited is not held against the peer.
+    private func isBehind(by limit: Int, unsent: Int) -> Bool {
         min(behind, pending.count + unsent) > limit
     }
 

@@ -14,8 +14,7 @@ extension Connection {
                 // With what follows in this batch it is one piece.
                 owed[position].response?.body = []
                 stream.add(
-                    response.body.span, isLast: false, http11: owed[position].form.isHTTP11, unsent: 0,
-                    batch: context.batch)
+                    response.body.span, isLast: false, http11: owed[position].form.isHTTP11, unsent: 0, context)
             }
         }
         if owed[position].isComplete { owed[position].alarm = DeadlineWheel.never }

@@ -12,9 +12,9 @@ extension Connection {
         }
         let unsent = unsentBytes(of: stream, at: position)
         guard isLast || !piece.isEmpty else { return stream.pending.count + unsent }
-        stream.add(piece, isLast: isLast, http11: owed[position].form.isHTTP11, unsent: unsent, batch: context.batch)
+        stream.add(piece, isLast: isLast, http11: owed[position].form.isHTTP11, unsent: unsent, context)
         if isLast { owed[position].alarm = DeadlineWheel.never }
-        if stream.isBehind(by: context.limits.streamBytes, unsent: unsent) { mayLag = true }
+        if stream.lags(unsent: unsent, context) { mayLag = true }
         if position == 0 || mayLag { context.settleLater(self) }
         return stream.pending.count + unsent
     }
@@ -25,8 +25,7 @@ extension Connection {
         mayLag = false
         return owed.indices.contains { position in
             guard let stream = owed[position].stream else { return false }
-            let unsent = unsentBytes(of: stream, at: position)
-            return stream.isBehind(by: context.limits.streamBytes, unsent: unsent)
+            return stream.lags(unsent: unsentBytes(of: stream, at: position), context)
         }
     }
 

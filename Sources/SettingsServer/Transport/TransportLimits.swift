@@ -28,8 +28,11 @@ package struct TransportLimits: Sendable {
     package var unsentBytes = 64 * 1024
 
     /// What may wait to be sent of a body that comes bit by bit, beyond what came when nothing waited. A peer that is
-    /// further behind is closed.
+    /// further behind for so long is closed: two or three large pieces may come faster than any peer reads.
     package var streamBytes = 1024 * 1024
+    package var streamTime = 2 * second
+    /// A peer that is even this far behind is closed at once.
+    package var mostStreamBytes = 16 * 1024 * 1024
 
     package static let second: UInt64 = 1_000_000_000
 

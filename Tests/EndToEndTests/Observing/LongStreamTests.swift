@@ -1,4 +1,5 @@
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
 
@@ -77,6 +78,30 @@ struct LongStreamTests {
         #expect(next == Int64(count) + 1)
         try client.send(Request("GET app/observe?key=zz&since=0&wait=0").bytes)
         #expect(try client.readResponse().json?["changes"] == [])
+    }
+
+    @Test(
+        "A reader that falls behind by a few large commits is not cut off, and told all of them",
+        arguments: [false, true])
+    func largeCommits(isHalfClosed: Bool) throws {
+        let daemon = try TestDaemon { $0.transport.streamTime = 600 * TransportLimits.second }
+        try daemon.done("PUT app/keys/n 0")
+        let stream = try daemon.stream("GET app/observe", receiveBuffer: 4096)
+        #expect(try stream.event()?.type == "state")
+        let text = String(repeating: "x", count: 80_000)
+        // With what was there before, each is told with more than a megabyte; the kernel takes a few of them.
+        for number in 1...12 {
+            let members = (0..<8).map { #""k\#($0)":"\#(text)\#(number)""# }.joined(separator: ",")
+            try daemon.done(Request(#"PATCH app {"n":\#(number),\#(members)}"#))
+        }
+        if isHalfClosed { stream.client.endSending() }
+        for number in 1...12 {
+            let commit = try stream.commit()
+            try #require(commit.changes.contains { $0["key"] == "n" && $0["new"]?.integer == Int64(number) })
+        }
+        guard isHalfClosed else { return }
+        #expect(try stream.event() == nil)
+        #expect(stream.hasEnded)
     }
 
     @Test("A reader that does not read is cut off, slows nobody, and goes on from its last place")

@@ -152,6 +152,7 @@ struct StreamFlowTests {
     @Test func `A long first piece is not held against its reader, what comes behind it is`() throws {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
+        limits.streamTime = 0
         let server = try TestServer(limits: limits)
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/later"))
@@ -190,6 +191,7 @@ struct StreamFlowTests {
     @Test func `A stream that waits for an answer before it may not grow without end`() throws {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
+        limits.streamTime = 0
         let server = try TestServer(limits: limits)
         let client = try server.connect()
         try client.send(get("/later0") + get("/later"))
