@@ -84,15 +84,16 @@ extension SettingsClient.Blocking {
                 limit: limit, latest: latest))
     }
 
-    /// The same of several suites.
+    /// The same of several suites: those that are named, and all whose names begin with one of `suitePrefixes`, as they come
+    /// and go.
     public func observe(
-        _ suites: [SuiteName], since place: ResumePoint? = nil, wait: Duration? = nil, keys: [KeyName] = [],
-        prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
+        _ suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, wait: Duration? = nil,
+        keys: [KeyName] = [], prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) throws(SettingsError) -> SettingsObservation {
         try send(
             .observe(
-                Watched(scope: .several(suites), keys: keys, prefixes: prefixes), since: place, wait: wait,
-                limit: limit, latest: latest))
+                Watched(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes),
+                since: place, wait: wait, limit: limit, latest: latest))
     }
 
     /// All suites, page by page. What changes meanwhile may be seen in the one page and not in the next.

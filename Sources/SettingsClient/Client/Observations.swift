@@ -103,12 +103,13 @@ extension SettingsClient {
             client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
     }
 
-    /// The same of several suites.
+    /// The same of several suites: those that are named, and all whose names begin with one of `suitePrefixes`, as they come
+    /// and go.
     public func changes(
-        of suites: [SuiteName], since place: ResumePoint? = nil, keys: [KeyName] = [], prefixes: [String] = [],
-        limit: Int? = nil, latest: Bool = false
+        of suites: [SuiteName], suitePrefixes: [String] = [], since place: ResumePoint? = nil, keys: [KeyName] = [],
+        prefixes: [String] = [], limit: Int? = nil, latest: Bool = false
     ) -> Observations {
-        let watched = Watched(scope: .several(suites), keys: keys, prefixes: prefixes)
+        let watched = Watched(scope: .several(suites, prefixes: suitePrefixes), keys: keys, prefixes: prefixes)
         return Observations(
             client: self, watched: watched, place: place, limit: limit, latest: latest, wait: Self.usualWait)
     }

@@ -24,7 +24,7 @@ struct ObservedPlace: Sendable {
 
     /// Schemas and missing suites: news that are no change of a key.
     fileprivate struct Shape: Equatable {
-        var schemas: [SuiteRevision]
+        var schemas: [SuiteName: Revision]
         var missing: [SuiteName]
     }
 
@@ -43,7 +43,9 @@ struct ObservedPlace: Sendable {
         }
         // The daemon is going down and says when it will be back.
         pause = BackOff.asked(milliseconds: news.retryAfterMs)
-        let shape = Shape(observation)
+        var shape = Shape(observation)
+        // Of suites that are watched by a prefix, only those are told of that something happened to.
+        if let known { shape.schemas.merge(known.schemas) { told, _ in told } }
         defer { known = shape }
         // The wait was over and nothing had happened. Without anything known before, the answer itself is news.
         guard shape == known, news.changes.isEmpty, !news.tellsOfDrop else { return .deliver(observation) }
@@ -65,16 +67,18 @@ struct ObservedPlace: Sendable {
 
 extension ObservedPlace.Shape {
     fileprivate init(_ observation: SettingsObservation) {
+        let told: [SuiteRevision]
         switch observation {
         case .state(let state):
-            schemas = state.suites.map { SuiteRevision(suite: $0.suite, revision: $0.schemaRevision) }
+            told = state.suites.map { SuiteRevision(suite: $0.suite, revision: $0.schemaRevision) }
             if case .several(_, let names) = state.scope { missing = names } else { missing = [] }
         case .changes(let changes):
             switch changes.scope {
-            case .one(let schema, _): (schemas, missing) = ([schema], [])
-            case .several(let list, _, let names): (schemas, missing) = (list, names)
+            case .one(let schema, _): (told, missing) = ([schema], [])
+            case .several(let list, _, let names): (told, missing) = (list, names)
             }
         }
+        schemas = Dictionary(told.map { ($0.suite, $0.revision) }) { first, _ in first }
     }
 }
 

@@ -5,7 +5,7 @@ struct Watched: Hashable, Sendable {
     enum Scope: Hashable, Sendable {
         case one(SuiteName)
         /// Asked for as several, even if it is one: the answers have another form.
-        case several([SuiteName])
+        case several([SuiteName], prefixes: [String] = [])
     }
 
     var scope: Scope
@@ -16,9 +16,10 @@ struct Watched: Hashable, Sendable {
         var target: RequestTarget
         switch scope {
         case .one(let suite): target = RequestTarget("v1", "suites", suite.text, "observe")
-        case .several(let suites):
+        case .several(let suites, let prefixes):
             target = RequestTarget("v1", "observe")
             for suite in suites { target = target.with("suite", suite.text) }
+            for prefix in prefixes { target = target.with("suitePrefix", prefix) }
         }
         for key in keys { target = target.with("key", key.text) }
         for prefix in prefixes { target = target.with("prefix", prefix) }

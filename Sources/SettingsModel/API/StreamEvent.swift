@@ -4,12 +4,15 @@ public enum StreamEvent: Hashable, Sendable {
     case state(ObservedState)
     /// One commit.
     case commit(StreamCommit)
+    /// The suite that is observed does not exist at this place; a `reset` follows when it does.
+    case missing(SuiteName, Cursor)
 
     /// What `event:` says.
     public var name: String {
         switch self {
         case .state(let state): state.isReset ? "reset" : "state"
         case .commit: "commit"
+        case .missing: "missing"
         }
     }
 
@@ -18,6 +21,7 @@ public enum StreamEvent: Hashable, Sendable {
         switch self {
         case .state(let state): state.cursor
         case .commit(let commit): commit.cursor
+        case .missing(_, let cursor): cursor
         }
     }
 
@@ -31,6 +35,9 @@ public enum StreamEvent: Hashable, Sendable {
             self = .state(state)
         case "commit":
             self = .commit(try StreamCommit(json: data, ofSuite: suite))
+        case "missing":
+            let reader = try ObjectReader(data)
+            self = .missing(try reader.required("suite"), try reader.required("cursor"))
         default:
             return nil
         }
@@ -43,6 +50,12 @@ extension StreamEvent: JSONWritable {
         switch self {
         case .state(let state): state.write(to: &writer)
         case .commit(let commit): commit.write(to: &writer)
+        case .missing(let suite, let cursor):
+            writer.beginObject()
+            writer.member("suite", suite)
+            writer.member("revision", cursor.revision)
+            writer.member("cursor", cursor)
+            writer.endObject()
         }
     }
 }

@@ -24,7 +24,7 @@ struct DescribedField {
 }
 
 extension DescribedField {
-    static let answers = [cursor, tag, source, allow, retryAfter]
+    static let answers = [cursor, tag, source, allow, retryAfter, vary]
 
     static let cursor = DescribedField(
         name: "Settings-Cursor", summary: "The place in history that the answer is true at.",
@@ -38,6 +38,9 @@ extension DescribedField {
     static let retryAfter = DescribedField(
         name: "Retry-After", summary: "After how many seconds to try again.", schema: ["type": "integer", "minimum": 0])
 
+    static let vary = DescribedField(
+        name: "Vary", summary: "The fields of the request that the answer depends on.", schema: ["type": "string"])
+
     static let ifMatch = DescribedField(
         name: "If-Match", summary: "Write only if it has one of these tags, or for * if it is there.",
         schema: ["type": "string"])
@@ -47,7 +50,8 @@ extension DescribedField {
     static let ifNoneMatch = DescribedField(
         name: "If-None-Match", summary: "Answer 304 if it has one of these tags.", schema: ["type": "string"])
     static let accept = DescribedField(
-        name: "Accept", summary: "`text/event-stream` asks for a stream of server-sent events.",
+        name: "Accept",
+        summary: "`text/event-stream`, unless `application/json` has a higher q, asks for a stream of events.",
         schema: ["type": "string"])
     static let lastEventID = DescribedField(
         name: "Last-Event-ID", summary: "The id of the last event of a stream; beats `since`.",

@@ -140,6 +140,7 @@ extension Resource {
             [
                 DescribedAnswer(
                     status: 200, summary: "The state, or what changed since the cursor; or events without end.",
+                    fields: ["Settings-Cursor", "Vary"],
                     content: [
                         DescribedBody("Observation"), DescribedBody(type: "text/event-stream", ["type": "string"]),
                     ])

@@ -155,7 +155,10 @@ final class APIHandler: RequestHandler {
             if !head.has(.idempotencyKey) { try incoming.checkLock(bytes, on: state) }
             return try write(incoming, bytes, body, exchange, on: state)
         }
-        return try read(incoming, bytes, exchange, on: state)
+        let handling = try read(incoming, bytes, exchange, on: state)
+        // What it is told must not come of what the same connection asks for after it.
+        if case .later = handling { return .laterAlone }
+        return handling
     }
 
     private func read(
@@ -175,11 +178,7 @@ final class APIHandler: RequestHandler {
             }
             return try show(.suite(try SuiteReading(incoming, bytes)), incoming, bytes, exchange, on: state)
         case .observation, .observationOfSeveral:
-            let question = try WatchQuestion(incoming, bytes)
-            if question.form == .stream, incoming.method == .head {
-                return .answer(counted(try watchers.streamHead(question, on: state)))
-            }
-            return watchers.observe(question, exchange)
+            return observe(incoming, bytes, exchange, on: state)
         case .schema: return give(try SchemaEndpoint(state: state).get(incoming, bytes), to: ticket)
         case .keys: return give(try SuiteEndpoint(state: state).keys(incoming, bytes), to: ticket)
         case .suites: return give(SuiteEndpoint(state: state).list(incoming), to: ticket)
@@ -191,6 +190,21 @@ final class APIHandler: RequestHandler {
         case .transaction: throw Problem(.methodNotAllowed, "a transaction is sent with POST")
         }
         return .answer(counted(response))
+    }
+
+    private func observe(
+        _ incoming: Incoming, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
+    ) -> Handling {
+        do throws(Problem) {
+            let question = try WatchQuestion(incoming, bytes)
+            guard question.form == .stream, incoming.method == .head else {
+                return watchers.observe(question, exchange)
+            }
+            loop.begin(exchange.ticket, counted(Watchers.head(at: state.cursor)))
+            return .later
+        } catch {
+            return .answer(counted(Response(toObserver: error, cursor: state.cursor)))
+        }
     }
 
     /// Answers a reading, at once or when there is something else to read than the caller has.

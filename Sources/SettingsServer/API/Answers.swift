@@ -16,6 +16,18 @@ extension Response {
         self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes())
     }
 
+    /// An answer to an observer. Another `Accept` would have asked for a stream.
+    init(toObserver body: [UInt8], cursor: Cursor) {
+        self.init(json: body, cursor: cursor)
+        fields.append("Vary", "Accept")
+    }
+
+    /// An error told to an observer.
+    init(toObserver problem: Problem, cursor: Cursor) {
+        self.init(problem, cursor: cursor)
+        fields.append("Vary", "Accept")
+    }
+
     /// That the caller has what there is.
     init(notModified tag: Revision, cursor: Cursor) {
         self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])

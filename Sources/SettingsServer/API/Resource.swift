@@ -99,7 +99,8 @@ extension Resource {
         case (.schema, .delete): [.dryRun]
         case (.transaction, .post): [.dryRun, .override]
         case (.observation, .get), (.observation, .head): Self.watching
-        case (.observationOfSeveral, .get), (.observationOfSeveral, .head): [.watchedSuite] + Self.watching
+        case (.observationOfSeveral, .get), (.observationOfSeveral, .head):
+            [.watchedSuite, .watchedSuitePrefix] + Self.watching
         // Whoever asks what may be done at a target may ask with that of the request to come.
         case (_, .options): ofAnyMethod
         default: []
@@ -138,6 +139,9 @@ extension Parameter {
     static let since = Parameter(
         "since", .place, "The cursor of the last answer, or a bare revision: tell what happened after it.")
     static let watchedSuite = Parameter("suite", .suite, "A suite to observe.", isRepeatable: true)
+    static let watchedSuitePrefix = Parameter(
+        "suitePrefix", .text, "All suites that begin with this text, which may be empty, as they come and go.",
+        isRepeatable: true)
     static let watchedKey = Parameter("key", .key, "Only this key.", isRepeatable: true)
     static let watchedPrefix = Parameter(
         "prefix", .text, "Only keys that begin with this text, beside those named.", isRepeatable: true)

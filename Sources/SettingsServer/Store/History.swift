@@ -78,9 +78,9 @@ extension History {
         logs.with(suite.text.utf8Span.span) { _ in true } ?? false
     }
 
-    /// Goes through the logs by their suites' names, until `body` returns false.
-    package func forEachLog(_ body: (SuiteLog) -> Bool) {
-        logs.forEach(body)
+    /// Goes through the logs by their suites' names, from the first that is not before `start`, until `body` returns false.
+    package func forEachLog(startingAt start: String = "", _ body: (SuiteLog) -> Bool) {
+        logs.forEach(startingAt: start, body)
     }
 }
 

@@ -6,7 +6,7 @@ final class Backlog {
     enum Waiting {
         /// For the rest of a request.
         case bytes
-        /// For all answers before it; its first request is complete, and was offered once.
+        /// For all answers before it; its first request is complete.
         case answers
         /// For fewer owed answers, or for unsent ones to drain.
         case room

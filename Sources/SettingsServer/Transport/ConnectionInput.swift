@@ -59,6 +59,12 @@ extension Connection {
         return taken.count > 0
     }
 
+    /// Whether the last request that was taken keeps the next one from being taken.
+    private var isHeldBack: Bool {
+        guard let last = owed.last else { return false }
+        return last.isAlone && !last.isComplete
+    }
+
     private struct Taken {
         var count: Int
         var waiting: Backlog.Waiting
@@ -78,7 +84,9 @@ extension Connection {
                 return Taken(count: bytes.count, waiting: .bytes)
             }
             guard let head = parser.head else { break }
-            guard offer(head, message, parser.body, context) else { return Taken(count: start, waiting: .answers) }
+            guard !isHeldBack, offer(head, message, parser.body, context) else {
+                return Taken(count: start, waiting: .answers)
+            }
             start += parser.consumed
             parser.reset()
             deadlineKind = .idle
@@ -119,11 +127,12 @@ extension Connection {
             } else {
                 render(response, form, isLast: true, context)
             }
-        case .later:
+        case .later, .laterAlone:
             if isUntouched {
                 nextNumber &+= 1
                 owed.append(OwedAnswer(form))
             }
+            if case .laterAlone = handling, !owed.isEmpty { owed[owed.count - 1].isAlone = true }
             if peerEnded, owed.last?.isComplete == false { context.handler.peerHalfClosed(ticket(number)) }
         case .notYet:
             assert(isBehind, "nothing is before this request that it could wait for")

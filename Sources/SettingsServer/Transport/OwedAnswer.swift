@@ -32,6 +32,8 @@ struct OwedAnswer {
     var response: Response?
     /// If the body comes bit by bit.
     var stream: AnswerStream?
+    /// Whether no further request is taken until it is complete.
+    var isAlone = false
     /// When the handler wants to be reminded of it.
     var alarm = DeadlineWheel.never
 

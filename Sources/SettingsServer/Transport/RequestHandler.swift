@@ -63,6 +63,9 @@ package enum Handling {
     case answer(Response)
     /// `EventLoop.respond` or `begin` comes, once: later, or before `handle` has returned.
     case later
+    /// As `later`; no further request of the connection is taken until the answer is complete. Its input waits in the kernel
+    /// meanwhile, save what was read already.
+    case laterAlone
     /// Only where `Exchange.isBehind`: offer it again once all earlier requests of the connection are answered. Until then
     /// its connection is not read.
     case notYet

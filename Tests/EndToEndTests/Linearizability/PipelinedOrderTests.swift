@@ -56,6 +56,74 @@ struct PipelinedOrderTests {
         #expect(values == [1.0, 2])
     }
 
+    /// A reading that waits, and a write behind it on the same connection.
+    private func waitingRead(
+        _ target: String, _ fields: String..., body: (TestDaemon, RawClient, _ tag: String) throws -> Void
+    ) throws {
+        let daemon = try TestDaemon()
+        let revision = try #require(try daemon.done("PUT app/keys/a 1").revision)
+        var read = Request("GET \(target)")
+        read.fields = fields.map { $0.replacing("TAG", with: "\"\(revision)\"") }
+        let peer = try daemon.connect()
+        try peer.send(read.bytes + Request("PUT app/keys/b 2").bytes + Request("PUT app/keys/a 2").bytes)
+        try daemon.awaitWatchers(1)
+        try body(daemon, peer, "\"\(revision)\"")
+        try daemon.awaitWatchers(0)
+    }
+
+    @Test("a write behind a reading that waits takes effect after it")
+    func behindWait() throws {
+        try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
+            #expect(try daemon.send("GET app/keys/b").status == 404)
+            try daemon.done("PUT app/keys/a 7")
+            #expect(try peer.readResponse().json?["value"] == 7)
+            #expect(try peer.readResponse().status == 201)
+            #expect(try peer.readResponse().json?["previous"]?["value"] == 7)
+        }
+    }
+
+    @Test(
+        "a write behind a wait takes effect when the peer has closed its side, after the wait is answered",
+        arguments: [("app?wait=300", 304), ("app/observe?since=1&wait=300", 200), ("zz/observe?wait=300", 404)])
+    func behindWaitHalfClosed(target: String, status: Int) throws {
+        try waitingRead(target, target.contains("observe") ? "" : "If-None-Match: TAG") { daemon, peer, tag in
+            peer.endSending()
+            let read = try peer.readResponse()
+            #expect(read.status == status)
+            #expect(read.field("ETag") == (status == 304 ? tag : nil))
+            let write = try peer.readResponse()
+            #expect(write.status == 201)
+            #expect(try #require(write.revision) > #require(read.revision))
+            #expect(try peer.readResponse().status == 200)
+            #expect(try peer.readUntilClose().isEmpty)
+        }
+    }
+
+    @Test("a write behind a wait of a peer that resets the connection is not done")
+    func behindWaitReset() throws {
+        try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
+            peer.reset()
+            try daemon.awaitWatchers(0)
+            #expect(try daemon.send("GET app/keys/b").status == 404)
+        }
+    }
+
+    @Test("what is sent behind a wait is read no further than one piece")
+    func bounded() throws {
+        try waitingRead("app/keys/a?wait=300", "If-None-Match: TAG") { daemon, peer, _ in
+            let request = Request("PUT app/keys/c \"\(String(repeating: "x", count: 10_000))\"").bytes
+            var count = 0
+            // Of what the daemon would read without end, the kernel would take all.
+            while peer.sendWithoutWaiting(request) == request.count {
+                count += 1
+                try #require(count < 10_000)
+            }
+            try daemon.done("PUT app/keys/a 7")
+            #expect(try peer.readResponse().json?["value"] == 7)
+            for _ in 0..<(count + 2) { #expect(try peer.readResponse().status < 300) }
+        }
+    }
+
     @Test(
         "a refusal stands behind what was written before it, as its cursor says",
         arguments: [

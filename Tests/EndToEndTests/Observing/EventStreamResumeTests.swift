@@ -124,23 +124,6 @@ struct EventStreamResumeTests {
         try daemon.awaitWatchers(0)
     }
 
-    @Test("One that waits for its suite begins when that appears")
-    func appears() throws {
-        let daemon = try TestDaemon()
-        let client = try daemon.connect()
-        let request = Request("GET app/observe", "Accept: text/event-stream", "Last-Event-ID: zzzz.1")
-        try client.send(request.bytes)
-        try daemon.awaitWatchers(1)
-        try daemon.done("PUT other/keys/a 1")
-        #expect(!client.hasNews)
-        let made = try daemon.done("PUT app/keys/n 1").cursorText
-        let stream = try EventStreamReader(client, [])
-        #expect(stream.head.status == 200)
-        try stream.expect("reset", made, #"{"values":{"n":1}}"#)
-        let next = try daemon.done("PUT app/keys/n 2").cursorText
-        try stream.expect("commit", next, #"{"changes":[{"new":2}]}"#)
-    }
-
     @Test("When the daemon stops a stream ends as it should, with its place and when to come back")
     func stop() throws {
         let (daemon, cursors) = try numbered(2)

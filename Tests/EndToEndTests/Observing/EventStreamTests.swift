@@ -75,6 +75,25 @@ struct EventStreamTests {
         try stream.expect("commit", dropped, #"{"dropped":["b"],"changes":[{"suite":"b","key":"y","source":"unset"}]}"#)
     }
 
+    @Test("All suites that begin with a text are told of, as they come and go")
+    func suitePrefix() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app.a/keys/x 1")
+        let stream = try daemon.stream("GET /v1/observe?suitePrefix=app.&suite=zz")
+        try stream.expect(
+            "state", try daemon.cursor(), #"{"values":{"app.a":{"x":1}},"missing":["zz"],"schemaRevision":{"app.a":0}}"#
+        )
+        try daemon.done("PUT other/keys/a 1")
+        let made = try daemon.done(#"PUT app.b/schema {"additionalProperties":true}"#).cursorText
+        try stream.expect("commit", made, #"{"changes":[],"schemaRevision":{"app.b":"*"}}"#)
+        let set = try daemon.done("PUT app.b/keys/y 2").cursorText
+        try stream.expect("commit", set, #"{"changes":[{"suite":"app.b","key":"y","old":null,"new":2}]}"#)
+        let dropped = try daemon.done("DELETE app.a?drop").cursorText
+        try stream.expect("commit", dropped, #"{"dropped":["app.a"],"changes":[{"suite":"app.a","source":"unset"}]}"#)
+        let again = try daemon.stream("GET /v1/observe?suitePrefix=app.", since: made)
+        for cursor in [set, dropped] { #expect(try again.commit().id == cursor) }
+    }
+
     @Test("A drop is told, and the suite that is made again after it")
     func drop() throws {
         let daemon = try TestDaemon()
@@ -109,11 +128,16 @@ struct EventStreamTests {
     }
 
     @Test(
-        "Whoever accepts a stream gets one",
+        "What is accepted is read with its q-values, and a stream is given to who prefers it to JSON",
         arguments: [
             ("text/event-stream", true), ("text/html, text/event-stream;q=0.5", true), ("TEXT/Event-Stream", true),
             ("*/*", false), ("application/json", false), ("text/event-stream;q=0", false),
-            ("text/event-streams", false),
+            ("text/event-streams", false), ("text/event-stream;q=0.1, application/json", false),
+            ("text/event-stream;q=0.1, application/json;q=0.2", false), ("text/event-stream;q=0.1, */*", false),
+            ("text/event-stream;q=0.1, application/*;q=0.05, */*", true), ("text/event-stream, */*", true),
+            ("text/event-stream, application/json", true), ("application/json;q=0.9, text/event-stream;q=0.90", true),
+            ("text/*, application/json;q=0.5", true), ("text/event-stream; Q=0.3 , application/json; q=0.4", false),
+            ("text/event-stream;q=2", false), ("text/event-stream;q=", false), ("text/html", false), (",;q=1", false),
         ])
     func accept(value: String, isStream: Bool) throws {
         let daemon = try TestDaemon()
@@ -122,14 +146,47 @@ struct EventStreamTests {
         try client.send(Request("GET app/observe", "Accept: \(value)").bytes)
         let head = try client.readHead()
         #expect(head.field("Content-Type") == (isStream ? "text/event-stream" : "application/json"))
+        #expect(head.field("Vary") == "Accept")
     }
 
-    @Test("A suite that does not exist is told so at once")
-    func missing() throws {
-        let answer = try TestDaemon().send(Request("GET app/observe", "Accept: text/event-stream"))
-        #expect(answer.status == 404)
-        #expect(answer.json?["code"] == "unknown_suite")
-        #expect(answer.field("Retry-After") == "1")
+    @Test("Answers that another Accept would have made a stream say so, errors too, and others do not")
+    func vary() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        for (request, status) in [
+            ("GET app/observe", 200), ("HEAD app/observe", 200), ("GET app/observe?wait=0&since=\(cursor)", 200),
+            ("GET app/observe?since=zzzz.1", 200), ("GET zz/observe", 404),
+            ("GET zz/observe?wait=1", 404), ("GET /v1/observe?suite=app", 200), ("GET /v1/observe", 400),
+        ] {
+            let answer = try daemon.send(Request(request))
+            #expect(answer.status == status && answer.field("Vary") == "Accept", "\(request): \(answer.fields)")
+        }
+        for request in ["GET app", "GET app/keys/a", "GET zz", "PUT app/keys/a 2"] {
+            #expect(try daemon.send(Request(request)).field("Vary") == nil)
+        }
+    }
+
+    @Test(
+        "The stream of a missing suite opens with that, and goes on with a reset once there is one",
+        arguments: [nil, "zzzz.1", "$c"])
+    func missing(since: String?) throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT other/keys/a 1")
+        let before = try daemon.cursor()
+        let stream = try daemon.stream("GET app/observe?key=a", since: since?.replacing("$c", with: before))
+        #expect(stream.head.status == 200)
+        let missing = try stream.expect("missing", before, #"{"suite":"app","cursor":"*","revision":"*"}"#)
+        #expect(missing["cursor"]?.string == before)
+        try daemon.done("PUT other/keys/a 2")
+        let made = try daemon.done(#"PUT app {"a":1,"b":2}"#).cursorText
+        let state = try stream.expect("reset", made, #"{"suite":"app","reset":true,"changes":[]}"#)
+        #expect(state["values"] == ["a": 1])
+        let next = try daemon.done("PUT app/keys/a 5").cursorText
+        try stream.expect("commit", next, #"{"changes":[{"key":"a","old":1,"new":5}]}"#)
+        stream.client.endSending()
+        #expect(try stream.event() == nil)
+        try daemon.awaitWatchers(0)
     }
 
     @Test("To HEAD a stream is a head, and others follow on its connection")
@@ -147,8 +204,10 @@ struct EventStreamTests {
         ] {
             #expect(head.field(name) == value, "\(name)")
         }
+        #expect(head.field("Content-Length") == nil)
+        #expect(head.field("Transfer-Encoding") == "chunked")
         #expect(try client.readResponse().text == "1")
-        #expect(try daemon.send(Request("HEAD zz/observe", "Accept: text/event-stream")).status == 404)
+        #expect(try daemon.send(Request("HEAD zz/observe", "Accept: text/event-stream")).status == 200)
         #expect(try daemon.watcherCount() == 0)
     }
 

@@ -52,6 +52,26 @@ struct ObservedChangeRowTests {
             ], "GET app/observe?since=$1&limit=1", 200, nil,
             #"{"revision":$2,"changes":[{"key":"b","revision":$2},{"key":"a","revision":$2}]}"#, lacks: ["more"]),
         Row(
+            "Of all suites of a prefix, those that came and went",
+            given: [
+                "PUT app.a/keys/a 1", "PUT b/keys/a 1", "PUT app.b/keys/a 2",
+                #"PUT app.c/schema {"additionalProperties":{}}"#,
+                "DELETE app.a?drop", "PUT bapp./keys/a 1",
+            ], "GET /v1/observe?suitePrefix=app.&suite=zz&since=$1", 200,
+            exactly: #"{"revision":$6,"schemaRevision":{"app.b":0,"app.c":$4},"dropped":["app.a"],"missing":["zz"]}"#,
+            lacks: ["values", "reset", "suite"]),
+        Row(
+            "The same by pages, latest only",
+            given: ["PUT app.a/keys/a 1", "PUT app.a/keys/a 2", "PUT app.b/keys/a 3", "PUT app.b/keys/a 4"],
+            "GET /v1/observe?suitePrefix=app&since=$1&limit=2&latest", 200, nil,
+            #"""
+            {"revision":$3,"more":true,"schemaRevision":{"app.a":0,"app.b":0},
+             "changes":[{"suite":"app.a","old":1,"new":2},{"suite":"app.b","old":null,"new":3}]}
+            """#),
+        Row(
+            "Of all suites, some keys", given: ["PUT a/keys/a 1", "PUT b/keys/c 1", "PUT c/keys/a 2"],
+            "GET /v1/observe?suitePrefix=&key=a&since=$1", 200, nil, #"{"changes":[{"suite":"c","key":"a","new":2}]}"#),
+        Row(
             "Unchanged writes are nothing", given: ["PUT app/keys/a 1", "PUT app/keys/a 1", "PATCH app {\"a\":1}"],
             "GET app/observe?since=$1&wait=0", 200, nil, #"{"revision":$1,"changes":[]}"#),
         Row(

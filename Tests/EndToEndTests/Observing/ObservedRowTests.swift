@@ -55,6 +55,26 @@ struct ObservedRowTests {
             exactly: #"{"revision":$1,"schemaRevision":{"app":0},"values":{"app":{"a":1}},"changes":[]}"#,
             lacks: ["suite", "missing"]),
         Row(
+            "All suites that begin with a text, and one by name",
+            given: [
+                "PUT app.b/keys/x 1", "PUT app.a/keys/y 2", "PUT app/keys/z 3", "PUT net/keys/z 4", "PUT b/keys/z 5",
+            ],
+            "GET /v1/observe?suitePrefix=app.&suitePrefix=ap&suite=net&suite=app.a&suite=zz&suitePrefix=x", 200,
+            exactly: #"""
+                {"revision":$5,"schemaRevision":{"app":0,"app.a":0,"app.b":0,"net":0},"changes":[],"missing":["zz"],
+                 "values":{"app":{"z":3},"app.a":{"y":2},"app.b":{"x":1},"net":{"z":4}}}
+                """#, lacks: ["suite"]),
+        Row(
+            "All suites", given: ["PUT b/keys/x 1", "PUT a/keys/y 2"], "GET /v1/observe?suitePrefix=", 200,
+            exactly: #"{"values":{"a":{"y":2},"b":{"x":1}},"schemaRevision":{"a":0,"b":0},"changes":[]}"#,
+            lacks: ["missing"]),
+        Row(
+            "All suites, some keys", given: ["PUT b {\"x\":1,\"y\":2,\"z.a\":3}", "PUT a/keys/y 2"],
+            "GET /v1/observe?suitePrefix=&key=x&prefix=z.", 200, exactly: #"{"values":{"a":{},"b":{"x":1,"z.a":3}}}"#),
+        Row(
+            "No suite begins so", given: ["PUT b/keys/x 1"], "GET /v1/observe?suitePrefix=bc&wait=0", 200,
+            exactly: #"{"revision":$1,"values":{},"schemaRevision":{},"changes":[]}"#, lacks: ["missing"]),
+        Row(
             "None of several exists", "GET /v1/observe?suite=x&suite=y", 200, nil,
             #"{"values":{},"missing":["x","y"],"changes":[]}"#),
     ]
@@ -78,6 +98,11 @@ struct ObservedRowTests {
             "GET app/observe?since=$1", 200, nil, #"{"reset":true,"values":{"a":5},"revision":$5,"changes":[]}"#,
             adapt: { $0.history.commits = 2 }),
         Row(
+            "For all suites, dropped ones included",
+            given: ["PUT a/keys/a 1", "PUT b/keys/a 1", "DELETE a?drop", "PUT b/keys/a 2", "PUT b/keys/a 3"],
+            "GET /v1/observe?suitePrefix=&since=$2", 200, nil, #"{"reset":true,"values":{"b":{"a":3}},"revision":$5}"#,
+            adapt: { ($0.history.commits, $0.history.suiteCommits) = (2, 0) }),
+        Row(
             "Within it", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
             "GET app/observe?since=$1", 200, nil, #"{"changes":[{"new":2},{"new":3}]}"#, lacks: ["reset", "values"],
             adapt: { $0.history.commits = 2 }),
@@ -100,6 +125,8 @@ struct ObservedRowTests {
             #"{"didYouMean":["since"]}"#),
         Row("Suites of one suite", given: ["PUT app/keys/a 1"], "GET app/observe?suite=b", 400, .badRequest),
         Row("No suite", "GET /v1/observe", 400, .badRequest),
+        Row("A prefix without a value", "GET /v1/observe?suitePrefix", 400, .badRequest),
+        Row("A prefix of suites of one suite", "GET app/observe?suitePrefix=b", 400, .badRequest),
         Row("A suite that is none", "GET /v1/observe?suite=.a", 400, .badRequest),
         Row(
             "To write there", given: ["PUT app/keys/a 1"], "PUT app/observe 1", 405, .methodNotAllowed,
@@ -124,7 +151,10 @@ struct ObservedRowTests {
         let kept = try daemon.send(Request("GET quiet/observe?since=\(cursors[0])"))
         #expect(kept.json?["changes"]?.array?.compactMap { $0["new"]?.integer } == [1, 2, 3])
         #expect(kept.json?["reset"] == nil)
-        for target in ["noisy/observe?", "/v1/observe?suite=quiet&suite=noisy&"] {
+        let quiet = try daemon.send(Request("GET /v1/observe?suitePrefix=qui&since=\(cursors[0])"))
+        #expect(quiet.json?["changes"]?.array?.compactMap { $0["new"]?.integer } == [1, 2, 3], "\(quiet.text)")
+        #expect(quiet.json?["reset"] == nil)
+        for target in ["noisy/observe?", "/v1/observe?suite=quiet&suite=noisy&", "/v1/observe?suitePrefix=&"] {
             let begun = try daemon.send(Request("GET \(target)since=\(cursors[3])"))
             #expect(begun.json?["reset"] == true, "\(begun.text)")
         }

@@ -146,6 +146,21 @@ struct WaitEndTests {
         #expect(answer.field("Settings-Cursor") == last)
     }
 
+    @Test(
+        "A cursor ahead of the daemon is told again, beside the daemon's own place",
+        arguments: ["app/observe?", "/v1/observe?suite=app&suitePrefix=x&"])
+    func ahead(target: String) throws {
+        let daemon = try TestDaemon()
+        let cursor = try daemon.done("PUT app/keys/a 1").cursorText
+        let ahead = "\(cursor.prefix { $0 != "." }).900"
+        for since in [ahead, "900"] {
+            let answer = try daemon.send(Request("GET \(target)since=\(since)&wait=0"))
+            #expect(answer.status == 200)
+            #expect(answer.json?["cursor"]?.string == ahead)
+            #expect(answer.field("Settings-Cursor") == cursor)
+        }
+    }
+
     @Test("When the daemon stops everybody is answered, and told when to come back", arguments: waits)
     func stop(wait: Wait) throws {
         // These peers close only once the daemon is gone.

@@ -68,6 +68,18 @@ struct WakingTests {
             "PUT zz/keys/a 2", #"{"changes":[{"suite":"zz","key":"a","new":2}],"schemaRevision":{"app":0,"zz":0}}"#,
             lacks: ["missing", "suite"]),
         Wake(
+            "A suite that comes to be, of those that begin so", "GET /v1/observe?suitePrefix=app.&suite=zz&key=a",
+            quiet: ["PUT app/keys/a 2", "PUT appx/keys/a 1", "PUT b/keys/a 1"], "PUT app.b/keys/a 2",
+            #"{"changes":[{"suite":"app.b","key":"a","new":2}],"schemaRevision":{"app.b":0},"missing":["zz"]}"#),
+        Wake(
+            "A suite that goes, of those that begin so", given: ["PUT app.b/keys/a 1"],
+            "GET /v1/observe?suitePrefix=app.&key=zz", quiet: ["PUT app.b/keys/a 2", "PUT appb/keys/zz 1"],
+            "DELETE app.b?drop", #"{"changes":[],"dropped":["app.b"],"schemaRevision":{}}"#,
+            lacks: ["missing", "values"]),
+        Wake(
+            "Any suite", "GET /v1/observe?suitePrefix=&prefix=b", quiet: ["PUT app/keys/a 2"], "PUT new/keys/b 2",
+            #"{"changes":[{"suite":"new","key":"b","new":2}],"schemaRevision":{"new":0}}"#),
+        Wake(
             "A transaction, whole", "GET app/observe?limit=1",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
                 + #"{"op":"add","suite":"app","key":"a","by":1},{"op":"set","suite":"z","key":"k","value":3}]}"#,

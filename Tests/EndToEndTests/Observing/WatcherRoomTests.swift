@@ -103,7 +103,7 @@ struct WatcherRoomTests {
         }
     }
 
-    @Test("What a connection writes before it observes is there, and what it writes behind takes effect")
+    @Test("What a connection writes before it observes is there, and what it writes behind takes effect after it")
     func ownWrites() throws {
         let daemon = try TestDaemon()
         let client = try daemon.connect()
@@ -113,9 +113,13 @@ struct WatcherRoomTests {
         #expect(state.json?["values"] == ["a": 1])
         let cursor = try #require(state.json?["cursor"]?.string)
         try client.send(Request("GET app/observe?since=\(cursor)&wait=300").bytes + Request("PUT app/keys/a 2").bytes)
-        // It takes effect though its answer has to wait, and is what the waiting one hears of.
-        #expect(try client.readResponse().json?["changes"]?.array?.count == 1)
-        #expect(try client.readResponse().json?["value"] == 2)
+        try daemon.awaitWatchers(1)
+        try daemon.done("PUT app/keys/b 5")
+        let heard = try client.readResponse()
+        #expect(heard.json?["changes"]?.array?.map { $0["key"] } == ["b"])
+        let written = try client.readResponse()
+        #expect(written.json?["value"] == 2)
+        #expect(try #require(written.revision) > #require(heard.revision))
     }
 
     @Test("Those of one connection wait one after the other, and miss nothing meanwhile")

@@ -296,6 +296,7 @@ private struct StormEvent {
         switch event {
         case .state(let state): told = .state(state)
         case .commit(let commit): told = .commit(commit)
+        case .missing(_, let cursor): told = .missing(cursor)
         }
     }
 }

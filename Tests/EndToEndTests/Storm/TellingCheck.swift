@@ -6,7 +6,7 @@ extension TranscriptCheck {
         guard take(state.cursor, hearing, from: known.cursor ?? .zero, isNewest: true) else { return }
         let place = state.cursor.revision
         if state.isReset {
-            if let cursor = known.cursor, !record.isForgotten(cursor, at: place) {
+            if let cursor = known.cursor, !record.isForgotten(cursor, at: place), !isMissing {
                 refuse("it was reset at \(place), though it knew \(cursor), which was not forgotten")
             }
             if known.cursor == nil { refuse("it was reset, though it knew nothing") }
@@ -53,7 +53,6 @@ extension TranscriptCheck {
         var model = known.model
         for concern in untold { model.apply(concern.commit) }
         if !model.suites.isEmpty { refuse("the suite exists at \(cursor)") }
-        if hearing.ask.waitsForSuite { judgeQuiet(hearing) }
     }
 
     mutating func judge(_ told: ObservedChanges, _ hearing: Hearing) {

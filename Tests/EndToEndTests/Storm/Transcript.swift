@@ -39,6 +39,8 @@ struct Hearing: Sendable {
         case place(Cursor, isLast: Bool = false)
         /// The suite does not exist at this place.
         case absent(Cursor)
+        /// A stream begins, or begins anew, without the suite.
+        case missing(Cursor)
         /// The stream ended as it should.
         case ended
         /// The daemon is going down.

@@ -21,6 +21,8 @@ struct TranscriptCheck {
     /// When something last came on a stream.
     private var lastHeard: UInt64 = 0
     private var step = 0
+    /// Whether a stream last told that the suite is missing.
+    var isMissing = false
 
     struct Concern {
         let commit: Commit
@@ -68,7 +70,13 @@ struct TranscriptCheck {
         case .changes(let changes): judge(changes, hearing)
         case .commit(let commit): judge(commit, hearing)
         case .place(let cursor, let isLast): judge(place: cursor, isLast: isLast, hearing)
-        case .absent(let cursor): judge(absentAt: cursor, hearing)
+        case .absent(let cursor):
+            judge(absentAt: cursor, hearing)
+            if hearing.ask.waitsForSuite { judgeQuiet(hearing) }
+        case .missing(let cursor):
+            judge(absentAt: cursor, hearing)
+            known.view = [:]
+            settle(at: cursor.revision)
         case .ended:
             if !ask.isHalfClosed && !isStopping(hearing) { refuse("the stream ended") }
         case .refused:
@@ -80,6 +88,7 @@ struct TranscriptCheck {
         case .nonsense(let text): refuse(text)
         }
         lastHeard = hearing.at
+        isMissing = if case .missing = hearing.told { true } else { isMissing && hearing.told.isPlace }
     }
 
     mutating func refuse(_ text: String) {
@@ -250,12 +259,16 @@ extension Transcript.Step {
 }
 
 extension Hearing.Told {
+    fileprivate var isPlace: Bool {
+        if case .place = self { true } else { false }
+    }
+
     fileprivate var brief: String {
         switch self {
         case .state(let state): "\(kind) \(state.jsonText())"
         case .changes(let changes): "\(kind) \(changes.jsonText())"
         case .commit(let commit): "\(kind) \(commit.jsonText())"
-        case .place(let cursor, _), .absent(let cursor): "\(kind) \(cursor)"
+        case .place(let cursor, _), .absent(let cursor), .missing(let cursor): "\(kind) \(cursor)"
         default: "\(self)"
         }
     }
@@ -267,7 +280,7 @@ extension Hearing.Told {
         case .changes(let changes): changes.changes.isEmpty ? "answers without changes" : "answers with changes"
         case .commit: "events"
         case .place: "places"
-        case .absent: "absences"
+        case .absent, .missing: "absences"
         case .ended: "ends of streams"
         case .refused: "refusals"
         case .left: "leavings"

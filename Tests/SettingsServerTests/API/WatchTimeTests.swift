@@ -73,19 +73,19 @@ struct WatchTimeTests {
         #expect(try client.readResponse().status == 200)
     }
 
-    @Test("A stream waits 30 seconds for its suite, and is then told that there is none")
-    func absent() throws {
+    @Test("Silence moves the place of a stream on whose suite is missing")
+    func missing() throws {
         let server = try served()
-        let client = try server.connect()
-        let stream = observe("?since=another.1", "Accept: text/event-stream\r\n").replacing("/app/", with: "/zz/")
-        try client.send(stream)
-        try server.awaitWatchers(1)
+        let request = observe("", "Accept: text/event-stream\r\n").replacing("/app/", with: "/zz/")
+        let stream = try EventStreamReader(server.connect(), Array(request.utf8))
+        #expect(try stream.event()?.type == "missing")
+        let length = stream.received.count
+        #expect(try server.connect().exchange(LargeBodyTests.put("app/keys/b", "1")).status < 300)
         var now: UInt64 = 0
-        advance(server, to: 30_050_000_000, from: &now)
-        let answer = try client.readResponse()
-        #expect(answer.status == 404)
-        #expect(answer.field("Content-Type") == "application/problem+json")
-        #expect(server.watcherCount == 0)
+        advance(server, to: 14_900_000_000, from: &now)
+        advance(server, to: 15_100_000_000, from: &now)
+        try stream.read { $0.lastEventID == "e0.2" }
+        #expect(String(decoding: stream.received[length...], as: UTF8.self) == "id: e0.2\n\n")
     }
 
     @Test("Silence of 15 seconds moves the place of a stream on, without an event, again and again")

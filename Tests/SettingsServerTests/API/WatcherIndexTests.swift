@@ -24,7 +24,9 @@ struct WatcherIndexTests {
         let prefixes = (0..<random.below(3)).map { _ in random.pick(Self.texts + [""]) }
         let filter = KeyFilter(keys: keys, prefixes: prefixes)
         let suites = try (0...random.below(2)).map { _ in try SuiteName(random.pick(Self.suites)) }
-        return random.chance(oneIn: 2) ? WatchSubject(suites[0], filter) : WatchSubject(suites, filter)
+        let families = (0..<random.below(3)).map { _ in random.pick(["", "a", "app", "n", "zzz"]) }
+        return random.chance(oneIn: 2)
+            ? WatchSubject(suites[0], filter) : WatchSubject(suites, prefixes: families, filter)
     }
 
     private func commit(_ random: inout SeededGenerator) throws -> Commit {

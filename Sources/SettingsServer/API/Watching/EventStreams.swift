@@ -13,17 +13,23 @@ extension Watchers {
     ) throws(Problem) -> Handling {
         guard !isStopping else { throw Problem.shuttingDown }
         let ticket = exchange.ticket
-        switch finding {
-        case .absent:
-            guard question.waitsForSuite else { throw Self.absent(question.subject, on: state) }
-            try add(
-                .suite(isReset: true, thenStreams: true), question.subject, after: state.revision, on: state, exchange)
-            setDeadline(ticket, seconds: question.wait)
+        let isMissing =
+            switch finding {
+            case .absent: true
+            case .nothing: !state.isThere(question.subject)
+            case .state, .commits, .undecided: false
+            }
+        if isMissing {
+            try add(.stream(.missing), question.subject, after: state.revision, on: state, exchange)
+            begin(ticket)
+            tellMissing(ticket, question.subject, on: state)
             return .later
+        }
+        switch finding {
         case .state(let isReset):
             try add(
                 .stream(.opening(isReset: isReset)), question.subject, after: state.revision, on: state, exchange)
-        case .commits, .nothing, .undecided:
+        case .absent, .commits, .nothing, .undecided:
             let after = question.since?.revision ?? .zero
             try add(.stream(.catchingUp), question.subject, after: after, on: state, exchange)
         }
@@ -31,16 +37,10 @@ extension Watchers {
         return .later
     }
 
-    /// The head of a stream, to somebody who asks for nothing else.
-    func streamHead(_ question: WatchQuestion, on state: State) throws(Problem) -> Response {
-        if case .absent = state.find(question.subject, since: question.since, effort: WatcherEffort.onLoop) {
-            throw Self.absent(question.subject, on: state)
-        }
-        return Self.head(at: state.cursor)
-    }
-
-    private static func head(at cursor: Cursor) -> Response {
+    /// The head of a stream.
+    static func head(at cursor: Cursor) -> Response {
         var head = Response(status: 200, contentType: .eventStream, fields: FieldBlock(cursor: cursor, tag: nil))
+        head.fields.append("Vary", "Accept")
         // A proxy that collects answers would keep the events to itself.
         head.fields.append("X-Accel-Buffering", "no")
         return head
@@ -63,7 +63,7 @@ extension Watchers {
         guard let watcher = waiting[ticket], case .stream(let progress) = watcher.purpose else { return }
         let state = service.store.state
         switch progress {
-        case .live, .awaitingText: return
+        case .live, .missing, .awaitingText: return
         case .opening(let isReset): open(ticket, watcher.subject, isReset: isReset, on: state)
         case .catchingUp:
             guard state.reaches(watcher.subject, after: watcher.after) else { return startAnew(ticket) }
@@ -75,18 +75,25 @@ extension Watchers {
         }
     }
 
-    /// History does not reach back to where the stream is.
-    private func startAnew(_ ticket: Ticket) {
+    /// The stream is told the state: history does not reach back to where it is, or the suite that was missing is there.
+    func startAnew(_ ticket: Ticket) {
         waiting[ticket]?.purpose = .stream(.opening(isReset: true))
         proceed(ticket)
     }
 
-    /// Tells the state, with which a stream begins, or begins anew.
+    /// Tells the state, with which a stream begins, or begins anew; or that there is none.
     private func open(_ ticket: Ticket, _ subject: WatchSubject, isReset: Bool, on state: State) {
-        let make: @Sendable () -> Response = {
-            Response(status: 200, body: Self.opening(subject, isReset: isReset, on: state))
+        guard state.isThere(subject) else {
+            guard isReset else { return tellMissing(ticket, subject, on: state) }
+            // A reader that knew something of the suite must hear that it is gone, though it is not known any more how.
+            let end = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
+            return told(ticket, EventText.text(of: .commit(end)), upTo: state.revision)
         }
-        guard state.weight(of: subject) > Rendering.mostOnLoop else {
+        let make: @Sendable () -> Response = {
+            guard let observed = state.observed(subject, isReset: isReset) else { return Response(status: 200) }
+            return Response(status: 200, body: EventText.text(of: .state(observed)))
+        }
+        guard state.weight(of: subject, upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
             return told(ticket, make().body, upTo: state.revision)
         }
         waiting[ticket]?.purpose = .stream(.awaitingText)
@@ -94,16 +101,11 @@ extension Watchers {
         makeBeside(question, at: state.revision, for: ticket, make)
     }
 
-    private static func opening(_ subject: WatchSubject, isReset: Bool, on state: State) -> [UInt8] {
-        var text: [UInt8] = []
-        if let observed = state.observed(subject, isReset: isReset) {
-            EventText.append(.state(observed), to: &text)
-        } else if isReset {
-            // Whoever knew something of the suite must hear that it is gone, though it is not known any more how.
-            let end = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
-            EventText.append(.commit(end), to: &text)
-        }
-        return text
+    /// Tells that there is no suite; its stream waits for one.
+    private func tellMissing(_ ticket: Ticket, _ subject: WatchSubject, on state: State) {
+        waiting[ticket]?.after = state.revision
+        waiting[ticket]?.purpose = .stream(.missing)
+        push(EventText.text(of: .missing(subject.suites[0], state.cursor)), to: ticket)
     }
 
     /// A stream that is not at the present is told what there is up to a revision.
@@ -154,18 +156,18 @@ extension Watchers {
     }
 
     private static func events(_ subject: WatchSubject, _ commits: [KeptCommit], on state: State) -> [UInt8] {
-        var text: [UInt8] = []
-        for kept in commits { EventText.append(.commit(state.streamed(subject, kept.commit)), to: &text) }
-        return text
+        commits.flatMap { EventText.text(of: .commit(state.streamed(subject, $0.commit))) }
     }
 
     func keepAlive(_ ticket: Ticket, _ progress: Watcher.Progress) {
-        guard case .live = progress else { return loop.setAlarm(ticket, at: loop.now &+ Self.silence) }
+        guard progress.isPresent else { return loop.setAlarm(ticket, at: loop.now &+ Self.silence) }
         let state = service.store.state
         waiting[ticket]?.bringUp(to: seen)
         look(at: ticket, on: state)
         // What it is to be told in a moment must not be passed over.
-        guard let watcher = waiting[ticket], case .stream(.live) = watcher.purpose else { return }
+        guard let watcher = waiting[ticket], case .stream(let progress) = watcher.purpose, progress.isPresent else {
+            return
+        }
         push(EventText.id(Cursor(epoch: state.epoch, revision: max(watcher.after, seen))), to: ticket)
     }
 
@@ -177,7 +179,7 @@ extension Watchers {
     func endStream(_ ticket: Ticket, _ progress: Watcher.Progress, at place: Cursor) {
         remove(ticket)
         var told: Cursor?
-        if case .live = progress { told = place }
+        if progress.isPresent { told = place }
         let closing = EventText.closing(at: told, retryAfterMs: Int.random(in: 100...3000))
         loop.push(ticket, closing.span, isLast: true)
     }

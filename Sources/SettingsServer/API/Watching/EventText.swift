@@ -18,9 +18,7 @@ enum EventText {
         Array("id: \(cursor)\n\n".utf8)
     }
 
-    static func append(_ event: StreamEvent, to text: inout [UInt8]) {
-        text.append(contentsOf: "event: \(event.name)\nid: \(event.cursor)\ndata: ".utf8)
-        text.append(contentsOf: event.jsonBytes())
-        text.append(contentsOf: "\n\n".utf8)
+    static func text(of event: StreamEvent) -> [UInt8] {
+        Array("event: \(event.name)\nid: \(event.cursor)\ndata: ".utf8) + event.jsonBytes() + Array("\n\n".utf8)
     }
 }

@@ -30,10 +30,13 @@ struct WatchQuestion: Hashable, Sendable {
             let suites = try query.texts(.watchedSuite).map { text throws(Problem) in
                 try Self.name(text, "suite", SuiteName.init)
             }
-            guard !suites.isEmpty else {
-                throw Problem(.badRequest, "say which suites to observe, as in /v1/observe?suite=a&suite=b")
+            let prefixes = query.texts(.watchedSuitePrefix)
+            guard !suites.isEmpty || !prefixes.isEmpty else {
+                throw Problem(
+                    .badRequest,
+                    "say which suites to observe, as in /v1/observe?suite=a&suite=b or /v1/observe?suitePrefix=a.")
             }
-            subject = WatchSubject(suites, filter)
+            subject = WatchSubject(suites, prefixes: prefixes, filter)
         }
         var (since, name) = (query.text(.since), Parameter.since.name)
         let isStream = incoming.wantsEventStream(in: bytes)
@@ -83,13 +86,11 @@ struct WatchQuestion: Hashable, Sendable {
 }
 
 extension Incoming {
-    /// Whether the caller asks for server-sent events.
+    /// Whether the caller prefers server-sent events to JSON. Where both are equally welcome, naming events asks for them.
     func wantsEventStream(in bytes: Span<UInt8>) -> Bool {
-        guard let accept = text(.accept, in: bytes) else { return false }
-        return accept.split(separator: ",").contains { range in
-            let parts = range.split(separator: ";").map { part in part.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            guard parts.first == "text/event-stream" else { return false }
-            return !parts.dropFirst().contains { ["q=0", "q=0.0", "q=0.00", "q=0.000"].contains($0) }
-        }
+        guard let text = text(.accept, in: bytes) else { return false }
+        let accept = AcceptedTypes(text)
+        let (events, json) = (accept.quality(of: "text/event-stream"), accept.quality(of: "application/json"))
+        return events > json || events == json && events > 0 && accept.names("text/event-stream")
     }
 }

@@ -6,8 +6,8 @@ struct Watcher {
     enum Purpose {
         /// For changes, to be told in one answer.
         case changes(limit: Int?, keepsLatest: Bool)
-        /// For the suite to appear; then it is told the state, or its stream begins with that.
-        case suite(isReset: Bool, thenStreams: Bool)
+        /// For the suite to appear; then it is told the state.
+        case suite(isReset: Bool)
         /// For another answer than the one that goes by these tags; without tags, for anything to show. Where the suite
         /// was there, its end is another answer.
         case reading(Reading, known: TagList?, hadSuite: Bool)
@@ -23,8 +23,18 @@ struct Watcher {
         case catchingUp
         /// What it is told next is being made into text beside the loop.
         case awaitingText
+        /// It was told that the suite is missing, and is told the state when there is one.
+        case missing
         /// It is told what happens at once.
         case live
+
+        /// Whether it was told all that happened.
+        var isPresent: Bool {
+            switch self {
+            case .missing, .live: true
+            case .opening, .catchingUp, .awaitingText: false
+            }
+        }
     }
 
     let topic: Topic
@@ -42,10 +52,7 @@ struct Watcher {
 
     /// Whether it has still to be told of things that happened before.
     var isBehind: Bool {
-        switch purpose {
-        case .stream(.opening), .stream(.catchingUp), .stream(.awaitingText): true
-        default: false
-        }
+        if case .stream(let progress) = purpose { !progress.isPresent } else { false }
     }
 
     /// Up to what was seen nothing has happened to one who is not due: so all of a topic share one answer, whenever they

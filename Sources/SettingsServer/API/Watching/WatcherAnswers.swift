@@ -47,17 +47,17 @@ extension Watchers {
     ) -> Rendering {
         Rendering(weight: commits.weight) {
             let told = state.observed(subject, commits, from: after, limit: limit, keepsLatest: keepsLatest)
-            return Response(json: told.jsonBytes(), cursor: state.cursor)
+            return Response(toObserver: told.jsonBytes(), cursor: state.cursor)
         }
     }
 
     /// That nothing has happened up to now.
-    func quiet(_ subject: WatchSubject, after: Revision, on state: State) throws(Problem) -> Response {
-        if subject.isOne, !state.hasSuite(subject.suites[0]) { throw Self.absent(subject, on: state) }
+    func quiet(_ subject: WatchSubject, after: Revision, on state: State) -> Response {
+        if !state.isThere(subject) { return absence(of: subject, on: state) }
         let question = SharedQuestion(subject: subject, after: max(after, state.revision), form: .quiet)
         if !isStopping, let response = shared.answer(to: question, at: state.revision) { return response }
         var told = state.observed(subject, [], from: after)
-        var response = Response(json: [], cursor: told.cursor)
+        var response = Response(toObserver: [], cursor: state.cursor)
         if isStopping {
             told.retryAfterMs = Int64.random(in: 100...3000)
             response.closes = true
@@ -69,12 +69,17 @@ extension Watchers {
     }
 
     static func state(_ subject: WatchSubject, isReset: Bool, on state: State) -> Rendering {
-        Rendering(weight: state.weight(of: subject)) {
+        Rendering(weight: state.weight(of: subject, upTo: Rendering.mostOnLoop)) {
             guard let observed = state.observed(subject, isReset: isReset) else {
-                return Response(absent(subject, on: state), cursor: state.cursor)
+                return Response(toObserver: absent(subject, on: state), cursor: state.cursor)
             }
-            return Response(json: observed.jsonBytes(), cursor: state.cursor)
+            return Response(toObserver: observed.jsonBytes(), cursor: state.cursor)
         }
+    }
+
+    /// The answer to an observer of a suite that does not exist.
+    func absence(of subject: WatchSubject, on state: State) -> Response {
+        Response(toObserver: Self.absent(subject, on: state), cursor: state.cursor)
     }
 
     /// That there is no such suite, and that it is worth while to ask again.

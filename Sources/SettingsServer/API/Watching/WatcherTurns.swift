@@ -67,14 +67,15 @@ extension Watchers {
             give(question, on: state, to: ticket) {
                 tell(subject, commits, after: watcher.after, limit: limit, keepsLatest: keepsLatest, on: state)
             }
-        case .suite(let isReset, let thenStreams):
-            guard state.hasSuite(subject.suites[0]) else { return }
-            guard thenStreams else { return giveState(subject, isReset: isReset, on: state, to: ticket) }
-            waiting[ticket]?.purpose = .stream(.opening(isReset: isReset))
-            begin(ticket)
+        case .suite(let isReset):
+            guard state.isThere(subject) else { return }
+            giveState(subject, isReset: isReset, on: state, to: ticket)
         case .reading(let reading, let known, let hadSuite):
             read(reading, known: known, hadSuite: hadSuite, for: ticket, on: state)
         case .stream(.live): advance(ticket, on: state)
+        case .stream(.missing):
+            guard state.isThere(subject) else { return }
+            startAnew(ticket)
         case .stream: break
         }
     }
@@ -92,10 +93,8 @@ extension Watchers {
     }
 
     private func reset(_ ticket: Ticket, _ subject: WatchSubject, on state: State) {
-        guard subject.isOne, !state.hasSuite(subject.suites[0]) else {
-            return giveState(subject, isReset: true, on: state, to: ticket)
-        }
+        guard !state.isThere(subject) else { return giveState(subject, isReset: true, on: state, to: ticket) }
         // It is gone, and how it went is not known any more: the watcher waits for another of its name.
-        waiting[ticket]?.purpose = .suite(isReset: true, thenStreams: false)
+        waiting[ticket]?.purpose = .suite(isReset: true)
     }
 }

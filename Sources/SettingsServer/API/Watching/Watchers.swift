@@ -45,7 +45,7 @@ final class Watchers {
             return try observe(question, on: state, exchange)
         } catch {
             // The cursor must be that of what was looked at: whoever goes on from a later one would miss something.
-            return .answer(handler.counted(Response(error, cursor: state.cursor)))
+            return .answer(handler.counted(Response(toObserver: error, cursor: state.cursor)))
         }
     }
 
@@ -97,14 +97,12 @@ final class Watchers {
             }
         case .absent:
             guard question.waitsForSuite, !isStopping else { throw Self.absent(question.subject, on: state) }
-            let isReset = question.since != nil
             try add(
-                .suite(isReset: isReset, thenStreams: false), question.subject, after: state.revision, on: state,
-                exchange)
+                .suite(isReset: question.since != nil), question.subject, after: state.revision, on: state, exchange)
         case .nothing, .undecided:
             let after = max(position, state.revision)
             guard question.wait > 0, !isStopping else {
-                return .answer(handler.counted(try quiet(question.subject, after: after, on: state)))
+                return .answer(handler.counted(quiet(question.subject, after: after, on: state)))
             }
             try add(
                 .changes(limit: limit, keepsLatest: keepsLatest), question.subject, after: after, on: state, exchange)
@@ -132,7 +130,7 @@ final class Watchers {
                 loop.respond(exchange.ticket, response)
             }
         } catch {
-            loop.respond(exchange.ticket, handler.counted(Response(error, cursor: state.cursor)))
+            loop.respond(exchange.ticket, handler.counted(Response(toObserver: error, cursor: state.cursor)))
         }
     }
 }
@@ -202,18 +200,18 @@ extension Watchers {
         waiting[ticket]?.bringUp(to: seen)
         look(at: ticket, on: state)
         guard let watcher = waiting[ticket] else { return }
-        do throws(Problem) {
-            switch watcher.purpose {
-            case .changes:
-                give(Rendering(try quiet(watcher.subject, after: watcher.after, on: state)), to: ticket)
-            case .suite: throw Self.absent(watcher.subject, on: state)
-            case .reading(let reading, let known, _):
+        switch watcher.purpose {
+        case .changes:
+            give(Rendering(quiet(watcher.subject, after: watcher.after, on: state)), to: ticket)
+        case .suite: give(Rendering(absence(of: watcher.subject, on: state)), to: ticket)
+        case .reading(let reading, let known, _):
+            do throws(Problem) {
                 give(try reading.shown(on: state).answer(to: known, state.cursor), to: ticket)
-            case .stream(let progress):
-                endStream(ticket, progress, at: Cursor(epoch: state.epoch, revision: watcher.after))
+            } catch {
+                give(Rendering(Response(error, cursor: state.cursor)), to: ticket)
             }
-        } catch {
-            give(Rendering(Response(error, cursor: state.cursor)), to: ticket)
+        case .stream(let progress):
+            endStream(ticket, progress, at: Cursor(epoch: state.epoch, revision: watcher.after))
         }
     }
 

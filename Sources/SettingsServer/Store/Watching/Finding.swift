@@ -22,7 +22,7 @@ extension State {
     ///   - effort: how many commits may be looked at.
     package func find(_ subject: WatchSubject, since: ResumePoint?, effort: Int = .max) -> Finding {
         guard let since, reaches(subject, since) else {
-            return subject.isOne && !hasSuite(subject.suites[0]) ? .absent : .state(isReset: since != nil)
+            return isThere(subject) ? .state(isReset: since != nil) : .absent
         }
         guard let commits = commits(for: subject, after: since.revision, effort: effort) else { return .undecided }
         return commits.isEmpty ? .nothing : .commits(commits)
@@ -34,9 +34,34 @@ extension State {
         return reaches(subject, after: since.revision)
     }
 
+    /// Whether there is something to tell of: several suites are told of even if all of them are missing.
+    package func isThere(_ subject: WatchSubject) -> Bool {
+        !subject.isOne || hasSuite(subject.suites[0])
+    }
+
     /// Whether all that concerned the watcher since a commit is still known.
     package func reaches(_ subject: WatchSubject, after revision: Revision) -> Bool {
-        subject.suites.allSatisfy { historyFloor(of: $0) <= revision }
+        // Mostly nothing at all is forgotten since then, and then it need not be looked at each of many suites.
+        guard history.floor > revision else { return true }
+        guard subject.suites.allSatisfy({ historyFloor(of: $0) <= revision }) else { return false }
+        return subject.suitePrefixes.allSatisfy { prefix in
+            // A suite that was dropped is watched, too, for as long as it has a log, and counts with those that have none.
+            guard history.base <= revision else { return false }
+            var isReached = true
+            history.forEachLog(startingAt: prefix.string) { log in
+                guard log.suite.text.hasBytePrefix(prefix.string) else { return false }
+                isReached = log.floor <= revision
+                return isReached
+            }
+            return isReached
+        }
+    }
+
+    /// The commits after a revision among which those are that concern a watcher: one list in order, or several that may
+    /// have some in common.
+    private func candidates(for subject: WatchSubject, after revision: Revision) -> [AnySequence<KeptCommit>] {
+        guard subject.suitePrefixes.isEmpty else { return [AnySequence(history.commits(after: revision))] }
+        return subject.suites.map { AnySequence(history.commits(of: $0, after: revision)) }
     }
 
     /// The commits after a revision that concern a watcher, oldest first; nil if that takes too many looks.
@@ -45,15 +70,16 @@ extension State {
     ) -> [KeptCommit]? {
         var found: [KeptCommit] = []
         var looks = 0
-        for suite in subject.suites {
-            for kept in history.commits(of: suite, after: revision) {
+        let candidates = candidates(for: subject, after: revision)
+        for commits in candidates {
+            for kept in commits {
                 if let end, kept.commit.revision > end { break }
                 looks += 1 + kept.commit.changes.count / 16
                 guard looks <= effort else { return nil }
                 if subject.matches(kept.commit) { found.append(kept) }
             }
         }
-        guard subject.suites.count > 1 else { return found }
+        guard candidates.count > 1 else { return found }
         // A commit that touched several suites stands in the log of each.
         found.sort { $0.commit.revision < $1.commit.revision }
         var unique: [KeptCommit] = []
@@ -65,15 +91,15 @@ extension State {
     /// there until that is the state's own revision.
     ///
     /// - Parameters:
-    ///   - effort: how many commits of each suite are looked at.
+    ///   - effort: how many commits are looked at, of each suite where suites are named.
     ///   - bytes: how much the commits may weigh together, save that one is always given.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, effort: Int, bytes: Int
     ) -> (commits: [KeptCommit], reached: Revision) {
         var reached = self.revision
-        for suite in subject.suites {
+        for commits in candidates(for: subject, after: revision) {
             var (count, last) = (0, revision)
-            for kept in history.commits(of: suite, after: revision) {
+            for kept in commits {
                 guard count < effort else {
                     reached = min(reached, last)
                     break

@@ -6,7 +6,7 @@ extension State {
     package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
         var found: [SuiteContents] = []
         var missing: [SuiteName] = []
-        for name in subject.suites {
+        for name in names(of: subject) {
             if let suite = suite(name) {
                 found.append(suite.contents(passing: subject.filter))
             } else {
@@ -20,11 +20,35 @@ extension State {
         return ObservedState(.several(found, missing: missing), cursor: cursor, isReset: isReset)
     }
 
-    /// How many settings that would show at most.
-    package func weight(of subject: WatchSubject) -> Int {
-        subject.suites.reduce(0) { sum, name in
+    /// How many settings that would show at most; no longer counted where it is more than a limit.
+    package func weight(of subject: WatchSubject, upTo limit: Int) -> Int {
+        var weight = subject.suites.reduce(0) { sum, name in
             sum + (suites.with(name.text.utf8Span.span) { $0.records.count } ?? 0)
         }
+        for prefix in subject.suitePrefixes {
+            forEachSuite(prefix) { suite in
+                weight += 1 + suite.records.count
+                return weight <= limit
+            }
+        }
+        return weight
+    }
+
+    /// The suites that a watcher is told of: those that it names, and those that there are of the others.
+    private func names(of subject: WatchSubject) -> [SuiteName] {
+        guard !subject.suitePrefixes.isEmpty else { return subject.suites }
+        var names = Set(subject.suites)
+        for prefix in subject.suitePrefixes {
+            forEachSuite(prefix) { suite in
+                names.insert(suite.id)
+                return true
+            }
+        }
+        return names.sorted()
+    }
+
+    private func forEachSuite(_ prefix: UTF8Text, _ body: (Suite) -> Bool) {
+        suites.forEach(startingAt: prefix.string) { $0.name.hasBytePrefix(prefix.string) && body($0) }
     }
 
     /// What happened, as one answer.
@@ -56,10 +80,17 @@ extension State {
     private func scope(
         _ subject: WatchSubject, _ told: ArraySlice<KeptCommit>, later: ArraySlice<KeptCommit>
     ) -> ObservedChanges.Scope {
-        let dropped = subject.suites.filter { name in told.contains { $0.commit.drops(name) } }
+        let dropped = told.reduce(into: Set<SuiteName>()) { $0.formUnion($1.commit.dropped(of: subject)) }.sorted()
         let missing = subject.suites.filter { !hasSuite($0) }
-        let schemas = subject.suites.compactMap { name -> SuiteRevision? in
-            guard subject.isOne || !missing.contains(name) else { return nil }
+        var names = subject.suites
+        if !subject.suitePrefixes.isEmpty {
+            // Of the suites that come and go, those that something happened to: there may be very many.
+            var touched = Set(names)
+            for kept in told { kept.forEachSuite { if subject.includes($0) { touched.insert($0) } } }
+            names = touched.sorted()
+        }
+        let schemas = names.compactMap { name -> SuiteRevision? in
+            guard subject.isOne || hasSuite(name) else { return nil }
             return SuiteRevision(suite: name, revision: schemaRevision(of: name, before: later))
         }
         if subject.isOne, let schema = schemas.first { return .one(schema: schema, isDropped: !dropped.isEmpty) }
@@ -77,9 +108,9 @@ extension State {
 
     /// One commit, as a stream tells it.
     package func streamed(_ subject: WatchSubject, _ commit: Commit) -> StreamCommit {
-        let dropped = subject.suites.filter(commit.drops)
+        let dropped = commit.dropped(of: subject)
         let schemas = commit.suiteChanges.compactMap { change -> SuiteRevision? in
-            guard subject.suites.contains(change.suite), let revision = change.schemaRevision(at: commit.revision)
+            guard subject.includes(change.suite), let revision = change.schemaRevision(at: commit.revision)
             else { return nil }
             return SuiteRevision(suite: change.suite, revision: revision)
         }
@@ -92,9 +123,9 @@ extension State {
 }
 
 extension Commit {
-    /// Whether it drops a suite.
-    fileprivate func drops(_ suite: SuiteName) -> Bool {
-        suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
+    /// The suites that it drops of those that are watched, in order.
+    fileprivate func dropped(of subject: WatchSubject) -> [SuiteName] {
+        suiteChanges.filter { $0.kind == .dropped && subject.includes($0.suite) }.map(\.suite).sorted()
     }
 }
 

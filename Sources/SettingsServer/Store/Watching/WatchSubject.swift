@@ -1,9 +1,11 @@
 package import SettingsModel
 
-/// What somebody watches: one suite or several, and which of their keys.
+/// What an observer watches: one suite, or several by name and by what their names begin with; and which of their keys.
 package struct WatchSubject: Hashable, Sendable {
-    /// The suites, in order, each once.
+    /// The suites that are named, in order, each once.
     package let suites: [SuiteName]
+    /// What the names of further suites begin with, in order, each once. Those suites come and go.
+    package let suitePrefixes: [UTF8Text]
     /// Whether it was asked for as one suite, which has answers of its own form.
     package let isOne: Bool
     /// Which keys.
@@ -12,13 +14,15 @@ package struct WatchSubject: Hashable, Sendable {
     /// One suite.
     package init(_ suite: SuiteName, _ filter: KeyFilter = .everything) {
         suites = [suite]
+        suitePrefixes = []
         isOne = true
         self.filter = filter
     }
 
     /// Several suites.
-    package init(_ suites: [SuiteName], _ filter: KeyFilter = .everything) {
+    package init(_ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything) {
         self.suites = Set(suites).sorted()
+        suitePrefixes = Set(prefixes.map(UTF8Text.init)).sorted()
         isOne = false
         self.filter = filter
     }
@@ -26,7 +30,7 @@ package struct WatchSubject: Hashable, Sendable {
     /// Whether a commit concerns whoever watches this. What happens to a suite as a whole concerns all of its watchers.
     package func matches(_ commit: borrowing Commit) -> Bool {
         // By places, and borrowed: thousands may be looked at for one answer, and copies would be most of that.
-        for place in commit.suiteChanges.indices where suites.contains(commit.suiteChanges[place].suite) {
+        for place in commit.suiteChanges.indices where includes(commit.suiteChanges[place].suite) {
             return true
         }
         for place in commit.changes.indices where matches(commit.changes[place].suite, commit.changes[place].key) {
@@ -40,7 +44,12 @@ package struct WatchSubject: Hashable, Sendable {
         matches(change.suite, change.key)
     }
 
+    /// Whether a suite is one of those watched.
+    package func includes(_ suite: SuiteName) -> Bool {
+        suites.contains(suite) || suitePrefixes.contains { suite.text.hasBytePrefix($0.string) }
+    }
+
     private func matches(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        suites.contains(suite) && filter.admits(key)
+        includes(suite) && filter.admits(key)
     }
 }

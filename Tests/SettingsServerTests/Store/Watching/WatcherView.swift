@@ -13,16 +13,17 @@ struct WatcherView: Equatable {
     /// What somebody sees who looks at a state himself.
     init(of state: State, _ subject: WatchSubject) {
         cursor = state.cursor
-        for name in subject.suites {
-            guard let suite = state.suite(name) else { continue }
-            values[name] = [:]
-            schemas[name] = suite.schemaRevision
+        state.suites.forEach { suite in
+            guard subject.includes(suite.id) else { return true }
+            values[suite.id] = [:]
+            schemas[suite.id] = suite.schemaRevision
             suite.records.forEach { record in
                 if subject.filter.admits(record.key), let value = suite.effectiveValue(of: record) {
-                    values[name]?[record.key] = value
+                    values[suite.id]?[record.key] = value
                 }
                 return true
             }
+            return true
         }
     }
 

@@ -78,11 +78,15 @@ private struct World {
             let keys = try PlainSuites.keys.filter { _ in self.random.chance(oneIn: 4) }.map { try KeyName($0) }
             let prefixes = ["c", "c.", ""].filter { _ in self.random.chance(oneIn: 5) }
             let filter = KeyFilter(keys: keys, prefixes: prefixes)
+            let beginnings =
+                self.random.chance(oneIn: 2) ? ["", "a", "ne"].filter { _ in self.random.chance(oneIn: 2) } : []
             watchers.append(
                 Watcher(
                     subject: self.random.chance(oneIn: 2)
                         ? WatchSubject(self.random.pick(names), filter)
-                        : WatchSubject(names.filter { _ in self.random.chance(oneIn: 2) } + [names[0]], filter)))
+                        : WatchSubject(
+                            names.filter { _ in self.random.chance(oneIn: 2) } + [names[0]], prefixes: beginnings,
+                            filter)))
         }
     }
 
