@@ -90,7 +90,7 @@ struct DirectoryTests {
         #expect(try again.send("GET /v1").field("Settings-Cursor") == cursor)
     }
 
-    @Test("Two daemons never have one directory, whatever is removed from it")
+    @Test("Two daemons never have one directory, whatever is removed from it, and it keeps its epoch")
     func locked() throws {
         let daemon = try TestDaemon(ofItsOwnIn: directory, data: data)
         for name in ["LOCK", "LOCK", "nothing"] {
@@ -99,7 +99,8 @@ struct DirectoryTests {
             #expect(second.code == 75)
             #expect(second.errors.hasPrefix("settingsd: \(data) is in use by another settingsd"), "\(second.errors)")
         }
-        try daemon.done("PUT app/keys/n 1")
+        let cursor = try daemon.done("PUT app/keys/n 1").field("Settings-Cursor")
         daemon.stop()
+        #expect(try TestDaemon(in: directory, data: data).send("GET /v1").field("Settings-Cursor") == cursor)
     }
 }

@@ -330,6 +330,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             try? markClosed()
             throw error
         }
+        // Without its mark, as `LOCK` was removed, the directory would be taken for a copy.
+        if (try? directory.markedName()) == nil { try? directory.mark(as: name) }
         if let journal, (try? journal.checkPlace(in: directory.fileSystem)) == nil {
             self.journal = nil
             try replaceJournals()
