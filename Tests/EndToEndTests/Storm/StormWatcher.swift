@@ -234,19 +234,31 @@ extension StormWatcher {
                     storm.tide.wait(forMore: random.pick(isGlutted ? [20, 4000] : [20, 100, 400]))
                 }
                 guard waitForNews(client, milliseconds: min(leavesAfter, 200), isPatient: false) else { continue }
-                guard let piece = try client.readPiece() else { return hear(.ended, ask) }
+                guard let piece = try nextPiece(client) else { return hear(.ended, ask) }
                 take(piece, ask)
             }
             if random.chance(oneIn: 4) {
                 client.endSending()
                 ask.isHalfClosed = true
-                while let piece = try client.readPiece() { take(piece, ask) }
+                while let piece = try nextPiece(client) { take(piece, ask) }
                 return hear(.ended, ask)
             }
             hear(client.hasNews || ask.isSlow ? .tore : .left, ask)
             leave(client)
         } catch {
             hear(.lost, ask)
+        }
+    }
+
+    /// The next piece of a stream; nil at its end. A stream that was still being told what happened before ends with the line
+    /// that says when to come back, which no empty line follows: its reader keeps the last place that it was told.
+    private func nextPiece(_ client: RawClient) throws -> String? {
+        do {
+            return try client.readPiece()
+        } catch RawClient.Failure.malformed(let rest) {
+            let time = rest.dropFirst("retry: ".count).dropLast()
+            guard rest == "retry: \(time)\n", Int(time) != nil else { throw RawClient.Failure.malformed(rest) }
+            return nil
         }
     }
 

@@ -39,6 +39,38 @@ struct ObservingTests {
         #expect(none.changes.isEmpty)
     }
 
+    @Test func `Suites that begin with a text are told of as they come, beside those that are named`() async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client()
+        try await client.set(names.theme, to: "dark", in: SuiteName("app.a"))
+        let asked = try await client.observe([names.net], suitePrefixes: ["app."])
+        guard case .state(let state) = asked, case .several(_, let missing) = state.scope else {
+            Issue.record("no state of several: \(asked)")
+            return
+        }
+        #expect(state.suites.map(\.suite.text) == ["app.a"] && missing == [names.net])
+        try await client.set(names.theme, to: "light", in: SuiteName("other"))
+        try await client.set(names.theme, to: "light", in: SuiteName("app.b"))
+        let since = ResumePoint.cursor(state.cursor)
+        for answer in [
+            try await client.observe([], suitePrefixes: ["app."], since: since),
+            try client.blocking.observe([], suitePrefixes: ["app."], since: since),
+        ] {
+            guard case .changes(let news) = answer else {
+                Issue.record("no changes: \(answer)")
+                continue
+            }
+            #expect(news.changes.map(\.suite.text) == ["app.b"] && news.changes.map(\.new) == ["light"])
+        }
+        var told: [String] = []
+        for try await observation in client.changes(of: [], suitePrefixes: [""], since: since) {
+            guard case .changes(let news) = observation else { break }
+            told += news.changes.map(\.suite.text)
+            if told.count == 2 { break }
+        }
+        #expect(told == ["other", "app.b"])
+    }
+
     @Test func `A suite is waited for, and all that happens is told in order, the drop too`() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
