@@ -162,7 +162,18 @@ struct GuardTests {
             Request("GET app/schema", "If-None-Match: W/\"x\", \"$1\""), 304, fields: ["ETag: \"$1\""]),
     ]
 
-    @Test("A write is done only if what its guard says holds", arguments: settings + suites)
+    static let transactions: [Row] = [
+        Row(
+            "If-Match on a transaction", given: ["PUT app/keys/a 1"],
+            Request(#"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#, "If-Match: \"$1\""),
+            400, .badRequest),
+        Row(
+            "If-None-Match on a transaction",
+            Request(#"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#, "If-None-Match: *"),
+            400, .badRequest),
+    ]
+
+    @Test("A write is done only if what its guard says holds", arguments: settings + suites + transactions)
     func guarded(row: Row) throws {
         try row.check()
     }

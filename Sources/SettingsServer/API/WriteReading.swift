@@ -32,6 +32,11 @@ extension Incoming {
         if head.field(.contentEncoding) != nil {
             throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
         }
+        if route.resource == .transaction, head.has(.ifMatch) || head.has(.ifNoneMatch) {
+            throw Problem(
+                .badRequest,
+                "a transaction takes no If-Match and no If-None-Match; say what must hold in the member if of its body")
+        }
         var request = WriteRequest(try command(suite, key, bytes, body))
         request.check(against: schema)
         request.guards = try guards(in: bytes)
