@@ -162,14 +162,82 @@ struct GuardTests {
             Request("GET app/schema", "If-None-Match: W/\"x\", \"$1\""), 304, fields: ["ETag: \"$1\""]),
     ]
 
+    static let reads: [Row] = [
+        Row(
+            "GET of a setting with its tag", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-Match: \"999\", \"$1\""), 200, nil, #"{"value":1}"#),
+        Row(
+            "GET of a setting with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app/keys/a", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","key":"a","value":2,"revision":$2}}"#),
+        Row(
+            "GET of a setting with a weak tag", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-Match: W/\"$1\""), 412, .preconditionFailed),
+        Row(
+            "If-Match before If-None-Match", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "If-Match of anything on GET of a default", given: [Samples.schema],
+            Request("GET app/keys/volume", "If-Match: *"), 200, nil, #"{"source":"default"}"#),
+        Row(
+            "If-Match on GET of what is not set", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/b", "If-Match: \"999\""), 404, .notSet),
+        Row(
+            "A stale If-Match on GET that waits", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a?wait=300", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed
+        ),
+        Row(
+            "GET of a suite with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":$2}}"#),
+        Row("GET of a suite with its tag", given: ["PUT app/keys/a 1"], Request("GET app", "If-Match: \"$1\""), 200),
+        Row(
+            "GET of a suite as it was with its present tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app?at=$1", "If-Match: \"$2\""), 412, .preconditionFailed),
+        Row(
+            "GET of keys with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app/keys", "If-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "GET of a schema with a tag from before", given: [Samples.schema, Samples.narrow],
+            Request("GET app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":$2}}"#),
+        Row(
+            "Tags with empty elements between them", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-Match: , \"999\",,\"$1\" ,"), 200),
+        Row(
+            "Tags with empty elements between them on a write", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: ,\"$1\","), 200),
+        Row(
+            "Empty elements without a tag", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: , ,"), 400, .badRequest),
+    ]
+
+    @Test("A read is answered only if its If-Match holds", arguments: reads)
+    func guardedRead(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("A 412 to a read has no value of a secret")
+    func guardedReadOfSecret() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(#"PUT app/schema {"additionalProperties":false,"properties":{"s":{"writeOnly":true}}}"#)
+        try daemon.done(#"PUT app/keys/s "hush""#)
+        let answer = try daemon.send(Request("GET app/keys/s", "If-Match: \"999\""))
+        #expect(answer.status == 412)
+        #expect(answer.json?["current"]?["secret"] == true, "\(answer.text)")
+        #expect(!answer.text.contains("hush"), "\(answer.text)")
+    }
+
     static let transactions: [Row] = [
         Row(
             "If-Match on a transaction", given: ["PUT app/keys/a 1"],
-            Request(#"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#, "If-Match: \"$1\""),
+            Request(
+                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#, "If-Match: \"$1\""),
             400, .badRequest),
         Row(
             "If-None-Match on a transaction",
-            Request(#"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#, "If-None-Match: *"),
+            Request(
+                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#, "If-None-Match: *"),
             400, .badRequest),
     ]
 

@@ -44,6 +44,9 @@ extension DescribedField {
     static let ifMatch = DescribedField(
         name: "If-Match", summary: "Write only if it has one of these tags, or for * if it is there.",
         schema: ["type": "string"])
+    static let ifMatchToRead = DescribedField(
+        name: "If-Match", summary: "Answer 412 unless it has one of these tags; * holds of whatever is there.",
+        schema: ["type": "string"])
     static let ifNoneMatchToWrite = DescribedField(
         name: "If-None-Match", summary: "Write only if it has none of these tags, or for * if it is not there.",
         schema: ["type": "string"])
@@ -71,7 +74,7 @@ extension Resource {
             [.accept, .lastEventID]
         case (.suite, .get), (.suite, .head), (.keys, .get), (.keys, .head), (.setting, .get), (.setting, .head),
             (.schema, .get), (.schema, .head):
-            [.ifNoneMatch]
+            [.ifMatchToRead, .ifNoneMatch]
         default: []
         }
     }

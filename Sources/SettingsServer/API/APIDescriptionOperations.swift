@@ -160,9 +160,10 @@ extension Resource {
         let own: [Int] =
             switch (self, method) {
             case (_, .options): []
-            case (.setting, .get), (.setting, .head): [404, 409]
-            case (.schema, .get), (.schema, .head), (.observation, _): [404]
-            case (.suite, .get), (.suite, .head), (.keys, _): [404, 410]
+            case (.setting, .get), (.setting, .head): [404, 409, 412]
+            case (.observation, _): [404]
+            case (.schema, .get), (.schema, .head): [404, 412]
+            case (.suite, .get), (.suite, .head), (.keys, _): [404, 410, 412]
             case (.setting, .patch), (.schema, .put), (.transaction, _): [404, 409, 412, 415, 422, 507]
             case (.setting, _), (.suite, _), (.schema, _): [404, 412, 415, 422, 507]
             default: []

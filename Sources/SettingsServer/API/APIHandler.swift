@@ -212,12 +212,16 @@ final class APIHandler: RequestHandler {
         _ reading: Reading, _ incoming: Incoming, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         let known = try incoming.knownTags(in: bytes)
+        let wanted = try incoming.ifMatch(in: bytes)
         let seconds = incoming.query.count(.wait) ?? 0
         let mayWait = seconds > 0 && !watchers.isStopping
         let state = mayWait ? watchers.watchedState() : state
         let shown: Shown
         do throws(Problem) {
             shown = try reading.shown(on: state)
+            if let wanted, let tag = shown.tag, !shown.isRefusal {
+                try wanted.check(reading.description, at: tag, current: reading.current(on: state))
+            }
         } catch {
             // With the cursor of what was looked at, not a later one.
             return .answer(counted(Response(error, cursor: state.cursor)))
@@ -283,7 +287,7 @@ extension APIHandler {
     /// A suite as a plain request for it is answered; nil for any other request.
     private func shown(_ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, on state: State) -> Response? {
         guard route.resource == .suite, head.method == .get, head.query == nil, head.field(.ifNoneMatch) == nil,
-            let name = route.suite
+            head.field(.ifMatch) == nil, let name = route.suite
         else { return nil }
         guard let suite = state.suites.find(bytes.extracting(name)), suite.records.count <= Rendering.mostOnLoop else {
             return nil

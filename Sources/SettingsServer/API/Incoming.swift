@@ -61,14 +61,18 @@ struct Incoming {
     /// What the request demands of what it writes to.
     func guards(in bytes: Span<UInt8>) throws(Problem) -> [WriteRequest.Guard] {
         var guards: [WriteRequest.Guard] = []
-        if let text = text(.ifMatch, in: bytes) {
-            guards.append(WriteRequest.Guard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false)))
-        }
+        if let guarding = try ifMatch(in: bytes) { guards.append(guarding) }
         if let text = text(.ifNoneMatch, in: bytes) {
             guards.append(
                 WriteRequest.Guard(ifNoneMatch: try TagList(text, in: "If-None-Match", comparesWeakly: true)))
         }
         return guards
+    }
+
+    /// What `If-Match` demands; nil if it was not sent.
+    func ifMatch(in bytes: Span<UInt8>) throws(Problem) -> WriteRequest.Guard? {
+        guard let text = text(.ifMatch, in: bytes) else { return nil }
+        return WriteRequest.Guard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false))
     }
 
     /// Whether the caller has what a thing of this revision gives already.

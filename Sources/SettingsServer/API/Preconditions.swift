@@ -7,7 +7,8 @@ enum TagList: Hashable {
     /// These; tags that nobody here made are left out, since they match nothing.
     case tags([Revision])
 
-    /// Reads the value of a field, a list of quoted tags or `*`.
+    /// Reads the value of a field, a list of quoted tags or `*`. Empty elements of the list are passed over, but one tag
+    /// there must be: without any, a guard would say nothing.
     ///
     /// - Parameter comparesWeakly: whether a weak tag is as good as a strong one, as in `If-None-Match`. Where it is not,
     ///   it matches nothing.
@@ -22,14 +23,23 @@ enum TagList: Hashable {
             self = .any
             return
         }
+        var count = 0
+        // Whether a comma must come before the next tag.
+        var isAfterTag = false
         while true {
             skipSpace()
+            if position == bytes.count { break }
+            if bytes[position] == UInt8(ascii: ",") {
+                position += 1
+                isAfterTag = false
+                continue
+            }
             let start = position
             let isWeak =
                 position + 1 < bytes.count && bytes[position] == UInt8(ascii: "W")
                 && bytes[position + 1] == UInt8(ascii: "/")
             if isWeak { position += 2 }
-            guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+            guard !isAfterTag, position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
                 throw Self.malformed(text, field)
             }
             position += 1
@@ -39,11 +49,10 @@ enum TagList: Hashable {
             let tag = String(decoding: bytes[start..<position], as: UTF8.self)
             let read = comparesWeakly ? EntityTag(weakOrStrong: tag) : EntityTag(tag)
             if let read { tags.append(read.revision) }
-            skipSpace()
-            if position == bytes.count { break }
-            guard bytes[position] == UInt8(ascii: ",") else { throw Self.malformed(text, field) }
-            position += 1
+            count += 1
+            isAfterTag = true
         }
+        guard count > 0 else { throw Self.malformed(text, field) }
         self = .tags(tags)
     }
 
@@ -76,5 +85,15 @@ extension WriteRequest.Guard {
         case .any: self = .isAbsent
         case .tags(let tags): self = .isNotAt(tags)
         }
+    }
+
+    /// Refuses to show a thing that the guard, an `If-Match` of a read, does not hold of.
+    ///
+    /// - Parameter current: the thing as it is, for the caller whose tag is not that of it.
+    func check(_ what: String, at revision: Revision, current: @autoclosure () -> Problem.Current) throws(Problem) {
+        guard !holds(revision: revision, exists: true) else { return }
+        var problem = Problem(.preconditionFailed, detail(what, revision: revision, exists: true))
+        problem.current = current()
+        throw problem
     }
 }

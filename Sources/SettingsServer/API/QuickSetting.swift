@@ -27,7 +27,8 @@ struct QuickSetting {
     /// The answer, if the request is such a one and something valid is stored.
     mutating func answer(_ head: RequestHead, _ bytes: Span<UInt8>) -> Response? {
         guard head.method == .get || head.method == .head, head.query == nil, head.field(.ifNoneMatch) == nil,
-            let route = Route(head.path, in: bytes), let suite = route.suite, let key = route.key,
+            head.field(.ifMatch) == nil, let route = Route(head.path, in: bytes), let suite = route.suite,
+            let key = route.key,
             let found = find(bytes.extracting(suite), bytes.extracting(key)), found.record.standing == .stored,
             let value = found.record.stored
         else { return nil }

@@ -13,6 +13,9 @@ struct SchemaEndpoint {
             let problem = Problem(.noSchema, "suite \(name) has no schema: it holds any key with any value")
             return Rendering(Response(problem, cursor: state.cursor, tag: suite.schemaRevision))
         }
+        try incoming.ifMatch(in: bytes)?.check(
+            "the schema of suite \(name)", at: schema.revision,
+            current: .suite(SuiteRevision(suite: name, revision: schema.revision)))
         if try incoming.isNotModified(schema.revision, in: bytes) {
             return Rendering(Response(notModified: schema.revision, cursor: state.cursor))
         }

@@ -64,6 +64,25 @@ enum Reading: Hashable, Sendable {
         }
     }
 
+    /// What is read, for a message.
+    var description: String {
+        switch self {
+        case .setting(let setting): "\(setting.key) of suite \(setting.suite)"
+        case .suite(let suite): "suite \(suite.name)"
+        }
+    }
+
+    /// What is read as it is, without the value of a secret, for a caller whose `If-Match` does not hold.
+    func current(on state: State) -> Problem.Current {
+        switch self {
+        case .setting(let reading):
+            let setting = state.setting(reading.suite, reading.key)
+            return .setting(setting.isSecret ? setting.concealed() : setting)
+        case .suite(let suite):
+            return .suite(SuiteRevision(suite: suite.name, revision: state.suite(suite.name)?.revision ?? .zero))
+        }
+    }
+
     /// Which commits may make another answer of it.
     var subject: WatchSubject {
         switch self {

@@ -63,8 +63,10 @@ struct SuiteEndpoint {
     ) throws(Problem) -> Rendering {
         let name = try incoming.suite(in: bytes)
         let known = try incoming.knownTags(in: bytes)
+        let wanted = try incoming.ifMatch(in: bytes)
         guard let moment = incoming.query.revision(.at) else {
             guard let suite = state.suite(name) else { throw state.unknownSuite(name) }
+            try wanted?.check(suite)
             let isKnown = known?.matches(suite.revision) ?? false
             return Rendering(weight: isKnown ? 0 : weight(suite)) {
                 isKnown ? Response(notModified: suite.revision, cursor: state.cursor) : response(suite, state)
@@ -74,12 +76,21 @@ struct SuiteEndpoint {
         return Rendering(weight: .max) {
             do throws(Problem) {
                 guard let suite = try state.suite(name, at: moment) else { throw state.unknownSuite(name) }
+                try wanted?.check(suite)
                 let isKnown = known?.matches(suite.revision) ?? false
                 return isKnown ? Response(notModified: suite.revision, cursor: state.cursor) : response(suite, state)
             } catch {
                 return Response(error, cursor: state.cursor)
             }
         }
+    }
+}
+
+extension WriteRequest.Guard {
+    /// Refuses to show a suite that an `If-Match` does not hold of.
+    fileprivate func check(_ suite: Suite) throws(Problem) {
+        let (name, revision) = (suite.id, suite.revision)
+        try check("suite \(name)", at: revision, current: .suite(SuiteRevision(suite: name, revision: revision)))
     }
 }
 
