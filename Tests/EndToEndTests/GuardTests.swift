@@ -1,4 +1,5 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Section 3 of the contract: guards on settings, suites and schemas, and requests that are repeated.

@@ -1,6 +1,7 @@
 /// What a write to several keys, or to a schema, answers.
 public struct WriteSummary: Hashable, Sendable {
-    /// The commit; where nothing changed, the last one before.
+    /// The commit. Where nothing changed, what the suite or schema goes by that was written to; after a transaction, the
+    /// last commit before.
     public var revision: Revision
     /// Whether anything changed.
     public var changed: Bool

@@ -190,7 +190,7 @@ extension Resource {
         return DescribedAnswer(
             status: status, summary: status == 201 ? created : "Done, or nothing to do.",
             fields: ["Settings-Cursor"]
-                + (self == .setting ? ["ETag", "Settings-Source"] : self == .schema ? ["ETag"] : []),
+                + (self == .setting ? ["ETag", "Settings-Source"] : self == .transaction ? [] : ["ETag"]),
             content: [DescribedBody(body)])
     }
 }

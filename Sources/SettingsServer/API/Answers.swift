@@ -41,7 +41,7 @@ extension Response {
             self.init(json: setting.jsonBytes(), status: status, cursor: answer.cursor, tag: setting.revision)
             fields.append(source: setting.source)
         case .summary(let summary):
-            self.init(json: summary.jsonBytes(), status: status, cursor: answer.cursor, tag: summary.schemaRevision)
+            self.init(json: summary.jsonBytes(), status: status, cursor: answer.cursor, tag: answer.tag)
         }
     }
 }

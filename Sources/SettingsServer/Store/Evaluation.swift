@@ -51,30 +51,48 @@ struct Evaluator {
             requestDigest: request.requestKey == nil ? nil : request.digest)
     }
 
+    /// What a write to several keys, or to a schema, is about: its answer has the tag of that.
+    enum Subject {
+        case suite(SuiteName)
+        case schema(of: SuiteName)
+    }
+
     /// The end of a write to several keys.
-    func finish(_ draft: Draft) throws(Problem) -> Evaluation {
+    func finish(_ draft: Draft, of subject: Subject?) throws(Problem) -> Evaluation {
         try draft.check()
-        return finish(suites: draft.created(), draft.changes(revision: revision, time: time))
+        return finish(suites: draft.created(), draft.changes(revision: revision, time: time), of: subject)
     }
 
     /// The end of a write that was checked, with what changes.
     func finish(
-        suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil,
-        schemaRevision: Revision? = nil
+        suites: [SuiteChange], _ changes: [Change], of subject: Subject?, created: Bool = false, schema: Schema? = nil
     ) -> Evaluation {
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
+        // If nothing is done, the revision is one that holds as a guard.
+        let told = isDone ? revision : subject.map(presentRevision) ?? state.revision
         var changes = changes
         if request.isDryRun {
-            // What would be called by the next revision has none: somebody else may be given that.
-            for index in changes.indices { changes[index].revision = state.revision }
+            // What would be called by the next revision has none: another write may be given that.
+            for index in changes.indices { changes[index].revision = told }
         }
-        let summary = WriteSummary(
-            revision: isDone ? revision : state.revision, changed: isChanged, changes: changes,
-            schemaRevision: schemaRevision, isDryRun: request.isDryRun)
-        let cursor = isDone ? Cursor(epoch: state.epoch, revision: revision) : present
-        let answer = WriteAnswer(.summary(summary), created: created, cursor: cursor)
+        var summary = WriteSummary(
+            revision: told, changed: isChanged, changes: changes, isDryRun: request.isDryRun)
+        if case .schema? = subject { summary.schemaRevision = told }
+        let isGone = isDone && suites.contains { $0.kind == .dropped }
+        let answer = WriteAnswer(
+            .summary(summary), created: created,
+            cursor: isDone ? Cursor(epoch: state.epoch, revision: revision) : present,
+            tag: subject == nil ? nil : isGone ? .zero : told, commit: isDone ? revision : nil)
         return isDone ? .commit(commit(suites: suites, changes), answer, schema: schema) : .unchanged(answer)
+    }
+
+    /// What a guard on a write about this is held against.
+    private func presentRevision(of subject: Subject) -> Revision {
+        switch subject {
+        case .suite(let name): state.suite(name)?.revision ?? .zero
+        case .schema(let name): state.suite(name)?.schemaRevision ?? .zero
+        }
     }
 
     /// Refuses a write to a locked key.

@@ -14,7 +14,7 @@ extension WriteRequest {
         if case .setting = command, let change = commit.changes.first {
             return WriteAnswer(
                 .setting(SettingState(replaying: change)), created: change.oldStored == nil && change.stored != nil,
-                cursor: cursor)
+                cursor: cursor, commit: commit.revision)
         }
         var summary = WriteSummary(revision: commit.revision, changed: true, changes: commit.changes)
         summary.isReplayed = true
@@ -28,7 +28,18 @@ extension WriteRequest {
             case .created, .dropped: break
             }
         }
-        return WriteAnswer(.summary(summary), created: created, cursor: cursor)
+        return WriteAnswer(
+            .summary(summary), created: created, cursor: cursor, tag: tag(afterCommit: commit.revision),
+            commit: commit.revision)
+    }
+
+    /// What the suite or schema that the request is about went by after it.
+    private func tag(afterCommit revision: Revision) -> Revision? {
+        switch command {
+        case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .refuseSchema, .removeSchema: revision
+        case .dropSuite: .zero
+        case .setting, .transaction: nil
+        }
     }
 }
 

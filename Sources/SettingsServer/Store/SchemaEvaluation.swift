@@ -8,7 +8,7 @@ extension Evaluator {
         let suite = state.suite(name)
         try checkSchemaGuards(of: name, suite)
         if let current = suite?.schema, current.schema.document == schema.document {
-            return finish(suites: [], [], schemaRevision: suite?.schemaRevision)
+            return finish(suites: [], [], of: .schema(of: name))
         }
         let stored = suite?.records.elements.filter { $0.stored != nil } ?? []
         var reset: Set<KeyName> = []
@@ -23,9 +23,8 @@ extension Evaluator {
             SuiteChange(
                 name, .schemaSet(revision: revision, document: schema.document), endingSchemaOf: suite))
         let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
-        let schemaRevision = request.isDryRun ? suite?.schemaRevision ?? .zero : revision
         return finish(
-            suites: suites, changes, created: suite?.schema == nil, schema: schema, schemaRevision: schemaRevision)
+            suites: suites, changes, of: .schema(of: name), created: suite?.schema == nil, schema: schema)
     }
 
     /// Why a document that is no schema is refused: for its mistakes, unless a guard does not hold.
@@ -41,11 +40,10 @@ extension Evaluator {
     func removeSchema(_ name: SuiteName) throws(Problem) -> Evaluation {
         let suite = try existing(name)
         try checkSchemaGuards(of: name, suite)
-        guard suite.schema != nil else { return finish(suites: [], [], schemaRevision: suite.schemaRevision) }
+        guard suite.schema != nil else { return finish(suites: [], [], of: .schema(of: name)) }
         let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
-        let schemaRevision = request.isDryRun ? suite.schemaRevision : revision
         return finish(
-            suites: [removed], changes(of: suite, name, to: nil) { _ in false }, schemaRevision: schemaRevision)
+            suites: [removed], changes(of: suite, name, to: nil) { _ in false }, of: .schema(of: name))
     }
 
     /// What happens to keys when another schema, or none, comes into force: to those that are stored, and to those that

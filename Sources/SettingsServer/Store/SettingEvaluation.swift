@@ -36,7 +36,8 @@ extension Evaluator {
         setting.isDryRun = request.isDryRun
         let created = before.stored == nil && key.stored != nil && key.isChanged
         let cursor = isDone ? Cursor(epoch: state.epoch, revision: revision) : present
-        let answer = WriteAnswer(.setting(setting), created: created, cursor: cursor)
+        let answer = WriteAnswer(
+            .setting(setting), created: created, cursor: cursor, commit: isDone ? revision : nil)
         guard isDone else { return .unchanged(answer) }
         let changes = [key.change(revision: revision, time: time)]
         return .commit(commit(suites: draft.created(), changes), answer, schema: nil)

@@ -22,7 +22,7 @@ extension Evaluator {
             default: draft.set(key, to: value, at: place)
             }
         }
-        return try finish(draft)
+        return try finish(draft, of: .suite(name))
     }
 
     /// Makes a map what is stored.
@@ -39,7 +39,7 @@ extension Evaluator {
         if let suite {
             try remove(from: suite, &draft) { values[$0.name] == nil }
         }
-        return try finish(draft)
+        return try finish(draft, of: .suite(name))
     }
 
     /// Removes what is stored under keys that begin so.
@@ -49,7 +49,7 @@ extension Evaluator {
         try checkLocks(in: suite) { $0.name.hasBytePrefix(prefix) }
         try checkGuards(of: name)
         try remove(from: suite, &draft) { $0.name.hasBytePrefix(prefix) }
-        return try finish(draft)
+        return try finish(draft, of: .suite(name))
     }
 
     /// Removes the suite with its schema.
@@ -63,7 +63,7 @@ extension Evaluator {
         }
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
         dropped.forgotten = suite.forgottenKeys
-        return finish(suites: [dropped], changes)
+        return finish(suites: [dropped], changes, of: .suite(name))
     }
 
     /// The keys of a map, in its order. Locks are looked at before anything else is decided.

@@ -26,7 +26,7 @@ extension Evaluator {
                 throw error.inOperation(index)
             }
         }
-        return try finish(draft)
+        return try finish(draft, of: nil)
     }
 
     /// The suites that an operation stores something in, so that others may speak of them.

@@ -88,11 +88,19 @@ package struct WriteAnswer: Sendable {
     package var created: Bool
     /// The place in history that the answer is true at.
     package var cursor: Cursor
+    /// What a suite or schema goes by after a write of it, zero if it is gone; nil for any other write.
+    package var tag: Revision?
+    /// The commit that the answer tells of; nil if there is none.
+    package var commit: Revision?
 
-    package init(_ body: Body, created: Bool, cursor: Cursor) {
+    package init(
+        _ body: Body, created: Bool = false, cursor: Cursor, tag: Revision? = nil, commit: Revision? = nil
+    ) {
         self.body = body
         self.created = created
         self.cursor = cursor
+        self.tag = tag
+        self.commit = commit
     }
 }
 

@@ -163,12 +163,8 @@ final class WriterSession: @unchecked Sendable {
 extension WriteOutcome {
     /// Whether the answer tells of a commit that was staged and not published: for this write, or for one that it repeats.
     fileprivate func tellsOfCommit(after published: Revision) -> Bool {
-        guard case .success(let answer) = result else { return false }
-        switch answer.body {
-        case .setting(let setting):
-            return setting.changed == true && !setting.isDryRun && setting.revision > published
-        case .summary(let summary): return summary.changed && !summary.isDryRun && summary.revision > published
-        }
+        guard case .success(let answer) = result, let commit = answer.commit else { return false }
+        return commit > published
     }
 }
 
