@@ -16,11 +16,22 @@ public struct Commit: Hashable, Sendable {
     public var requestKey: RequestKey?
     /// A digest of the request that the key was used for, to tell a repeat from another request.
     public var requestDigest: String?
+    /// What a write was answered that changed nothing. Such a commit is kept for its request key alone: a repeat must not do
+    /// later what was nothing before.
+    public var answer: Answer?
+
+    /// What a write is answered. Indirect, since hardly any commit has one, and each would have the room for it.
+    public indirect enum Answer: Hashable, Sendable {
+        /// One setting as it is after the write.
+        case setting(SettingState)
+        /// What changed.
+        case summary(WriteSummary)
+    }
 
     /// A commit.
     public init(
         revision: Revision, time: Timestamp, suiteChanges: [SuiteChange] = [], changes: [Change] = [],
-        author: String? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil
+        author: String? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil, answer: Answer? = nil
     ) {
         self.revision = revision
         self.time = time
@@ -29,6 +40,7 @@ public struct Commit: Hashable, Sendable {
         self.author = author
         self.requestKey = requestKey
         self.requestDigest = requestDigest
+        self.answer = answer
     }
 }
 
@@ -46,7 +58,7 @@ extension Commit: JSONReadable, JSONWritable {
                 }
             } ?? [],
             author: try reader.optional("author"), requestKey: try reader.optional("requestKey"),
-            requestDigest: try reader.optional("requestDigest"))
+            requestDigest: try reader.optional("requestDigest"), answer: try reader.optional("answer"))
     }
 
     /// Writes the form of the journal, everything in it. Revision and time of the changes are those of the commit.
@@ -59,6 +71,22 @@ extension Commit: JSONReadable, JSONWritable {
         writer.member("requestDigest", requestDigest)
         writer.member("suites", unlessEmpty: suiteChanges)
         if !changes.isEmpty { writer.member("changes", changes, as: .ofJournal) }
+        writer.member("answer", answer)
         writer.endObject()
+    }
+}
+
+extension Commit.Answer: JSONReadable, JSONWritable {
+    /// Reads an answer: that of a single setting has a key.
+    public init(json: JSONValue) throws(BodyError) {
+        self = json["key"] == nil ? .summary(try WriteSummary(json: json)) : .setting(try SettingState(json: json))
+    }
+
+    /// Writes the answer as a caller gets it.
+    public func write(to writer: inout JSONWriter) {
+        switch self {
+        case .setting(let setting): setting.write(to: &writer)
+        case .summary(let summary): summary.write(to: &writer)
+        }
     }
 }

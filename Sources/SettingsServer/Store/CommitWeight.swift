@@ -12,6 +12,10 @@ extension Commit {
         for text in [author, requestKey?.text, requestDigest] { weight += text.map(Weight.text) ?? 0 }
         for change in changes { weight += change.weight }
         for change in suiteChanges { weight += change.weight }
+        if case .setting(let setting)? = answer {
+            weight += Weight.text(setting.suite.text) + Weight.text(setting.key.text)
+            weight += (setting.value?.weight ?? 0) + (setting.previous?.value?.weight ?? 0)
+        }
         return weight
     }
 }

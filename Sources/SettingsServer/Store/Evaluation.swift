@@ -84,7 +84,21 @@ struct Evaluator {
             .summary(summary), created: created,
             cursor: isDone ? Cursor(epoch: state.epoch, revision: revision) : present,
             tag: subject == nil ? nil : isGone ? .zero : told, commit: isDone ? revision : nil)
-        return isDone ? .commit(commit(suites: suites, changes), answer, schema: schema) : .unchanged(answer)
+        return isDone ? .commit(commit(suites: suites, changes), answer, schema: schema) : unchanged(answer)
+    }
+
+    /// The end of a write that changes nothing, or is not to. What its caller named is kept, as a commit without changes.
+    func unchanged(_ answer: WriteAnswer) -> Evaluation {
+        guard request.requestKey != nil, !request.isDryRun else { return .unchanged(answer) }
+        var kept = commit([])
+        switch answer.body {
+        case .setting(let setting): kept.answer = .setting(setting)
+        case .summary(let summary): kept.answer = .summary(summary)
+        }
+        var answer = answer
+        answer.cursor = Cursor(epoch: state.epoch, revision: revision)
+        answer.commit = revision
+        return .commit(kept, answer, schema: nil)
     }
 
     /// What a guard on a write about this is held against.

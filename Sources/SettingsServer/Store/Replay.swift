@@ -11,6 +11,7 @@ extension WriteRequest {
                 .idempotencyMismatch,
                 "the idempotency key was used at revision \(commit.revision) for another request; use a new one")
         }
+        if let answer = commit.answer { return replay(answer, of: commit.revision, at: cursor) }
         if case .setting = command, let change = commit.changes.first {
             return WriteAnswer(
                 .setting(SettingState(replaying: change)), created: change.oldStored == nil && change.stored != nil,
@@ -31,6 +32,19 @@ extension WriteRequest {
         return WriteAnswer(
             .summary(summary), created: created, cursor: cursor, tag: tag(afterCommit: commit.revision),
             commit: commit.revision)
+    }
+
+    /// The first answer to this request, which changed nothing.
+    private func replay(_ answer: Commit.Answer, of commit: Revision, at cursor: Cursor) -> WriteAnswer {
+        switch answer {
+        case .setting(var setting):
+            setting.isReplayed = true
+            return WriteAnswer(.setting(setting), cursor: cursor, commit: commit)
+        case .summary(var summary):
+            summary.isReplayed = true
+            return WriteAnswer(
+                .summary(summary), cursor: cursor, tag: tag(afterCommit: summary.revision), commit: commit)
+        }
     }
 
     /// What the suite or schema that the request is about went by after it.

@@ -38,7 +38,7 @@ extension Evaluator {
         let cursor = isDone ? Cursor(epoch: state.epoch, revision: revision) : present
         let answer = WriteAnswer(
             .setting(setting), created: created, cursor: cursor, commit: isDone ? revision : nil)
-        guard isDone else { return .unchanged(answer) }
+        guard isDone else { return unchanged(answer) }
         let changes = [key.change(revision: revision, time: time)]
         return .commit(commit(suites: draft.created(), changes), answer, schema: nil)
     }

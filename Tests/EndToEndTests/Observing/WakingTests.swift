@@ -51,6 +51,13 @@ struct WakingTests {
                 "PUT app/keys/a?dryRun=true 9", "PATCH app/keys/a {\"op\":\"add\",\"by\":0}",
             ], "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
         Wake(
+            "Nor unchanged writes that are kept for their keys", "GET app/observe",
+            quiet: [
+                Request("PUT app/keys/a 1", "Idempotency-Key: one"),
+                Request("DELETE app/keys/b", "Idempotency-Key: two"),
+                Request(#"PATCH app {"a":1}"#, "Idempotency-Key: three"),
+            ], "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
+        Wake(
             "Nor does another suite", "GET app/observe", quiet: ["PUT other/keys/a 5", "PUT ap/keys/a 5"],
             "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
         Wake(
