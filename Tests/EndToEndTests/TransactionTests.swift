@@ -7,7 +7,8 @@ struct TransactionTests {
     /// A transaction on suite `app`, where nothing else is said.
     static func transaction(
         _ name: String, given: [Request] = [], if conditions: String = "", do operations: String, _ status: Int,
-        _ code: ErrorCode? = nil, _ body: String = "", query: String = "", then: [(request: Request, body: String)] = []
+        _ code: ErrorCode? = nil, _ body: String = "", query: String = "", lacks: [String] = [],
+        then: [(request: Request, body: String)] = []
     ) -> Row {
         let list = operations.split(separator: "\n").map { line in
             line.contains(#""suite""#) ? "{\(line)}" : #"{"suite":"app",\#(line)}"#
@@ -15,7 +16,7 @@ struct TransactionTests {
         return Row(
             name, given: given,
             Request(#"POST /v1/transaction\#(query) {"if":[\#(conditions)],"do":[\#(list.joined(separator: ","))]}"#),
-            status, code, body, then: then)
+            status, code, body, lacks: lacks, then: then)
     }
 
     static let done: [Row] = [
@@ -137,7 +138,7 @@ struct TransactionTests {
         condition(
             "All that fail are told",
             #"{"suite":"app","revision":9},{"suite":"app","key":"a","stored":true},{"suite":"app","key":"a","value":2}"#,
-            holds: false, #"{"failed":[{"index":0},{"index":2}]}"#),
+            holds: false, #"{"pointer":"/if/0","failed":[{"index":0},{"index":2}]}"#),
     ]
 
     static let refused: [Row] = [
@@ -148,7 +149,8 @@ struct TransactionTests {
                 "op":"set","key":"volume","value":2
                 "op":"set","suite":"b","key":"x","value":1
                 """, 422, .invalidValue,
-            #"{"errors":[{"suite":"app","key":"volume","pointer":"/do/1/value","keyword":"maximum"}]}"#),
+            #"{"failed":[{"index":1,"current":{"suite":"app","key":"volume","value":0.5,"source":"default"}}],"#
+                + #""errors":[{"suite":"app","key":"volume","pointer":"/do/1/value","keyword":"maximum"}]}"#),
         transaction(
             "All violations are told", given: [Samples.schema],
             do: """
@@ -157,7 +159,17 @@ struct TransactionTests {
                 "op":"set","key":"shape","value":{"width":"x"}
                 """, 422, .unknownKey,
             #"{"pointer":"/do/0/key","errors":[{"pointer":"/do/0/key","key":"nothing"},{"pointer":"/do/1/value"},"#
-                + #"{"pointer":"/do/2/value/width"}]}"#),
+                + #"{"pointer":"/do/2/value/width"}],"failed":[{"index":0},{"index":1},{"index":2}]}"#),
+        transaction(
+            "A violation of the result of an operation", given: [Samples.schema],
+            do: """
+                "op":"set","key":"count","value":1
+                "op":"add","key":"volume","by":7
+                "op":"set","key":"shape","value":{}
+                "op":"merge","key":"shape","value":{"width":"x"}
+                """, 422, .invalidValue,
+            #"{"errors":[{"key":"volume","pointer":"/do/1"},{"key":"shape","pointer":"/do/3/width"}],"#
+                + #""failed":[{"index":1},{"index":3}]}"#),
         transaction(
             "A condition on a key that is unknown", given: [Samples.schema],
             if: #"{"suite":"app","key":"nothing","stored":false}"#, do: #""op":"set","key":"count","value":1"#, 422,
@@ -173,10 +185,16 @@ struct TransactionTests {
             do: """
                 "op":"set","key":"b","value":1
                 "op":"add","key":"a","by":1
-                """, 422, .invalidOperation, #"{"errors":[{"suite":"app","key":"a","keyword":"add"}]}"#),
+                """, 422, .invalidOperation,
+            #"{"pointer":"/do/1","errors":[{"suite":"app","key":"a","pointer":"/do/1","keyword":"add"}],"#
+                + #""failed":[{"index":1,"current":{"suite":"app","key":"a","value":true}}]}"#),
+        transaction(
+            "A step of a patch that is not possible", given: [#"PUT app/keys/a {"x":1}"#],
+            do: #""op":"patch","key":"a","patch":[{"op":"remove","path":"/y"}]"#, 422, .invalidOperation,
+            #"{"pointer":"/do/0/y","errors":[{"pointer":"/do/0/y","keyword":"patch"}],"failed":[{"index":0}]}"#),
         transaction(
             "An operation on what is not set", given: ["PUT app/keys/a 1"], do: #""op":"add","key":"b","by":1"#, 404,
-            .notSet),
+            .notSet, #"{"pointer":"/do/0","failed":[{"index":0,"current":{"key":"b","source":"unset"}}]}"#),
         transaction(
             "An operation on what is removed before", given: ["PUT app/keys/a 1"],
             do: """
@@ -185,14 +203,26 @@ struct TransactionTests {
                 """, 404, .notSet),
         transaction(
             "An operation on what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
-            do: #""op":"add","key":"count","by":-5"#, 409, .invalidStored, #"{"stored":11}"#),
-        transaction("An operation in a suite that does not exist", do: #""op":"toggle","key":"a""#, 404, .unknownSuite),
+            do: #""op":"add","key":"count","by":-5"#, 409, .invalidStored,
+            #"{"stored":11,"pointer":"/do/0","failed":[{"index":0,"current":{"source":"invalid"}}]}"#),
+        transaction(
+            "An operation in a suite that does not exist",
+            do: """
+                "op":"set","key":"a","value":true
+                "op":"toggle","suite":"none","key":"a"
+                """, 404, .unknownSuite,
+            #"{"pointer":"/do/1/suite","failed":[{"index":1,"current":{"suite":"none","key":"a","revision":0}}]}"#),
         transaction("A removal in a suite that does not exist", do: #""op":"delete","key":"a""#, 404, .unknownSuite),
         transaction(
             "A test that fails", given: [#"PUT app/keys/a {"x":1}"#],
             do: #""op":"patch","key":"a","patch":[{"op":"test","path":"/x","value":2}]"#, 412, .preconditionFailed,
-            #"{"current":{"key":"a","value":{"x":1}}}"#),
-        transaction("A locked key", given: [Samples.schema], do: #""op":"set","key":"fixed","value":2"#, 403, .locked),
+            #"{"failed":[{"index":0,"current":{"key":"a","value":{"x":1}}}],"pointer":"/do/0/x"}"#, lacks: ["current"]),
+        transaction(
+            "A locked key", given: [Samples.schema],
+            do: """
+                "op":"set","key":"count","value":2
+                "op":"set","key":"fixed","value":2
+                """, 403, .locked, #"{"pointer":"/do/1/key","failed":[{"index":1,"current":{"key":"fixed"}}]}"#),
         transaction(
             "Without changing anything, with all that is wrong", given: [Samples.schema],
             do: #""op":"set","key":"volume","value":2"#, 422, .invalidValue, query: "?dryRun"),

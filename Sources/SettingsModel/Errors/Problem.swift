@@ -75,11 +75,11 @@ extension Problem {
         case suite(SuiteRevision)
     }
 
-    /// A condition of a transaction that does not hold.
+    /// A condition of a transaction that does not hold, or an operation of it that failed.
     public struct FailedCondition: Hashable, Sendable {
-        /// Which of the conditions, from 0.
+        /// Which of the conditions or operations, from 0.
         public var index: Int64
-        /// What the condition was about, as it is.
+        /// What it is about, as that is.
         public var current: Current
 
         /// A failed condition.

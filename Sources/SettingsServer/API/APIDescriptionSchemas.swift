@@ -179,7 +179,7 @@ extension DescribedSchema {
         DescribedSchema("SuiteRevision", "A suite and its revision.", always: [suite, revision]),
         DescribedSchema("Current", ["anyOf": [reference("Setting"), reference("SuiteRevision")]]),
         DescribedSchema(
-            "FailedCondition", "A condition that does not hold.",
+            "FailedCondition", "A condition or operation that failed; `pointer` says which of the two lists is meant.",
             always: [("index", count), ("current", reference("Current"))]),
     ]
 

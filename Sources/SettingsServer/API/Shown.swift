@@ -72,14 +72,12 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// What is read as it is, without the value of a secret, for a caller whose `If-Match` does not hold.
+    /// What is read as it is, for a caller whose `If-Match` does not hold.
     func current(on state: State) -> Problem.Current {
         switch self {
-        case .setting(let reading):
-            let setting = state.setting(reading.suite, reading.key)
-            return .setting(setting.isSecret ? setting.concealed() : setting)
+        case .setting(let setting): state.current(setting.suite, setting.key)
         case .suite(let suite):
-            return .suite(SuiteRevision(suite: suite.name, revision: state.suite(suite.name)?.revision ?? .zero))
+            .suite(SuiteRevision(suite: suite.name, revision: state.suite(suite.name)?.revision ?? .zero))
         }
     }
 

@@ -155,7 +155,11 @@ extension Draft {
     }
 
     /// Changes the value in place.
-    mutating func change(_ position: Int, by operation: InPlaceOperation, in suite: Suite?) throws(Problem) {
+    ///
+    /// - Parameter place: where the body asks for it, if that asks for several things.
+    mutating func change(
+        _ position: Int, by operation: InPlaceOperation, in suite: Suite?, at place: JSONPointer = .root
+    ) throws(Problem) {
         let key = touched[position]
         if !key.isChanged && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
         guard let value = key.value else {
@@ -169,7 +173,7 @@ extension Draft {
             throw problem(error, in: operation.name, at: position)
         }
         try weigh(result, of: key)
-        set(position, to: result)
+        set(position, to: result, at: place)
     }
 
     /// Bounds what changing in place may come to: a value that grows with each request, and a request that makes a large
@@ -192,7 +196,7 @@ extension Draft {
         let key = touched[position]
         var problem = Problem(error, ofSecret: key.isSecret)
         switch error.kind {
-        case .testFailed: problem.current = .setting(state.setting(key.suite, key.key))
+        case .testFailed: problem.current = state.current(key.suite, key.key)
         case .invalid:
             problem.errors = [
                 Violation(

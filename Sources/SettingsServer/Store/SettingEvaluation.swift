@@ -50,7 +50,7 @@ extension Evaluator {
             let what = "\(key.key) of suite \(key.suite)"
             var problem = Problem(
                 .preconditionFailed, condition.detail(what, revision: current, exists: isStored))
-            problem.current = .setting(state.setting(key.suite, key.key))
+            problem.current = state.current(key.suite, key.key)
             throw problem
         }
     }

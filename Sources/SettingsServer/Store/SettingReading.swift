@@ -64,6 +64,12 @@ extension State {
         return SettingState(suite: suite, key: key, value: nil, source: .unset, revision: lastDrop, modified: nil)
     }
 
+    /// A key as an error tells of it: without the value of a secret.
+    package func current(_ suite: SuiteName, _ key: KeyName) -> Problem.Current {
+        let setting = setting(suite, key)
+        return .setting(setting.isSecret ? setting.concealed() : setting)
+    }
+
     /// That there is no such suite, and which may have been meant.
     ///
     /// - Parameter isClosed: whether it was to be brought into being by a write, which is turned off here.
