@@ -149,17 +149,15 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         do throws(FileError) {
             try lock.checkPlace()
         } catch {
-            let found = error.code == ESTALE ? "another is in its place" : "\(error)"
+            let found = error.code == ESTALE ? "another is in its place" : error.reason
+            let what = "was moved or removed: \(found); move it back, and writes are taken again by themselves"
             throw CommitLogError(
-                .notDone, .failed,
-                "the data directory \(directory.path) was moved or removed: \(found); move it back, and writes are taken "
-                    + "again by themselves")
+                .notDone, .failed, "the data directory \(directory.path) \(what)", reason: "the data directory \(what)")
         }
         guard let journal else { return }
-        throw CommitLogError(
-            .notDone, .failed,
-            "\(journal.file.path) was moved, removed or replaced; move it back, or stop the daemon, which then writes a "
-                + "snapshot of all that it has")
+        let what =
+            "was moved, removed or replaced; move it back, or stop the daemon, which then writes a snapshot of all that it has"
+        throw CommitLogError(.notDone, .failed, "\(journal.file.path) \(what)", reason: "the journal \(what)")
     }
 
     /// Sees whether writes can be taken again, by one that is as large as that which failed, up to a bound.

@@ -4,24 +4,24 @@ internal import Synchronization
 /// when it goes.
 final class LogObstacle: Sendable {
     private let log: Log
-    private let current = Mutex<String?>(nil)
+    private let current = Mutex<CommitLogError?>(nil)
 
     init(_ log: Log) {
         self.log = log
     }
 
-    /// The reason; nil if writes are taken.
-    var text: String? { current.withLock { $0 } }
+    /// The reason, for callers; nil if writes are taken.
+    var text: String? { current.withLock { $0?.reason } }
 
     func clear() {
         if exchange(nil) != nil { log.info("writes are taken again") }
     }
 
     func set(_ error: CommitLogError) {
-        if exchange(error.description) != error.description { log.error("writes fail: \(error)") }
+        if exchange(error)?.description != error.description { log.error("writes fail: \(error)") }
     }
 
-    private func exchange(_ new: String?) -> String? {
+    private func exchange(_ new: CommitLogError?) -> CommitLogError? {
         current.withLock { current in
             defer { current = new }
             return current
@@ -36,6 +36,8 @@ extension CommitLogError {
             error.isFull
             ? "; free some room, and writes are taken again by themselves"
             : "; once the cause is gone, writes are taken again by themselves"
-        self.init(outcome, error.isFull ? .full : .failed, error.description + remedy)
+        self.init(
+            outcome, error.isFull ? .full : .failed, error.description + remedy,
+            reason: "cannot write to the data directory: \(error.reason)\(remedy)")
     }
 }

@@ -46,12 +46,15 @@ package struct CommitLogError: Error, Hashable, CustomStringConvertible {
 
     package let outcome: Outcome
     package let cause: Cause
-    /// What failed, and what to do, for people.
+    /// What failed, and what to do, for the operator: it may name files.
     package let description: String
+    /// The same for callers, whom the files of the daemon do not concern.
+    package let reason: String
 
-    package init(_ outcome: Outcome, _ cause: Cause, _ description: String) {
+    package init(_ outcome: Outcome, _ cause: Cause, _ description: String, reason: String? = nil) {
         self.outcome = outcome
         self.cause = cause
         self.description = description
+        self.reason = reason ?? description
     }
 }

@@ -173,7 +173,7 @@ extension Problem {
     init(_ error: CommitLogError, wasCommitted: Bool) {
         let isUnknown = wasCommitted && error.outcome == .unknown
         let isFull = error.cause == .full && !isUnknown
-        self.init(isFull ? .insufficientStorage : .storageFailed, error.description)
+        self.init(isFull ? .insufficientStorage : .storageFailed, error.reason)
         outcome = isUnknown ? .unknown : .notDone
         if !isUnknown { retryAfterMs = 1000 }
     }

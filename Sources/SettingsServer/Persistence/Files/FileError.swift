@@ -42,8 +42,12 @@ package struct FileError: Error, Hashable, CustomStringConvertible {
     package var isMissing: Bool { code == ENOENT }
 
     package var description: String {
+        "\(path): \(reason) (\(call.rawValue), error \(code))"
+    }
+
+    /// What the system says, without the path: for callers of the daemon, who need not know where its files are.
+    package var reason: String {
         // strerror answers from storage of its thread since glibc 2.32.
-        let reason = strerror(code).map { String(cString: $0) } ?? "error \(code)"
-        return "\(path): \(reason) (\(call.rawValue), error \(code))"
+        strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }
 }
