@@ -236,6 +236,10 @@ struct SuiteTests {
             "Not the suite itself", given: ["PUT app/keys/a 1"], "DELETE app?drop=false", 200, nil, "",
             then: [("GET app", #"{"values":{}}"#)]),
         Row(
+            "An empty prefix", given: ["PUT app/keys/a 1"], "DELETE app?prefix=", 400, .badRequest,
+            then: [("GET app/keys/a", #"{"value":1}"#)]),
+        Row("An empty prefix with a drop", given: ["PUT app/keys/a 1"], "DELETE app?drop&prefix=", 400, .badRequest),
+        Row(
             "Part of a suite cannot be dropped", given: ["PUT app/keys/a 1"], "DELETE app?drop&prefix=a", 400,
             .badRequest),
         Row(

@@ -99,6 +99,7 @@ extension Parameter {
             switch kind {
             case .flag: ["type": "boolean"]
             case .text: ["type": "string"]
+            case .filledText: ["type": "string", "minLength": 1]
             case .suite: DescribedSchema.reference("SuiteName")
             case .key: DescribedSchema.reference("KeyName")
             case .place: ["anyOf": [DescribedSchema.reference("Cursor"), DescribedSchema.reference("Revision")]]

@@ -51,6 +51,12 @@ struct Query {
             // Names and places are read where they are used.
             guard let text else { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
             return .text(text)
+        case .filledText:
+            guard let text, !text.isEmpty else {
+                throw Problem(
+                    .badRequest, "the parameter \(parameter.name) is empty; leave it out if nothing is to be limited")
+            }
+            return .text(text)
         case .revision:
             guard let revision = text.flatMap({ Revision($0) }) else {
                 throw expected("a revision such as 17", for: parameter, found: text)

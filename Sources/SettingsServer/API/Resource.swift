@@ -58,6 +58,8 @@ struct Parameter: Sendable {
         case text
         /// The name of a suite.
         case suite
+        /// A text that is not empty.
+        case filledText
         /// The name of a key.
         case key
         /// A place in history: a cursor or a revision.
@@ -123,7 +125,8 @@ extension Parameter {
     static let mostListed = 100_000
 
     static let prefix = Parameter("prefix", .text, "Only what begins with this text, taken literally.")
-    static let prefixToRemove = Parameter("prefix", .text, "Remove only keys that begin with this text.")
+    static let prefixToRemove = Parameter(
+        "prefix", .filledText, "Remove only keys that begin with this text, which may not be empty.")
     static let limit = Parameter("limit", .count(1...mostListed), "How many to list at most.")
     static let afterSuite = Parameter("after", .text, "List what comes after this suite: `next` of the page before.")
     static let afterKey = Parameter("after", .text, "List what comes after this key: `next` of the page before.")

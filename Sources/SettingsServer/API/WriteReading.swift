@@ -78,8 +78,9 @@ extension Incoming {
     }
 
     private func removal(of suite: SuiteName) throws(Problem) -> WriteRequest.Command {
-        guard query.flag(.drop) else { return .resetSuite(suite, prefix: query.text(.prefixToRemove) ?? "") }
-        guard query.text(.prefixToRemove) == nil else {
+        let prefix = query.text(.prefixToRemove)
+        guard query.flag(.drop) else { return .resetSuite(suite, prefix: prefix ?? "") }
+        guard prefix == nil else {
             throw Problem(.badRequest, "drop removes the whole suite and cannot be limited by prefix")
         }
         return .dropSuite(suite)

@@ -42,7 +42,9 @@ struct StormWrites {
         case 60..<76: return transaction()
         case 76..<81: return Request("PATCH \(suite) \(map(value: { $0.chance(oneIn: 3) ? "null" : nil }))")
         case 81..<84: return Request("PUT \(suite) \(map())")
-        case 84..<87: return Request("DELETE \(suite)?prefix=\(random.pick(Self.prefixes).inTarget)")
+        case 84..<87:
+            let prefix = random.pick(Self.prefixes.filter { !$0.isEmpty })
+            return Request("DELETE \(suite)?prefix=\(prefix.inTarget)")
         case 87..<88: return Request("DELETE \(suite)?drop=true")
         case 88..<90: return Request("DELETE \(suite)")
         case 90..<95:
