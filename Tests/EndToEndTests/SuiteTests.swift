@@ -194,6 +194,27 @@ struct SuiteTests {
             "PUT app {}",
             403, .locked),
         Row(
+            "A locked key with the value that is stored",
+            given: [Samples.schema, "PUT app/keys/fixed?override=locked 2", "PUT app/keys/count 1"],
+            #"PUT app {"count":3,"fixed":2.0}"#, 200, nil, exactly: #"{"changed":true}"#,
+            then: [("GET app/keys/fixed", #"{"value":2,"source":"stored","revision":$2}"#)]),
+        Row(
+            "A locked key with its default, which is not stored by that", given: [Samples.schema],
+            #"PUT app {"count":3,"fixed":1}"#, 200,
+            then: [("GET app/keys/fixed", #"{"value":1,"source":"default","revision":$1}"#)]),
+        Row(
+            "All that was read, sent back", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            #"PUT app {"fixed":2,"isOn":false,"volume":0.5}"#, 200, nil, #"{"changed":true}"#),
+        Row(
+            "A locked key with another value", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            #"PUT app {"fixed":1}"#, 403, .locked),
+        Row(
+            "A locked key with its default, by an administrator", given: [Samples.schema],
+            #"PUT app?override=locked {"fixed":1}"#, 200, nil, #"{"changes":[{"key":"fixed","source":"stored"}]}"#),
+        Row(
+            "A locked key with the value that it has in a PATCH", given: [Samples.schema], #"PATCH app {"fixed":1}"#,
+            403, .locked),
+        Row(
             "A locked key that is only a default", given: [Samples.schema, "PUT app/keys/volume 1"], "PUT app {}", 200),
         Row(
             "An unknown key", given: [Samples.schema], #"PUT app {"volum":1}"#, 422, .unknownKey,

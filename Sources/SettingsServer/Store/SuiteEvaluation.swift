@@ -25,15 +25,19 @@ extension Evaluator {
         return try finish(draft, of: .suite(name))
     }
 
-    /// Makes a map what is stored.
+    /// Makes a map what is stored. A locked key with the value that it has is not written.
     func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
         let suite = state.suite(name)
         var draft = Draft(state, opensSuites: opensSuites)
-        let keys = try touch(values, in: suite, name, &draft, removesNull: false)
+        var written = values
+        if let suite, !request.overridesLocks, values.contains(where: suite.holdsLocked) {
+            written.removeAll(where: suite.holdsLocked)
+        }
+        let keys = try touch(written, in: suite, name, &draft, removesNull: false)
         try checkLocks(in: suite) { values[$0.name] == nil }
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
-            let member = values.members[position]
+            let member = written.members[position]
             draft.set(key, to: member.value, at: [member.name])
         }
         if let suite {
@@ -105,6 +109,17 @@ extension Evaluator {
         for record in suite.records.elements where record.stored != nil && isMeant(record) {
             draft.remove(try draft.touch(suite, suite.id, record.key, named: .path, isRemoval: true))
         }
+    }
+}
+
+extension Suite {
+    /// True if a member names a locked key and has its value, as in a map that was read and is sent back.
+    fileprivate func holdsLocked(_ member: JSONObject.Member) -> Bool {
+        guard let listed = schema?.schema.key(member.name), listed.isLocked, let key = try? KeyName(member.name) else {
+            return false
+        }
+        let record = record(key)
+        return (record.stored ?? effectiveValue(of: record)) == listed.normalized(member.value)
     }
 }
 
