@@ -88,6 +88,59 @@ struct RepeatTests {
         try row.check()
     }
 
+    /// The same request in another spelling, and requests that mean something else.
+    static func spelled(_ name: String, given: [Request] = [], _ first: Request, _ second: Request, isSame: Bool) -> Row
+    {
+        Row(
+            name, given: given + [first.named], second.named, isSame ? 200 : 422, isSame ? nil : .idempotencyMismatch,
+            isSame ? #"{"replayed":true}"# : "")
+    }
+
+    static let spellings: [Row] = [
+        spelled(
+            "Members in another order, with blanks and escapes", #"PATCH app {"a":1,"b":{"x":1,"y":"z"}}"#,
+            #"PATCH app { "\u0062" : {"y":"\u007a","x":1}, "a":1 }"#, isSame: true),
+        spelled("Another member", #"PATCH app {"a":1,"b":2}"#, #"PATCH app {"a":1,"c":2}"#, isSame: false),
+        spelled("Elements in another order", "PATCH app {\"a\":[1,2]}", "PATCH app {\"a\":[2,1]}", isSame: false),
+        spelled("Another spelling of a double", #"PATCH app {"a":1e1}"#, #"PATCH app {"a":10.0}"#, isSame: true),
+        spelled("An integer for a double", #"PATCH app {"a":10.0}"#, #"PATCH app {"a":10}"#, isSame: false),
+        spelled(
+            "Another encoding of the path", given: ["PUT app/keys/a%2Fb 0"], "PUT app/keys/a%2Fb 1",
+            "PUT %61pp/keys/%61%2fb 1", isSame: true),
+        spelled(
+            "Another encoding of a parameter", given: [#"PUT app {"p.a":1,"q":1}"#], "DELETE app?prefix=p.",
+            "DELETE app?pr%65fix=p%2E", isSame: true),
+        spelled("A flag that is off", "PATCH app {\"a\":1}", "PATCH app?dryRun=false {\"a\":1}", isSame: true),
+        spelled(
+            "A flag that is on", given: ["PUT app/keys/a 1"], "DELETE app?drop=true", "DELETE app?drop", isSame: true),
+        spelled(
+            "Another parameter", "PATCH app {\"a\":1}", "PATCH app?override=locked {\"a\":1}", isSame: false),
+        spelled(
+            "Another type of a body that is JSON all the same", "PATCH app {\"a\":1}",
+            Request("PATCH app {\"a\":1}", "Content-Type: text/plain"), isSame: true),
+        spelled(
+            "Another type of a body that picks a format", given: [#"PUT app/keys/a {}"#],
+            #"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#,
+            Request(
+                #"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#, "Content-Type: application/merge-patch+json"),
+            isSame: false),
+        spelled(
+            "Tags in another order", given: ["PUT app/keys/a 1"],
+            Request("PATCH app {\"a\":2}", "If-Match: \"999\", \"$1\""),
+            Request("PATCH app {\"a\":2}", "If-Match: \"$1\"", "If-Match: \"999\""), isSame: true),
+        spelled(
+            "Another tag", given: ["PUT app/keys/a 1"], Request("PATCH app {\"a\":2}", "If-Match: \"$1\""),
+            Request("PATCH app {\"a\":2}", "If-Match: \"999\", \"$1\""), isSame: false),
+        spelled(
+            "The same names in another path", given: ["PUT app/keys/schema 0"], "DELETE app/keys/schema",
+            "DELETE app/schema", isSame: false),
+    ]
+
+    @Test("A repeat is told from another request by what it means", arguments: spellings)
+    func spelled(row: Row) throws {
+        try row.check()
+    }
+
     /// Repeats of what changed nothing, after others have written.
     static func unchanged(
         _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, meanwhile: Request, _ body: String,
@@ -170,5 +223,14 @@ struct RepeatTests {
         try daemon.done("PUT app/keys/a 2")
         #expect(try setting.answer().json?["value"] == 2)
         #expect(try suite.answer().json?["values"] == ["a": 2])
+    }
+}
+
+extension Request {
+    /// The request with the key that repeats are known by.
+    fileprivate var named: Request {
+        var request = self
+        request.fields.append(RepeatTests.key)
+        return request
     }
 }

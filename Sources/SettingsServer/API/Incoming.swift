@@ -88,7 +88,7 @@ struct Incoming {
 }
 
 /// What the body of a request is, where that is not said by the resource alone.
-enum BodyFormat {
+enum BodyFormat: String {
     case json, mergePatch, jsonPatch
 
     /// The format that a request names. Whatever nobody has a special meaning for is read as JSON, so that what a

@@ -87,6 +87,16 @@ extension WriteRequest.Guard {
         }
     }
 
+    /// What the guard demands, the same for all spellings of it.
+    var meaning: String {
+        switch self {
+        case .isAt(let revisions): "at \(Set(revisions).sorted())"
+        case .isNotAt(let revisions): "not at \(Set(revisions).sorted())"
+        case .exists: "exists"
+        case .isAbsent: "is absent"
+        }
+    }
+
     /// Refuses to show a thing that the guard, an `If-Match` of a read, does not hold of.
     ///
     /// - Parameter current: the thing as it is, for the caller whose tag is not that of it.

@@ -87,6 +87,19 @@ struct Query {
 
 /// What is asked of the parameters.
 extension Query {
+    /// What the parameters say, in an order of its own. A flag that is off says nothing.
+    var meaning: [String] {
+        let said = values.compactMap { name, value in
+            switch value {
+            case .flag(let isOn): isOn ? name : nil
+            case .text(let text): "\(name)=\(text)"
+            case .revision(let revision): "\(name)=\(revision)"
+            case .count(let count): "\(name)=\(count)"
+            }
+        }
+        return said.sorted { $0.precedesInBytes($1) }
+    }
+
     /// Whether a flag is on.
     func flag(_ parameter: Parameter) -> Bool {
         if case .flag(true)? = value(of: parameter) { true } else { false }

@@ -37,42 +37,59 @@ extension Incoming {
                 .badRequest,
                 "a transaction takes no If-Match and no If-None-Match; say what must hold in the member if of its body")
         }
-        var request = WriteRequest(try command(suite, key, bytes, body))
+        let format = BodyFormat(contentType: text(.contentType, in: bytes))
+        let document = try document(body, format)
+        var request = WriteRequest(try command(suite, key, document ?? .null, format))
         request.check(against: schema)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = query.text(.override) != nil
         request.size = body.count + WriteRequest.overhead
         if let text = text(.idempotencyKey, in: bytes) {
-            guard let key = RequestKey(text) else {
+            guard let requestKey = RequestKey(text) else {
                 throw Problem(
                     .badRequest, "Idempotency-Key must be 1 to \(RequestKey.maximumLength) printable bytes of ASCII")
             }
-            request.requestKey = key
-            request.digest = digest(bytes, body)
+            request.requestKey = requestKey
+            request.digest = digest(suite, key, document, format, request.guards)
         }
         return request
     }
 
+    /// The body; nil for a method that has none.
+    private func document(_ body: Span<UInt8>, _ format: BodyFormat) throws(Problem) -> JSONValue? {
+        guard method != .delete else { return nil }
+        if route.resource == .suite, method == .patch, format == .jsonPatch {
+            throw Problem(
+                .unsupportedMediaType,
+                "a JSON Patch changes one setting; for a suite send a map, or a transaction of patches")
+        }
+        do {
+            return try JSONValue(parsing: body)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
     private func command(
-        _ suite: SuiteName?, _ key: KeyName?, _ bytes: Span<UInt8>, _ body: Span<UInt8>
+        _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue, _ format: BodyFormat
     ) throws(Problem) -> WriteRequest.Command {
         switch (route.resource, method, suite, key) {
         case (.setting, .put, let suite?, let key?):
-            return .setting(Transaction.Operation(suite: suite, key: key, .set(try Self.json(body))))
+            return .setting(Transaction.Operation(suite: suite, key: key, .set(document)))
         case (.setting, .patch, let suite?, let key?):
-            let operation = try operation(bytes, body)
+            let operation = try Self.operation(document, format)
             return .setting(Transaction.Operation(suite: suite, key: key, .change(operation)))
         case (.setting, .delete, let suite?, let key?):
             return .setting(Transaction.Operation(suite: suite, key: key, .delete))
-        case (.suite, .patch, let suite?, _): return .mergeSuite(suite, try map(bytes, body))
-        case (.suite, .put, let suite?, _): return .replaceSuite(suite, try map(bytes, body))
+        case (.suite, .patch, let suite?, _): return .mergeSuite(suite, try Self.map(document))
+        case (.suite, .put, let suite?, _): return .replaceSuite(suite, try Self.map(document))
         case (.suite, .delete, let suite?, _): return try removal(of: suite)
         case (.schema, .put, let suite?, _):
             let policy = query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
-            return try Self.schema(body, of: suite, onConflict: policy)
+            return Self.schema(document, of: suite, onConflict: policy)
         case (.schema, .delete, let suite?, _): return .removeSchema(suite)
-        case (.transaction, .post, _, _): return .transaction(try Self.read(try Self.json(body)))
+        case (.transaction, .post, _, _): return .transaction(try Self.read(document))
         default: throw Problem(.methodNotAllowed, "\(method.name) writes nothing here")
         }
     }
@@ -86,23 +103,16 @@ extension Incoming {
         return .dropSuite(suite)
     }
 
-    private func operation(_ bytes: Span<UInt8>, _ body: Span<UInt8>) throws(Problem) -> InPlaceOperation {
-        let json = try Self.json(body)
-        switch BodyFormat(contentType: text(.contentType, in: bytes)) {
-        case .json: return try Self.read(json)
-        case .mergePatch: return .merge(json)
-        case .jsonPatch: return .patch(try Self.read(json))
+    private static func operation(_ json: JSONValue, _ format: BodyFormat) throws(Problem) -> InPlaceOperation {
+        switch format {
+        case .json: try read(json)
+        case .mergePatch: .merge(json)
+        case .jsonPatch: .patch(try read(json))
         }
     }
 
     /// A map from keys to values.
-    private func map(_ bytes: Span<UInt8>, _ body: Span<UInt8>) throws(Problem) -> JSONObject {
-        if method == .patch, BodyFormat(contentType: text(.contentType, in: bytes)) == .jsonPatch {
-            throw Problem(
-                .unsupportedMediaType,
-                "a JSON Patch changes one setting; for a suite send a map, or a transaction of patches")
-        }
-        let json = try Self.json(body)
+    private static func map(_ json: JSONValue) throws(Problem) -> JSONObject {
         guard case .object(let values) = json else {
             throw Problem(BodyError("expected an object of keys and values, found another JSON value"))
         }
@@ -110,21 +120,12 @@ extension Incoming {
     }
 
     private static func schema(
-        _ body: Span<UInt8>, of suite: SuiteName, onConflict policy: WriteRequest.ConflictPolicy
-    ) throws(Problem) -> WriteRequest.Command {
-        let document = try json(body)
+        _ document: JSONValue, of suite: SuiteName, onConflict policy: WriteRequest.ConflictPolicy
+    ) -> WriteRequest.Command {
         do {
             return .setSchema(suite, try Schema(document), onConflict: policy)
         } catch {
             return .refuseSchema(suite, Problem(error))
-        }
-    }
-
-    private static func json(_ body: Span<UInt8>) throws(Problem) -> JSONValue {
-        do {
-            return try JSONValue(parsing: body)
-        } catch {
-            throw Problem(error)
         }
     }
 
@@ -136,15 +137,22 @@ extension Incoming {
         }
     }
 
-    /// Tells this request from any other: method, target, guards, format and body.
-    private func digest(_ bytes: Span<UInt8>, _ body: Span<UInt8>) -> String {
+    /// Tells this request from one that asks for something else, by what it means: method, names, parameters, guards
+    /// and the body as JSON. How a program spells them may differ from one attempt to the next.
+    private func digest(
+        _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue?, _ format: BodyFormat,
+        _ guards: [WriteRequest.Guard]
+    ) -> String {
         var digest = RequestDigest()
-        digest.add(bytes.extracting(head.methodName))
-        digest.add(bytes.extracting(head.target))
-        for field in [FieldName.ifMatch, .ifNoneMatch, .contentType] {
-            digest.add((text(field, in: bytes) ?? "").utf8Span.span)
-        }
-        digest.add(body)
+        digest.add(method.name)
+        digest.add(route.resource.rawValue)
+        digest.add(suite?.text ?? "")
+        digest.add(key?.text ?? "")
+        digest.add(list: query.meaning)
+        digest.add(list: guards.map(\.meaning))
+        // Elsewhere the type of the body says nothing.
+        if route.resource == .setting, method == .patch { digest.add(format.rawValue) }
+        if let document { digest.add(document) }
         return digest.text
     }
 }
