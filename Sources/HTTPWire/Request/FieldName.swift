@@ -2,7 +2,7 @@
 package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID
-    case accept, contentType, contentEncoding
+    case accept, contentType, contentEncoding, prefer
     case origin, authorization, accessControlRequestMethod, accessControlRequestHeaders
 
     /// The name as it is usually written.
@@ -20,6 +20,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .accept: "Accept"
         case .contentType: "Content-Type"
         case .contentEncoding: "Content-Encoding"
+        case .prefer: "Prefer"
         case .origin: "Origin"
         case .authorization: "Authorization"
         case .accessControlRequestMethod: "Access-Control-Request-Method"
@@ -30,18 +31,18 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     /// Whether a request may have the field on several lines.
     ///
     /// `Connection` and `Transfer-Encoding` are taken together, and so are the lists of tags, as RFC 9110 (5.3) says of
-    /// fields that are lists; of `Accept` the first line counts. Any other field given twice means that somebody on the
+    /// fields that are lists, and those of preferences; of `Accept` the first line counts. Any other field given twice means that somebody on the
     /// way may have read the other one, so it is refused.
     var mayRepeat: Bool {
         switch self {
-        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch: true
+        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer: true
         default: false
         }
     }
 
     /// The field that a token names, in whatever case; nil if nobody reads it.
     init?(_ bytes: Span<UInt8>, _ name: Range<Int>) {
-        // The length leaves one to three candidates.
+        // The length leaves one to four candidates.
         let candidate: FieldName
         switch name.count {
         case 4: candidate = .host
@@ -49,6 +50,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             switch bytes[name.lowerBound] | 0x20 {
             case UInt8(ascii: "a"): candidate = .accept
             case UInt8(ascii: "e"): candidate = .expect
+            case UInt8(ascii: "p"): candidate = .prefer
             default: candidate = .origin
             }
         case 8: candidate = .ifMatch

@@ -105,8 +105,8 @@ extension RequestParser {
         case .transferEncoding: try takeTransferEncoding(value, bytes)
         case .connection: takeConnection(value, bytes)
         case .expect: try takeExpectation(value, bytes)
-        case .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .accept, .contentType, .contentEncoding, .origin,
-            .authorization, .accessControlRequestMethod, .accessControlRequestHeaders:
+        case .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .accept, .contentType, .contentEncoding, .prefer,
+            .origin, .authorization, .accessControlRequestMethod, .accessControlRequestHeaders:
             break
         }
     }

@@ -28,11 +28,11 @@ package struct RequestHead: Sendable, BitwiseCopyable {
     var hostRange = ByteRange.none
     var portRange = ByteRange.none
     /// A bit for each field that is there: the answer to most questions, without a look at the values.
-    private var present: UInt16 = 0
+    private var present: UInt32 = 0
     /// A bit for each field that stands on several lines.
-    private var repeated: UInt16 = 0
+    private var repeated: UInt32 = 0
     /// The values of the fields that are there; what stands for others is left over from earlier heads.
-    private var values = InlineArray<16, ByteRange>(repeating: .none)
+    private var values = InlineArray<17, ByteRange>(repeating: .none)
 
     /// The method as it was sent: the only way to name one that is `.other`.
     package var methodName: Range<Int> { methodRange.range ?? 0..<0 }
@@ -59,20 +59,20 @@ package struct RequestHead: Sendable, BitwiseCopyable {
     /// Whether the field is there.
     @inline(__always)
     package func has(_ name: FieldName) -> Bool {
-        present & 1 << UInt16(name.rawValue) != 0
+        present & 1 << UInt32(name.rawValue) != 0
     }
 
     /// Whether the field stands on several lines: see `values(of:in:)`.
     package func isRepeated(_ name: FieldName) -> Bool {
-        repeated & 1 << UInt16(name.rawValue) != 0
+        repeated & 1 << UInt32(name.rawValue) != 0
     }
 
     mutating func noteRepeated(_ name: FieldName) {
-        repeated |= 1 << UInt16(name.rawValue)
+        repeated |= 1 << UInt32(name.rawValue)
     }
 
     mutating func setField(_ name: FieldName, _ value: Range<Int>) {
-        present |= 1 << UInt16(name.rawValue)
+        present |= 1 << UInt32(name.rawValue)
         values[Int(name.rawValue)] = ByteRange(value)
     }
 

@@ -14,7 +14,7 @@ public struct SettingState: Hashable, Sendable {
     public var modified: Timestamp?
     /// Whether the key is a secret.
     public var isSecret = false
-    /// Whether the values were taken out for somebody who may not read secrets.
+    /// Whether the values were taken out, for a caller that may not read secrets or wants no values.
     public internal(set) var isConcealed = false
     /// What is stored, where it does not fit the schema.
     public var stored: JSONValue?
@@ -68,6 +68,17 @@ public struct SettingState: Hashable, Sendable {
         setting.errors = []
         setting.previous = nil
         setting.isSecret = true
+        setting.isConcealed = true
+        return setting
+    }
+}
+
+extension SettingState {
+    /// The setting as a write is answered whose caller wants no values back.
+    package func withoutValues() -> SettingState {
+        var setting = self
+        setting.value = nil
+        setting.previous = nil
         setting.isConcealed = true
         return setting
     }

@@ -13,6 +13,8 @@ public struct WriteSummary: Hashable, Sendable {
     public var isDryRun: Bool
     /// Whether this is the first answer to a write, given again.
     public var isReplayed: Bool
+    /// Whether the changes were taken out, for a caller that does not want them.
+    private var lacksChanges = false
 
     /// A summary.
     public init(
@@ -25,6 +27,16 @@ public struct WriteSummary: Hashable, Sendable {
         self.schemaRevision = schemaRevision
         self.isDryRun = isDryRun
         self.isReplayed = isReplayed
+    }
+}
+
+extension WriteSummary {
+    /// The summary as a write is answered whose caller wants no changes back.
+    package func withoutChanges() -> WriteSummary {
+        var summary = self
+        summary.changes = []
+        summary.lacksChanges = true
+        return summary
     }
 }
 
@@ -43,7 +55,7 @@ extension WriteSummary: JSONReadable, JSONWritable {
         writer.beginObject()
         writer.member("revision", revision)
         writer.member("changed", changed)
-        writer.member("changes", changes)
+        if !lacksChanges { writer.member("changes", changes) }
         writer.member("schemaRevision", schemaRevision)
         writer.flag("dryRun", isDryRun)
         writer.flag("replayed", isReplayed)

@@ -24,7 +24,7 @@ struct DescribedField {
 }
 
 extension DescribedField {
-    static let answers = [cursor, tag, source, allow, retryAfter, vary]
+    static let answers = [cursor, tag, source, allow, retryAfter, vary, preferenceApplied]
 
     static let cursor = DescribedField(
         name: "Settings-Cursor", summary: "The place in history that the answer is true at.",
@@ -41,6 +41,13 @@ extension DescribedField {
     static let vary = DescribedField(
         name: "Vary", summary: "The fields of the request that the answer depends on.", schema: ["type": "string"])
 
+    static let preferenceApplied = DescribedField(
+        name: "Preference-Applied", summary: "The preference that the answer follows.",
+        schema: ["const": "return=minimal"])
+
+    static let prefer = DescribedField(
+        name: "Prefer", summary: "`return=minimal` asks for an answer without values, `previous` and `changes`.",
+        schema: ["type": "string"])
     static let ifMatch = DescribedField(
         name: "If-Match", summary: "Write only if it has one of these tags, or for * if it is there.",
         schema: ["type": "string"])
@@ -68,8 +75,8 @@ extension Resource {
     /// The fields that a request may have, beside those of any request.
     func fields(of method: Method) -> [DescribedField] {
         switch (self, method) {
-        case (_, .put), (_, .patch), (_, .delete): [.ifMatch, .ifNoneMatchToWrite, .requestKey]
-        case (.transaction, .post): [.requestKey]
+        case (_, .put), (_, .patch), (_, .delete): [.ifMatch, .ifNoneMatchToWrite, .requestKey, .prefer]
+        case (.transaction, .post): [.requestKey, .prefer]
         case (.observation, .get), (.observation, .head), (.observationOfSeveral, .get), (.observationOfSeveral, .head):
             [.accept, .lastEventID]
         case (.suite, .get), (.suite, .head), (.keys, .get), (.keys, .head), (.setting, .get), (.setting, .head),

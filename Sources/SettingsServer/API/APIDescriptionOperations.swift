@@ -189,7 +189,7 @@ extension Resource {
         let created = self == .schema ? "There was no schema before." : "Nothing was stored before."
         return DescribedAnswer(
             status: status, summary: status == 201 ? created : "Done, or nothing to do.",
-            fields: ["Settings-Cursor"]
+            fields: ["Settings-Cursor", "Preference-Applied"]
                 + (self == .setting ? ["ETag", "Settings-Source"] : self == .transaction ? [] : ["ETag"]),
             content: [DescribedBody(body)])
     }

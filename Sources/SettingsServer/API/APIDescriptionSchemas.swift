@@ -142,8 +142,10 @@ extension DescribedSchema {
     private static let writes = [
         DescribedSchema(
             "WriteSummary", "What a write to several keys, or to a schema, did.",
-            always: [revision, ("changed", flag), ("changes", list("Change"))],
-            sometimes: [("schemaRevision", reference("Revision")), dryRun, replayed]),
+            always: [revision, ("changed", flag)],
+            sometimes: [
+                ("changes", list("Change")), ("schemaRevision", reference("Revision")), dryRun, replayed,
+            ]),
         DescribedSchema(
             "Change", "What a commit did to a key, in effective values.",
             always: [

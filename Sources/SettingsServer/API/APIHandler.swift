@@ -30,12 +30,6 @@ final class APIHandler: RequestHandler {
     /// Those who wait for something to happen.
     private(set) lazy var watchers = Watchers(service, on: loop, for: self, listener)
 
-    /// A request whose write is with the writer.
-    struct OwedWrite {
-        let ticket: Ticket
-        let createdStatus: Int
-    }
-
     init(_ service: Service, on loop: EventLoop) {
         self.service = service
         self.loop = loop

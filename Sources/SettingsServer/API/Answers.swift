@@ -34,15 +34,18 @@ extension Response {
     }
 
     /// The answer to a write.
-    init(_ answer: WriteAnswer, createdStatus: Int) {
-        let status = answer.created ? createdStatus : 200
+    init(_ answer: WriteAnswer, to write: OwedWrite) {
+        let status = answer.created ? write.createdStatus : 200
         switch answer.body {
         case .setting(let setting):
-            self.init(json: setting.jsonBytes(), status: status, cursor: answer.cursor, tag: setting.revision)
+            let body = write.isMinimal ? setting.withoutValues().jsonBytes() : setting.jsonBytes()
+            self.init(json: body, status: status, cursor: answer.cursor, tag: setting.revision)
             fields.append(source: setting.source)
         case .summary(let summary):
-            self.init(json: summary.jsonBytes(), status: status, cursor: answer.cursor, tag: answer.tag)
+            let body = write.isMinimal ? summary.withoutChanges().jsonBytes() : summary.jsonBytes()
+            self.init(json: body, status: status, cursor: answer.cursor, tag: answer.tag)
         }
+        if write.isMinimal { fields.append("Preference-Applied", "return=minimal") }
     }
 }
 

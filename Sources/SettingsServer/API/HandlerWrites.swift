@@ -1,6 +1,21 @@
 internal import HTTPWire
 internal import SettingsModel
 
+/// A request whose write is with the writer.
+struct OwedWrite: Sendable {
+    let ticket: Ticket
+    /// The status if something is stored where nothing was.
+    let createdStatus: Int
+    /// Whether the caller wants no values back.
+    let isMinimal: Bool
+
+    init(_ incoming: Incoming, _ bytes: Span<UInt8>, ticket: Ticket) {
+        self.ticket = ticket
+        createdStatus = incoming.method == .put ? 201 : 200
+        isMinimal = incoming.prefersMinimal(in: bytes)
+    }
+}
+
 /// Writes, there and back: from requests to the writer, and with its answers to the callers.
 extension APIHandler {
     func write(
@@ -10,7 +25,8 @@ extension APIHandler {
             return exchange.isBehind ? .notYet : try readBeside(incoming, bytes, body, exchange.ticket, on: state)
         }
         if !reading.isEmpty, reading.contains(exchange.ticket.connection) { return .notYet }
-        collect(try incoming.write(bytes, body: body, on: state), incoming.method, exchange.ticket)
+        collect(
+            try incoming.write(bytes, body: body, on: state), OwedWrite(incoming, bytes, ticket: exchange.ticket))
         return .later
     }
 
@@ -21,31 +37,30 @@ extension APIHandler {
         let head = bytes.extracting(..<incoming.head.length).withUnsafeBufferPointer { Array($0) }
         let body = body.withUnsafeBufferPointer { Array($0) }
         let (loop, replies) = (loop, replies)
+        let owed = OwedWrite(incoming, bytes, ticket: ticket)
         let isTaken = service.largeBodies.read(body.count) {
             let request = Result { () throws(Problem) in
                 try incoming.write(head.span, body: body.span, on: state)
             }
-            loop.run { replies.handler?.haveRead(request, incoming.method, for: ticket, at: state.cursor) }
+            loop.run { replies.handler?.haveRead(request, owed, at: state.cursor) }
         }
         guard isTaken else { throw Self.overloaded }
         reading.insert(ticket.connection)
         return .later
     }
 
-    private func haveRead(
-        _ request: Result<WriteRequest, Problem>, _ method: Method, for ticket: Ticket, at cursor: Cursor
-    ) {
-        reading.remove(ticket.connection)
+    private func haveRead(_ request: Result<WriteRequest, Problem>, _ write: OwedWrite, at cursor: Cursor) {
+        reading.remove(write.ticket.connection)
         switch request {
-        case .success(let request): collect(request, method, ticket)
+        case .success(let request): collect(request, write)
         case .failure(let problem):
-            loop.respond(ticket, counted(Response(problem, cursor: cursor)))
+            loop.respond(write.ticket, counted(Response(problem, cursor: cursor)))
         }
     }
 
-    private func collect(_ request: WriteRequest, _ method: Method, _ ticket: Ticket) {
+    private func collect(_ request: WriteRequest, _ write: OwedWrite) {
         lastID += 1
-        owed[lastID] = OwedWrite(ticket: ticket, createdStatus: method == .put ? 201 : 200)
+        owed[lastID] = write
         collected.append(PendingWrite(id: lastID, request: request))
     }
 
@@ -72,14 +87,13 @@ extension APIHandler {
             guard let write = owed[outcome.id] else { continue }
             switch outcome.result {
             case .success(let answer):
-                let status = write.createdStatus
                 if case .summary(let summary) = answer.body, summary.changes.count > Rendering.mostOnLoop {
                     owed[outcome.id] = nil
                     _ = give(
-                        Rendering(weight: summary.changes.count) { Response(answer, createdStatus: status) },
+                        Rendering(weight: summary.changes.count) { Response(answer, to: write) },
                         to: write.ticket, isOwed: true)
                 } else {
-                    self.answer(outcome.id, Response(answer, createdStatus: status))
+                    self.answer(outcome.id, Response(answer, to: write))
                 }
             case .failure(let problem): answer(outcome.id, Response(problem, cursor: outcome.cursor))
             }

@@ -87,6 +87,26 @@ struct Incoming {
     }
 }
 
+/// Preferences (RFC 7240).
+extension Incoming {
+    /// True if the caller wants an answer without values: `Prefer: return=minimal`. Of several words the first holds, and
+    /// what is not known is passed over.
+    func prefersMinimal(in bytes: Span<UInt8>) -> Bool {
+        guard head.has(.prefer) else { return false }
+        for line in head.values(of: .prefer, in: bytes) {
+            var preferences = ListElements(line)
+            while let preference = preferences.next(in: bytes) {
+                let words = bytes.text(in: preference).prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
+                let (name, value) = (words.first.map(String.init) ?? "", words.dropFirst().first.map(String.init) ?? "")
+                guard name.trimmed.lowercased().hasSameBytes(as: "return") else { continue }
+                let wanted = value.trimmed.lowercased()
+                return wanted.hasSameBytes(as: "minimal") || wanted.hasSameBytes(as: "\"minimal\"")
+            }
+        }
+        return false
+    }
+}
+
 /// What the body of a request is, where that is not said by the resource alone.
 enum BodyFormat: String {
     case json, mergePatch, jsonPatch
