@@ -8,7 +8,7 @@ package struct State: Sendable {
     package private(set) var epoch: Epoch
     /// The last commit.
     package private(set) var revision: Revision
-    /// When the last commit was made. Times never go backwards, whatever the clock does.
+    /// When the last commit was made, by the clock of then. An earlier commit may have a later time.
     package private(set) var time: Timestamp
     /// The suites.
     package private(set) var suites = OrderedTree<Suite>()
@@ -72,7 +72,7 @@ extension State {
         for change in commit.suiteChanges { try apply(change, of: commit, schema: schema) }
         for change in commit.changes { try apply(change, of: commit) }
         revision = commit.revision
-        time = max(time, commit.time)
+        time = commit.time
         return history.append(KeptCommit(commit), limits: limits)
     }
 

@@ -89,7 +89,7 @@ final class WriterSession: @unchecked Sendable {
                 throw Problem(.storageFailed, "there are no revisions left")
             }
             let evaluation = try Evaluation(
-                request, on: staged, revision: revision, time: max(clock(), staged.time),
+                request, on: staged, revision: revision, time: time(),
                 opensSuites: opensSuites)
             guard case .commit(let commit, let answer, let schema) = evaluation else {
                 if case .unchanged(let answer) = evaluation { return (.success(answer), false) }
@@ -101,6 +101,17 @@ final class WriterSession: @unchecked Sendable {
         } catch {
             return (.failure(error), false)
         }
+    }
+
+    /// How far a clock may be set back without taking times back.
+    private static let setBack: Int64 = 60_000
+
+    /// The time of the next commit. Small corrections of the clock do not take it back. If the clock was far ahead, the
+    /// last commit's time is wrong, and times follow the clock again.
+    private func time() -> Timestamp {
+        let now = clock()
+        let isBehind = now < staged.time && staged.time.milliseconds - now.milliseconds <= Self.setBack
+        return isBehind ? staged.time : now
     }
 
     private func stage(_ commit: Commit, schema: Schema?) {
