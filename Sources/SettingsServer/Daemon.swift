@@ -17,6 +17,7 @@ package final class Daemon: Sendable {
     private let bound: UInt64
     private let isStopping: StopFlag
     private let ticker: Ticker
+    private let memoryTicker: Ticker
 
     /// Recovers what is in the data directory and begins to serve it.
     package init(_ configuration: Configuration, directory path: String, log: Log) throws(StartError) {
@@ -49,6 +50,8 @@ package final class Daemon: Sendable {
         self.isStopping = isStopping
         bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
         ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) { store.tend() }
+        let memory = FreedMemory()
+        memoryTicker = Ticker(every: 1000) { memory.giveBack() }
         for address in addresses { log.info("listening on \(address.location)") }
         for address in addresses where !address.isLocal {
             log.warning(
@@ -63,9 +66,10 @@ package final class Daemon: Sendable {
     package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
         isStopping.set()
         log.info("stopping")
-        server.stop(within: bound) { [store, persistence, ticker, bound] in
+        server.stop(within: bound) { [store, persistence, ticker, memoryTicker, bound] in
             store.whenIdle { _ in
                 ticker.stop()
+                memoryTicker.stop()
                 do throws(FileError) {
                     try persistence.close(within: bound)
                     completion(nil)

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <fcntl.h>
 #include <linux/stat.h>
+#include <malloc.h>
 
 // The C library declares it for _GNU_SOURCE alone, which the module is built without.
 int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags);
