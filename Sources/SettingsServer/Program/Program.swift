@@ -10,6 +10,10 @@ package enum Program {
     package static func run(_ arguments: [String]) -> Never {
         // A peer or a reader of the log that went away is an error of a write, not the end of the program.
         signal(SIGPIPE, SIG_IGN)
+        signal(SIGUSR1, SIG_IGN)
+        signal(SIGUSR2, SIG_IGN)
+        // By default the Swift runtime prints registers and the memory around them, which may hold secrets.
+        signal(SIGQUIT) { number in _exit(128 + number) }
         do {
             let options = try CommandLineOptions(Array(arguments.dropFirst()))
             switch options.command {

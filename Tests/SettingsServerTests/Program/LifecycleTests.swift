@@ -128,6 +128,27 @@ struct LifecycleTests {
         #expect(try process.end().code == 0)
     }
 
+    @Test(arguments: [SIGUSR1, SIGUSR2])
+    func `A signal without a meaning changes nothing`(number: Int32) throws {
+        let directory = try TemporaryDirectory()
+        let (process, port) = try start(directory)
+        process.signal(number)
+        let client = try RawClient(port: port)
+        try client.send(request("GET /healthz HTTP/1.1\nHost: localhost\n\n"))
+        #expect(try client.readResponse().status == 200)
+        process.signal(SIGTERM)
+        #expect(try process.end().code == 0)
+    }
+
+    @Test func `QUIT ends it at once and prints no memory`() throws {
+        let directory = try TemporaryDirectory()
+        let (process, _) = try start(directory)
+        process.signal(SIGQUIT)
+        let end = try process.end()
+        #expect(end.code == 131)
+        #expect(end.errors.split(separator: "\n").allSatisfy { $0.contains(" info ") }, "\(end.errors)")
+    }
+
     @Test func `Of two daemons over one directory the second does not start`() throws {
         let directory = try TemporaryDirectory()
         let (process, _) = try start(directory)
