@@ -18,6 +18,7 @@ package struct FileError: Error, Hashable, CustomStringConvertible {
         case remove = "unlink"
         case list = "readdir"
         case status = "stat"
+        case kind = "fstat"
         case lock = "flock"
     }
 
@@ -42,11 +43,12 @@ package struct FileError: Error, Hashable, CustomStringConvertible {
     package var isMissing: Bool { code == ENOENT }
 
     package var description: String {
-        "\(path): \(reason) (\(call.rawValue), error \(code))"
+        "\(path): \(reason)\(call == .kind ? "" : " (\(call.rawValue), error \(code))")"
     }
 
     /// What the system says, without the path: for callers of the daemon, who need not know where its files are.
     package var reason: String {
+        if call == .kind { return "not a regular file" }
         // strerror answers from storage of its thread since glibc 2.32.
         strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }

@@ -4,7 +4,7 @@
 package protocol FileSystem: Sendable {
     /// Makes a directory that only its owner may use, and those above it; does nothing where there is one.
     func makeDirectory(_ path: String) throws(FileError)
-    /// Opens a file. Whoever opens it closes it; ``OpenFile`` does so by itself.
+    /// Opens a regular file, and waits for nothing if it is something else. Whoever opens it closes it; ``OpenFile`` does so by itself.
     func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32
     func close(_ descriptor: Int32)
     /// Reads what there is, at most as much as fits; 0 at the end.

@@ -6,13 +6,16 @@ package struct POSIXFileSystem: FileSystem {
     package init() {}
 
     package func makeDirectory(_ path: String) throws(FileError) {
-        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
-        let code = errno
-        guard code == ENOENT, let parent = path.parentDirectory, parent != path else {
-            throw FileError(.makeDirectory, path, code: code)
+        let parent = path.parentDirectory ?? "."
+        if mkdir(path, 0o700) != 0 {
+            let code = errno
+            if code == EEXIST { return }
+            guard code == ENOENT, parent != path, parent != "." else {
+                throw FileError(.makeDirectory, path, code: code)
+            }
+            try makeDirectory(parent)
+            try check(mkdir(path, 0o700), .makeDirectory, path)
         }
-        try makeDirectory(parent)
-        try check(mkdir(path, 0o700), .makeDirectory, path)
         try syncDirectory(parent)
     }
 
@@ -26,8 +29,16 @@ package struct POSIXFileSystem: FileSystem {
             // A data directory may be named by a symbolic link.
             case .directory: O_RDONLY | O_DIRECTORY
             }
-        let following = access == .directory ? 0 : O_NOFOLLOW
-        return try check(Glibc.open(path, flags | O_CLOEXEC | following, 0o600), .open, path)
+        guard access != .directory else { return try check(Glibc.open(path, flags | O_CLOEXEC), .open, path) }
+        // A FIFO would be waited for until another process opens its other end.
+        let descriptor = try check(
+            Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0o600), .open, path)
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw FileError(.kind, path, code: EINVAL)
+        }
+        return descriptor
     }
 
     package func close(_ descriptor: Int32) {
