@@ -50,6 +50,6 @@ package struct FileError: Error, Hashable, CustomStringConvertible {
     package var reason: String {
         if call == .kind { return "not a regular file" }
         // strerror answers from storage of its thread since glibc 2.32.
-        strerror(code).map { String(cString: $0) } ?? "error \(code)"
+        return strerror(code).map { String(cString: $0) } ?? "error \(code)"
     }
 }

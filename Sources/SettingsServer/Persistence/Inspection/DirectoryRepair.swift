@@ -44,8 +44,9 @@ package struct DirectoryRepair: Sendable {
             guard error.kind == .damaged else { throw error }
             refusal = error
         }
-        let salvage = try Salvage(directory, among: names, limits: limits)
-        let plan = try Plan(salvage, directory, names, limits, newEpoch())
+        let epoch = newEpoch()
+        let salvage = try Salvage(directory, among: names, limits: limits, epoch: epoch)
+        let plan = try Plan(salvage, directory, names, limits, epoch)
         if apply {
             do throws(FileError) {
                 try plan.apply()
@@ -120,7 +121,15 @@ extension DirectoryRepair {
             } else {
                 lines.append("NOTHING can be kept: there is no sound snapshot, and no beginning of the journals")
             }
-            for (name, reason) in salvage.unusable { lines.append("\(name) cannot be used: \(reason)") }
+            if salvage.lost.count > 0 {
+                let commits = salvage.lost.count == 1 ? "1 commit" : "\(salvage.lost.count) commits"
+                lines.append(
+                    "\(isDone ? "" : "would be ")lost: \(commits) that can be read, up to revision \(salvage.lost.last), since "
+                        + "what comes before cannot")
+            }
+            for (name, reason) in salvage.unusable {
+                lines.append("\(name) cannot be read as a whole: \(reason)")
+            }
             for (name, aside) in moves { lines.append("\(would)moved: \(name) to \(aside)") }
             lines.append("\(would)begun: \(state.contents)")
             return lines

@@ -11,8 +11,6 @@ struct JournalChain {
     let directory: DataDirectory
     /// Oldest first.
     let links: [Link]
-    /// How far the last of them counts, where one comes after it that cannot be read.
-    var bound: Revision?
     /// Whether the state must stay whole if a commit turns out not to fit, for somebody who keeps what comes before it.
     var keepsPrefix = false
 
@@ -30,7 +28,7 @@ struct JournalChain {
         }
         while true {
             let next = position + 1 < links.count ? links[position + 1] : nil
-            try replay(links[position], upTo: next?.head.after ?? bound, &reached, &recovered)
+            try replay(links[position], upTo: next?.head.after, &reached, &recovered)
             recovered.head = links[position].head
             guard let next else { break }
             try follow(next, reached: reached, &recovered)
