@@ -16,6 +16,8 @@ public struct SuiteChange: Hashable, Sendable {
     public var suite: SuiteName
     /// What happened to it.
     public var kind: Kind
+    /// The text of a schema that was set, where it is not what writing the document gives.
+    public var schemaText: String?
     /// The schema that was in force before, where there was one: what it takes to undo the change.
     public var replaced: ReplacedSchema?
     /// The revision that the suite had before; nil if it did not exist.
@@ -29,12 +31,15 @@ public struct SuiteChange: Hashable, Sendable {
     public struct ReplacedSchema: Hashable, Sendable {
         /// The document as it was sent.
         public var document: JSONValue
+        /// Its text, where that is not what writing the document gives.
+        public var text: String?
         /// The revision that it went by.
         public var revision: Revision
 
         /// A schema that is no longer in force.
-        public init(document: JSONValue, revision: Revision) {
+        public init(document: JSONValue, text: String? = nil, revision: Revision) {
             self.document = document
+            self.text = text
             self.revision = revision
         }
     }
@@ -66,11 +71,13 @@ extension SuiteChange: JSONReadable, JSONWritable {
         let reader = try ObjectReader(json)
         suite = try reader.required("suite")
         let word: Word = try reader.required("op") { json throws(BodyError) in try BodyValue.word("op", json) }
+        schemaText = try reader.optional("schemaText")
         kind =
             switch word {
             case .create: .created
             case .setSchema:
-                .schemaSet(revision: try reader.required("schemaRevision"), document: try reader.required("schema"))
+                .schemaSet(
+                    revision: try reader.required("schemaRevision"), document: try reader.schema(orText: schemaText))
             case .removeSchema: .schemaRemoved
             case .drop: .dropped
             }
@@ -87,7 +94,7 @@ extension SuiteChange: JSONReadable, JSONWritable {
         writer.member("suite", suite)
         if case .schemaSet(let revision, let document) = kind {
             writer.member("schemaRevision", revision)
-            writer.member("schema", document)
+            writer.member(schema: document, orText: schemaText)
         }
         writer.member("replaced", replaced)
         writer.member("oldRevision", oldRevision)
@@ -110,14 +117,41 @@ extension SuiteChange.ReplacedSchema: JSONReadable, JSONWritable {
     /// Reads what the journal keeps of a schema that was replaced.
     public init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
-        self.init(document: try reader.required("schema"), revision: try reader.required("schemaRevision"))
+        let text: String? = try reader.optional("schemaText")
+        self.init(
+            document: try reader.schema(orText: text), text: text, revision: try reader.required("schemaRevision"))
     }
 
     /// Writes what the journal keeps of a schema that was replaced.
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("schemaRevision", revision)
-        writer.member("schema", document)
+        writer.member(schema: document, orText: text)
         writer.endObject()
+    }
+}
+
+/// A schema as files keep it: its document, or instead its text where that says more.
+extension JSONWriter {
+    package mutating func member(schema document: JSONValue, orText text: String?) {
+        if let text { member("schemaText", text) } else { member("schema", document) }
+    }
+}
+
+extension ObjectReader {
+    fileprivate func schema(orText text: String?) throws(BodyError) -> JSONValue {
+        guard let text else { return try required("schema") }
+        return try JSONValue(ofSchemaText: text)
+    }
+}
+
+extension JSONValue {
+    /// The document of a schema whose text was kept.
+    package init(ofSchemaText text: String) throws(BodyError) {
+        do {
+            try self.init(parsing: text)
+        } catch {
+            throw BodyError("the text of the schema is not JSON: \(error)")
+        }
     }
 }

@@ -23,6 +23,16 @@ final class ArrayRules: Sendable {
         }
     }
 
+    /// All schemas that take part.
+    var nodes: [SchemaNodeID] {
+        prefixItems + [items, contains].compactMap { $0 }
+    }
+
+    /// Whether an array may be refused because elements of it fit a schema.
+    var counts: Bool {
+        maxContains != nil
+    }
+
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard case .array(let elements) = value else { return }
         checkCount(value, elements.count, &validator)

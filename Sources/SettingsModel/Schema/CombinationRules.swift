@@ -28,6 +28,11 @@ final class CombinationRules: Sendable {
         allOf + anyOf + oneOf + [reference, not, condition, consequence, alternative].compactMap { $0 }
     }
 
+    /// Whether a value may be refused because it fits one of the schemas.
+    var denies: Bool {
+        !oneOf.isEmpty || not != nil || condition != nil
+    }
+
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         if let reference { validator.check(value, reference) }
         for node in allOf {

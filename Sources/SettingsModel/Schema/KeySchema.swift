@@ -12,7 +12,7 @@ public struct KeySchema: Sendable {
     public let isSecret: Bool
 
     private let nodes: [SchemaNode]
-    private let roots: [SchemaNodeID]
+    let roots: [SchemaNodeID]
 
     init(name: String, document: JSONValue, defaultValue: JSONValue?, nodes: [SchemaNode], roots: [SchemaNodeID]) {
         self.name = name
@@ -32,7 +32,7 @@ public struct KeySchema: Sendable {
     }
 
     /// The violations, told as those of a secret or not.
-    func violations(of value: JSONValue, isSecret: Bool) -> [Violation] {
+    package func violations(of value: JSONValue, isSecret: Bool) -> [Violation] {
         var validator = SchemaValidator(nodes: nodes)
         validator.validate(value, against: roots, isSecret: isSecret)
         return validator.findings.map { finding in
@@ -40,6 +40,11 @@ public struct KeySchema: Sendable {
             violation.key = name
             return violation
         }
+    }
+
+    /// Whether the key asks for integers, so that `1.0` is taken as `1`.
+    public var holdsIntegers: Bool {
+        SchemaConjunction.closure(of: roots, in: nodes).contains { nodes[$0].types?.prefersIntegers ?? false }
     }
 
     /// Whether the key allows a value.

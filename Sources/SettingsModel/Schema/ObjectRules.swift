@@ -46,6 +46,16 @@ final class ObjectRules: Sendable {
             && maxProperties == nil
     }
 
+    /// All schemas that take part.
+    var nodes: [SchemaNodeID] {
+        memberNodes + dependentSchemas.map(\.node) + [propertyNames].compactMap { $0 }
+    }
+
+    /// Those for the values of members.
+    var memberNodes: [SchemaNodeID] {
+        Array(properties.values) + patternProperties.map(\.node) + [additionalProperties].compactMap { $0 }
+    }
+
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard case .object(let object) = value else { return }
         checkNames(value, object, &validator)

@@ -14,6 +14,8 @@ public struct Schema: Sendable {
 
     /// The document as it was given.
     public let document: JSONValue
+    /// The text of the document as it was sent; nil if that is what writing the document gives.
+    public let text: String?
     /// The listed keys with their schemas, in the order of the names' bytes.
     public let keys: [KeySchema]
 
@@ -29,25 +31,31 @@ public struct Schema: Sendable {
 
     /// Compiles a document. Throws everything that is wrong with it; what a schema of a suite needs beyond
     /// ``JSONSchema`` is an `additionalProperties` and defaults that are valid together.
-    public init(_ document: JSONValue) throws(SchemaError) {
+    ///
+    /// - Parameter text: the document as it was sent, if that is known.
+    public init(_ document: JSONValue, text: String? = nil) throws(SchemaError) {
         guard case .object(let source) = document else {
             let detail = "a schema must be an object, but is \(document.kindPhrase)"
             throw SchemaError(problems: [SchemaError.Problem(.root, "schema", detail)])
         }
-        let nodes = try Self.compile(document, source)
+        let compiled = SchemaCompiler.result(of: document)
+        var problems = Self.shapeProblems(of: source) + compiled.problems + compiled.nestedSecrets()
+        guard compiled.isFinite else { throw SchemaError(problems, of: document) }
+        let nodes = compiled.nodes
         self.document = document
+        self.text = text.flatMap { $0.utf8.elementsEqual(document.bytes()) ? nil : $0 }
         self.nodes = nodes
         properties = nodes[0].objects
         sources = source["properties"]?.object ?? [:]
-        keys = try Self.listedKeys(sources, nodes)
+        keys = Self.listedKeys(sources, nodes, &problems)
         positions = Dictionary(uniqueKeysWithValues: keys.enumerated().map { (UTF8Text($1.name), $0) })
         suiteNodes = SuiteRules.nodes(from: nodes)
         listedSecrets = Set(keys.lazy.filter(\.isSecret).map { UTF8Text($0.name) })
         let unlisted =
             (properties?.patternProperties.map(\.node) ?? []) + [properties?.additionalProperties].compactMap { $0 }
         admitsUnlistedSecrets = SchemaConjunction.isSecret(unlisted, in: nodes)
-        try checkDefaultsAtKeys()
-        try checkDefaultsTogether()
+        problems += defaultProblems(compiled, besides: problems)
+        if !problems.isEmpty { throw SchemaError(problems, of: document) }
     }
 
     /// What the schema says of a key; nil if it does not admit it.
@@ -89,24 +97,35 @@ public struct Schema: Sendable {
         return values
     }
 
+    /// Whether a key can be a secret.
+    public var hasSecrets: Bool {
+        admitsUnlistedSecrets || !listedSecrets.isEmpty
+    }
+
     /// What the effective values of a suite break of the rules about it as a whole.
-    public func suiteViolations(of effective: JSONObject) -> [Violation] {
-        SuiteRules.findings(suiteNodes, .rules, effective, secretKeys(in: effective)).map(\.violation)
+    ///
+    /// - Parameter secrets: keys whose values are secrets beside those that the schema says are.
+    public func suiteViolations(of effective: JSONObject, secrets: [KeyName] = []) -> [Violation] {
+        SuiteRules.findings(suiteNodes, .rules, effective, secretKeys(in: effective, and: secrets)).map(\.violation)
     }
 
     /// What they break that the values before a commit did not: the reasons to refuse the commit.
-    public func newSuiteViolations(before: JSONObject, after: JSONObject) -> [Violation] {
-        let findings = SuiteRules.findings(suiteNodes, .rules, after, secretKeys(in: after), forComparison: true)
+    public func newSuiteViolations(
+        before: JSONObject, after: JSONObject, secrets: [KeyName] = []
+    ) -> [Violation] {
+        let secretsAfter = secretKeys(in: after, and: secrets)
+        let findings = SuiteRules.findings(suiteNodes, .rules, after, secretsAfter, forComparison: true)
         guard !findings.isEmpty else { return [] }
-        let old = SuiteRules.findings(suiteNodes, .rules, before, secretKeys(in: before), forComparison: true)
+        let secretsBefore = secretKeys(in: before, and: secrets)
+        let old = SuiteRules.findings(suiteNodes, .rules, before, secretsBefore, forComparison: true)
         let known = Set(old.compactMap(SuiteRules.Breach.init))
         let new = findings.filter { finding in SuiteRules.Breach(finding).map { !known.contains($0) } ?? true }
         return new.prefix(SchemaValidator.mostListed).map(\.violation)
     }
 
-    private func secretKeys(in values: JSONObject) -> Set<UTF8Text> {
+    private func secretKeys(in values: JSONObject, and others: [KeyName] = []) -> Set<UTF8Text> {
         guard hasSuiteRules else { return [] }
-        var secrets = listedSecrets
+        var secrets = listedSecrets.union(others.lazy.map { UTF8Text($0.text) })
         guard admitsUnlistedSecrets else { return secrets }
         for name in values.names where positions[UTF8Text(name)] == nil && key(name)?.isSecret ?? false {
             secrets.insert(UTF8Text(name))
@@ -114,29 +133,27 @@ public struct Schema: Sendable {
         return secrets
     }
 
-    /// A default that is valid where it is written may not be so at the key: one that came along `$ref`, or one whose
-    /// key a pattern says more about.
-    private func checkDefaultsAtKeys() throws(SchemaError) {
+    /// What is wrong with defaults that are valid where they are written: at their keys, for one that came along `$ref` or
+    /// whose key a pattern says more about, and all together.
+    private func defaultProblems(
+        _ compiled: SchemaCompiler.Result, besides known: [SchemaError.Problem]
+    ) -> [SchemaError.Problem] {
         var problems: [SchemaError.Problem] = []
-        for key in keys {
+        for key in keys where compiled.judgesFairly(key.roots) {
             guard let violation = key.defaultValue.flatMap({ key.violations(of: $0).first }) else { continue }
+            let pointer: JSONPointer = ["properties", key.name]
+            let isKnown = known.contains { $0.keyword == "default" && $0.pointer == pointer.appending("default") }
+            if isKnown { continue }
             let place = violation.pointer == .root ? "" : "at \(violation.pointer) "
-            problems.append(
-                SchemaError.Problem(["properties", key.name], "default", "default \(place)\(violation.detail)"))
+            problems.append(SchemaError.Problem(pointer, "default", "default \(place)\(violation.detail)"))
         }
-        if !problems.isEmpty { throw SchemaError(problems, of: document) }
-    }
-
-    private func checkDefaultsTogether() throws(SchemaError) {
-        guard hasSuiteRules else { return }
+        guard hasSuiteRules, compiled.judgesFairly([0]) else { return problems }
         let defaults = effectiveValues(stored: [:])
         let findings = SuiteRules.findings(suiteNodes, .rulesForDefaults, defaults, secretKeys(in: defaults))
-        guard findings.isEmpty else {
-            throw SchemaError(
-                problems: findings.map {
-                    SchemaError.Problem(.root, $0.violation.keyword, "the defaults together: \($0.violation.sentence)")
-                })
-        }
+        return problems
+            + findings.map {
+                SchemaError.Problem(.root, $0.violation.keyword, "the defaults together: \($0.violation.sentence)")
+            }
     }
 
     /// The document of a key that is admitted by patterns or as an additional one; several hold together.
@@ -171,8 +188,8 @@ extension Schema: Hashable {
 }
 
 extension Schema {
-    /// Compiles the nodes, with what only a suite's schema must have.
-    private static func compile(_ document: JSONValue, _ source: JSONObject) throws(SchemaError) -> [SchemaNode] {
+    /// What is wrong with the document as that of a suite's schema, whatever it compiles to.
+    private static func shapeProblems(of source: JSONObject) -> [SchemaError.Problem] {
         var problems: [SchemaError.Problem] = []
         if let type = source["type"], type != "object" {
             let detail =
@@ -192,17 +209,13 @@ extension Schema {
                 problems.append(SchemaError.Problem(["properties", member.name], "properties", error.description))
             }
         }
-        do {
-            let nodes = try SchemaCompiler.compile(document)
-            if problems.isEmpty { return nodes }
-        } catch {
-            problems += error.problems
-        }
-        throw SchemaError(problems, of: document)
+        return problems
     }
 
     /// The keys that are listed. Patterns say something about them too, so each is tried on each, within a bound.
-    private static func listedKeys(_ sources: JSONObject, _ nodes: [SchemaNode]) throws(SchemaError) -> [KeySchema] {
+    private static func listedKeys(
+        _ sources: JSONObject, _ nodes: [SchemaNode], _ problems: inout [SchemaError.Problem]
+    ) -> [KeySchema] {
         let rules = nodes[0].objects
         var budget = SchemaValidator.mostSteps
         var keys: [KeySchema] = []
@@ -214,9 +227,9 @@ extension Schema {
                     name: member.name, document: member.value,
                     defaultValue: own.flatMap { defaultValue(of: $0, nodes) }, nodes: nodes, roots: roots))
         }
-        guard budget > 0 else {
+        if budget <= 0 {
             let detail = "patternProperties takes too long to try on all properties"
-            throw SchemaError(problems: [SchemaError.Problem(["patternProperties"], "patternProperties", detail)])
+            problems.append(SchemaError.Problem(["patternProperties"], "patternProperties", detail))
         }
         return keys
     }

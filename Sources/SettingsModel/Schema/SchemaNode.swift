@@ -37,4 +37,14 @@ struct SchemaNode: Sendable {
         guard let combination else { return [] }
         return combination.allOf + (combination.reference.map { [$0] } ?? [])
     }
+
+    /// All sub-schemas, for the value and for parts of it, save definitions.
+    var children: [SchemaNodeID] {
+        (combination?.nodes ?? []) + (arrays?.nodes ?? []) + (objects?.nodes ?? [])
+    }
+
+    /// Whether a value can be refused because a part of the schema refuses too little.
+    var deniesOrCounts: Bool {
+        combination?.denies ?? false || arrays?.counts ?? false
+    }
 }

@@ -31,9 +31,11 @@ extension Suite {
         var allowance = Self.heaviestPage
         var entries: [KeyListing.Entry] = []
         for record in page.records {
-            let schema = schema?.schema.key(record.name)
+            let document = schema.flatMap { version in
+                version.schema.key(record.name).map { version.schema.standaloneDocument(of: $0) }
+            }
             let entry = KeyListing.Entry(
-                setting: setting(record), schema: schema?.document, isWritable: !(schema?.isLocked ?? false))
+                setting: setting(record), schema: document, isWritable: admits(record.key) && !isLocked(record.key))
             let isLight = (entry.schema ?? .null).isWithin(&allowance) && (record.stored ?? .null).isWithin(&allowance)
             guard isLight || entries.isEmpty else { break }
             entries.append(entry)

@@ -20,7 +20,8 @@ struct SchemaEndpoint {
             return Rendering(Response(notModified: schema.revision, cursor: state.cursor))
         }
         return Rendering(weight: schema.schema.keys.count) {
-            Response(json: schema.schema.document.bytes(), cursor: state.cursor, tag: schema.revision)
+            let body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
+            return Response(json: body, cursor: state.cursor, tag: schema.revision)
         }
     }
 }

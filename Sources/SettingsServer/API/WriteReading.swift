@@ -123,7 +123,8 @@ extension Incoming {
         _ document: JSONValue, of suite: SuiteName, onConflict policy: WriteRequest.ConflictPolicy
     ) -> WriteRequest.Command {
         do {
-            return .setSchema(suite, try Schema(document), onConflict: policy)
+            let text = body.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+            return .setSchema(suite, try Schema(document, text: text), onConflict: policy)
         } catch {
             return .refuseSchema(suite, Problem(error))
         }

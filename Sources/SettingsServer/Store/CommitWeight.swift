@@ -33,6 +33,7 @@ extension SuiteChange {
     /// What the change holds beyond its place in the commit.
     fileprivate var weight: Int {
         var weight = Weight.text(suite.text) + (replaced?.document.weight ?? 0)
+        for text in [schemaText, replaced?.text] { weight += text.map(Weight.text) ?? 0 }
         if case .schemaSet(_, let document) = kind { weight += document.weight }
         return weight
     }

@@ -111,16 +111,16 @@ struct SuiteKeyTests {
             (#"{"readOnly": false, "writeOnly": false}"#, false, false),
             (##"{"$ref": "#/$defs/both"}"##, true, true),
             (##"{"allOf": [true, {"allOf": [{"$ref": "#/$defs/both"}]}]}"##, true, true),
-            (##"{"anyOf": [{"$ref": "#/$defs/both"}]}"##, false, false),
-            (##"{"oneOf": [{"$ref": "#/$defs/both"}]}"##, false, false),
-            (##"{"if": {"$ref": "#/$defs/both"}}"##, false, false),
-            (##"{"properties": {"a": {"$ref": "#/$defs/both"}}}"##, false, false),
-            (##"{"items": {"$ref": "#/$defs/both"}}"##, false, false),
+            (##"{"anyOf": [{"$ref": "#/$defs/locked"}]}"##, false, false),
+            (##"{"oneOf": [{"$ref": "#/$defs/locked"}]}"##, false, false),
+            (##"{"if": {"$ref": "#/$defs/locked"}}"##, false, false),
+            (##"{"properties": {"a": {"$ref": "#/$defs/locked"}}}"##, false, false),
+            (##"{"items": {"$ref": "#/$defs/locked"}}"##, false, false),
         ])
     func marks(text: String, isLocked: Bool, isSecret: Bool) throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["k": try JSONValue(parsing: text)],
-            "$defs": ["both": ["readOnly": true, "writeOnly": true]],
+            "$defs": ["both": ["readOnly": true, "writeOnly": true], "locked": ["readOnly": true]],
         ])
         let key = try #require(schema.key("k"))
         #expect(key.isLocked == isLocked)

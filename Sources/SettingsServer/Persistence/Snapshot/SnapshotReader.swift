@@ -95,9 +95,11 @@ struct SnapshotReader {
         let json = try openJSON()
         let schemaRevision = try form { () throws(BodyError) in try Revision(json: json["schemaRevision"] ?? .null) }
         var schema: SchemaVersion?
-        if let document = json["schema"] {
+        let text = json["schemaText"]?.string
+        let kept = try form { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
+        if let document = kept ?? json["schema"] {
             do {
-                schema = SchemaVersion(try Schema(document), revision: schemaRevision)
+                schema = SchemaVersion(try Schema(document, text: text), revision: schemaRevision)
             } catch {
                 throw damage("the schema is not valid: \(error)")
             }
