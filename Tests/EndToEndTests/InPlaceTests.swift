@@ -43,6 +43,33 @@ struct InPlaceTests {
         from("1", #"[{"op":"replace","path":"","value":{"x":1}}]"#, to: #"{"x":1}"#, jsonPatch),
     ]
 
+    static let integers: Request = #"PUT app/schema {"additionalProperties":{"type":"integer"}}"#
+
+    static func ofInteger(_ value: String, _ amount: String, _ status: Int, _ result: String = "") -> Row {
+        Row(
+            "\(value) add \(amount), an integer", given: [integers, Request("PUT app/keys/a \(value)")],
+            Request(#"PATCH app/keys/a {"op":"add","by":\#(amount)}"#), status,
+            status == 200 ? nil : result.isEmpty ? .invalidValue : .invalidOperation,
+            status == 200 ? #"{"value":\#(result)}"# : "")
+    }
+
+    static let ofIntegers: [Row] = [
+        ofInteger("9007199254740993", "1.0", 200, "9007199254740994"),
+        ofInteger("9007199254740993", "-1e0", 200, "9007199254740992"),
+        ofInteger("41", "1.0", 200, "42"),
+        ofInteger("1", "1e16", 200, "10000000000000001"),
+        ofInteger("42", "0.5", 422),
+        ofInteger("42", "1e-20", 422, "rounded"),
+        ofInteger("9007199254740993", "0.5", 422, "rounded"),
+        ofInteger("9223372036854775807", "1.0", 422, "overflow"),
+        ofInteger("1", "1e19", 422, "rounded"),
+    ]
+
+    @Test("Adding to an integer is exact or refused", arguments: ofIntegers)
+    func integer(row: Row) throws {
+        try row.check()
+    }
+
     @Test("A value is changed in place", arguments: results)
     func result(row: Row) throws {
         try row.check()
@@ -97,6 +124,14 @@ struct InPlaceTests {
         refused(
             "Beyond the integers downwards", on: "-9223372036854775808", #"{"op":"add","by":-1}"#, 422,
             .invalidOperation),
+        refused(
+            "An integer that would be rounded", on: "9007199254740993", #"{"op":"add","by":1.0}"#, 422,
+            .invalidOperation, #"{"errors":[{"key":"a","keyword":"add","detail":"*"}]}"#),
+        refused(
+            "A fraction that would be lost", on: "4503599627370497", #"{"op":"add","by":0.25}"#, 422, .invalidOperation),
+        refused("An amount too small to count", on: "1", #"{"op":"add","by":1e-20}"#, 422, .invalidOperation),
+        refused(
+            "An integer to a double too large for it", on: "1e300", #"{"op":"add","by":1}"#, 422, .invalidOperation),
         refused("Beyond the doubles", on: "1.7e308", #"{"op":"add","by":1.7e308}"#, 422, .invalidOperation),
         refused("Adding to text", on: #""1""#, #"{"op":"add","by":1}"#, 422, .invalidOperation),
         refused("Adding to null", on: "null", #"{"op":"add","by":1}"#, 422, .invalidOperation),

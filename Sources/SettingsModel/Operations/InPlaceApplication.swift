@@ -1,13 +1,15 @@
 extension InPlaceOperation {
     /// The value that the operation makes of an effective value.
     ///
-    /// Nothing of the schema is looked at here; whether the result is allowed is decided when it is stored. What comes
-    /// out can always be written and read back: it is nested no deeper than ``JSONValue/maximumDepth``, and its
-    /// numbers are finite.
-    public func applied(to value: JSONValue) throws(OperationError) -> JSONValue {
+    /// Whether the result is allowed is decided when it is stored. What comes out can always be written and read back:
+    /// it is nested no deeper than ``JSONValue/maximumDepth``, and its numbers are finite.
+    ///
+    /// - Parameter holdsIntegers: whether the key asks for integers, so that `1.0` counts as one.
+    public func applied(to value: JSONValue, holdsIntegers: Bool = false) throws(OperationError) -> JSONValue {
         switch self {
         case .add(let amount):
-            return try add(amount, to: value)
+            guard holdsIntegers else { return try add(amount, to: value) }
+            return try add(amount.reduced, to: JSONNumber(value)?.json ?? value)
         case .append(let values):
             guard case .array(let elements) = value else { throw .needs("an array", for: self, found: value) }
             guard JSONValue.array(values).isNested(atMost: JSONValue.maximumDepth) else { throw .tooDeep }
@@ -36,12 +38,49 @@ extension InPlaceOperation {
                     withoutValues: "the sum is beyond the integers, which are of 64 bits")
             }
             return .integer(exact)
-        case (.integer(let left), .double(let right)): sum = Double(left) + right
-        case (.double(let left), .integer(let right)): sum = left + Double(right)
+        case (.integer(let left), .double(let right)): sum = try Self.sum(left, right)
+        case (.double(let left), .integer(let right)): sum = try Self.sum(right, left)
         case (.double(let left), .double(let right)): sum = left + right
         default: throw .needs("a number", for: self, found: value)
         }
         guard sum.isFinite else { throw OperationError("the sum is beyond the finite numbers") }
         return .double(sum)
+    }
+
+    /// The sum of an integer and a double. Throws if the integer, or all of the fraction, would be lost by rounding.
+    private static func sum(_ integer: Int64, _ double: Double) throws(OperationError) -> Double {
+        let sum = Double(integer) + double
+        let isKept =
+            if let whole = Int128(exactly: double) {
+                // Beyond half of the range the double is far too large for an integer to change it.
+                Int128(exactly: sum).map { $0 &- whole == Int128(integer) } ?? (integer == 0)
+            } else if double == double.rounded() {
+                integer == 0
+            } else {
+                Double(exactly: integer) != nil && sum != sum.rounded()
+            }
+        guard isKept || !sum.isFinite else {
+            throw OperationError(
+                "\(integer) and \(JSONValue.double(double).text()) have a sum that would be rounded",
+                withoutValues: "the sum would be rounded")
+        }
+        return sum
+    }
+}
+
+extension InPlaceOperation.Amount {
+    /// The amount, an integral double as the integer that it is.
+    fileprivate var reduced: Self {
+        guard case .double(let double) = self, let exact = Int64(exactly: double) else { return self }
+        return .integer(exact)
+    }
+}
+
+extension JSONNumber {
+    fileprivate var json: JSONValue {
+        switch self {
+        case .integer(let integer): .integer(integer)
+        case .double(let double): .double(double)
+        }
     }
 }
