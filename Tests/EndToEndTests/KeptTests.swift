@@ -19,6 +19,7 @@ struct KeptTests {
         Request("PUT \(String(repeating: "s", count: 128))/keys/x null"),
         Request(#"PUT app/keys/volume 0.25"#, "Idempotency-Key: ~ !\""), "PUT gone/keys/a 1", "DELETE gone?drop",
         "PUT back/keys/a 1", "DELETE back?drop", "PUT back/keys/b 2",
+        "PUT back/schema?onConflict=keep {\r\n \"additionalProperties\": {\"maximum\": 1e2}\n}\n",
     ]
 
     static func nested(_ depth: Int) -> String {

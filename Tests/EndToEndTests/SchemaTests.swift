@@ -14,8 +14,13 @@ struct SchemaTests {
     static let reading: [Row] = [
         Row(
             "As it was sent", given: [#"PUT app/schema { "x-b":1, "additionalProperties":true ,"x-a":[1.0]}"#],
-            "GET app/schema", 200, text: #"{"x-b":1,"additionalProperties":true,"x-a":[1.0]}"#, fields: ["ETag: \"$1\""]
-        ),
+            "GET app/schema", 200, text: #"{ "x-b":1, "additionalProperties":true ,"x-a":[1.0]}"#,
+            fields: ["ETag: \"$1\""]),
+        Row(
+            "As it was sent, numbers and lines too",
+            given: ["PUT app/schema {\n  \"additionalProperties\": {\"maximum\": 1e2},\r\n\t\"x-\\u0061\":-0.10E1}\n"],
+            "GET app/schema", 200,
+            text: "{\n  \"additionalProperties\": {\"maximum\": 1e2},\r\n\t\"x-\\u0061\":-0.10E1}\n"),
         Row(
             "Its tag is that of its last change", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app/schema",
             200,
@@ -46,6 +51,10 @@ struct SchemaTests {
             #"{"revision":$1,"schemaRevision":$1,"changed":false,"changes":[]}"#, fields: ["ETag: \"$1\""],
             then: [("GET app/schema", #"{"additionalProperties":false,"x-a":1}"#)]),
         Row("After one was removed", given: [Samples.schema, "DELETE app/schema"], Samples.schema, 201),
+        Row(
+            "A secret of each key that can be one",
+            ##"PUT app/schema {"additionalProperties":{"writeOnly":true},"patternProperties":{"^p":{"allOf":[{"writeOnly":true}]}},"##
+                + ##""properties":{"a":{"$ref":"#/$defs/s"}},"$defs":{"s":{"writeOnly":true}}}"##, 201),
         Row("Where suites are not opened by writes", Samples.schema, 201) { $0.writes.opensSuites = false },
         Row(
             "Whatever type it is said to have",
@@ -89,6 +98,40 @@ struct SchemaTests {
             "All mistakes are told",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"tipe":1},"b":{"minimum":"x"}}}"#, 422,
             .invalidSchema, #"{"errors":["*","*"]}"#),
+        Row(
+            "A wrong default beside a wrong keyword",
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"x","minimun":0}}}"#,
+            422, .invalidSchema,
+            #"{"errors":[{"pointer":"/properties/a/default","keyword":"default"},"#
+                + #"{"pointer":"/properties/a/minimun","keyword":"minimun"}]}"#),
+        Row(
+            "A wrong default beside a wrong keyword of another key and a reference that leads nowhere",
+            ##"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":"x"},"##
+                + ##""b":{"minimum":"x","minLength":1,"default":""},"c":{"$ref":"#/$defs/c"}},"maxProperties":1}"##,
+            422, .invalidSchema,
+            ##"{"errors":[{"keyword":"maxProperties"},{"pointer":"/properties/a/default"},{"pointer":"/properties/b/minimum"},"##
+                + ##"{"pointer":"/properties/b/default"},{"pointer":"/properties/c/$ref"}]}"##),
+        Row(
+            "Nothing said of other keys, a wrong keyword, a wrong name and a wrong default",
+            #"PUT app/schema {"properties":{"..":{},"a":{"tipe":1,"enum":[1],"default":2}}}"#, 422, .invalidSchema,
+            #"{"errors":["*","*","*","*"]}"#),
+        Row(
+            "A default is not blamed for a keyword that cannot be read",
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"default":1,"type":"int","not":{"type":"strin"}},"#
+                + #""b":{"default":{"x":1},"additionalProperties":false,"patternProperties":{"(":{}}}}}"#,
+            422, .invalidSchema,
+            #"{"errors":[{"keyword":"type"},{"keyword":"type"},{"keyword":"patternProperties"}]}"#),
+        Row(
+            "A secret inside a key",
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"properties":{"b":{"writeOnly":true}}}}}"#,
+            422, .invalidSchema,
+            #"{"errors":[{"pointer":"/properties/a/properties/b/writeOnly","keyword":"writeOnly"}]}"#),
+        Row(
+            "Secrets in an alternative, in elements, in a rule of the suite and at the top",
+            ##"PUT app/schema {"writeOnly":true,"additionalProperties":{"anyOf":[{"writeOnly":true}]},"##
+                + ##""properties":{"a":{"items":{"$ref":"#/$defs/s"}}},"$defs":{"s":{"writeOnly":true}},"##
+                + ##""then":{"properties":{"b":{"writeOnly":true}}}}"##,
+            422, .invalidSchema, #"{"errors":["*","*","*","*"]}"#),
         Row("Without changing anything", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
     ]
 
@@ -100,7 +143,50 @@ struct SchemaTests {
                 + #"{"key":"old","stored":1,"errors":[{"keyword":"additionalProperties"}]}]}"#),
         Row(
             "Values that do not fit together", given: [#"PUT app {"tls":true}"#], rules, 409, .schemaConflict,
-            #"{"errors":[{"suite":"app"}]}"#),
+            #"{"errors":[{"suite":"app"}],"conflicts":[{"key":"certificate","errors":[{"suite":"app","keyword":"required"}]}],"#
+                + #""detail":"what suite app stores does not fit the schema: certificate is required; change what is stored, "#
+                + #"or leave it as it is with ?onConflict=keep; the values left by ?onConflict=reset would not fit together either"}"#
+        ),
+        Row(
+            "Values that do not fit together stay so without those that do not fit by themselves",
+            given: [#"PUT app {"tls":true,"other":1}"#],
+            Request("PUT app/schema?onConflict=reset ")
+                + String(decoding: rules.body, as: UTF8.self).replacing(#""other":{}"#, with: #""other":false"#),
+            409, .schemaConflict, #"{"conflicts":[{"key":"certificate"}]}"#),
+        Row(
+            "Too many values", given: [#"PUT app {"a":1,"b":2}"#],
+            #"PUT app/schema {"additionalProperties":true,"maxProperties":1}"#, 409, .schemaConflict,
+            #"{"conflicts":[{"errors":[{"keyword":"maxProperties"}]}]}"#),
+        Row(
+            "A value and all together", given: [#"PUT app {"a":1,"b":"x"}"#],
+            #"PUT app/schema {"additionalProperties":{"type":"integer"},"maxProperties":1}"#, 409, .schemaConflict,
+            #"{"conflicts":[{"key":"b","stored":"x","errors":["*"]},{"errors":[{"keyword":"maxProperties"}]}]}"#),
+        Row(
+            "Values that do not fit together are kept and shown", given: [#"PUT app {"tls":true,"other":1}"#],
+            Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self), 201, nil, "",
+            then: [
+                (
+                    "GET app",
+                    #"{"values":{"tls":true},"violations":[{"suite":"app","key":"certificate","keyword":"required"}]}"#
+                ),
+                ("GET app?view=stored&prefix=c", #"{"violations":[{"key":"certificate"}]}"#),
+                ("GET app/observe", #"{"violations":[{"key":"certificate"}]}"#),
+                ("GET app/observe?key=certificate", #"{"violations":[{"key":"certificate"}]}"#),
+                ("GET /v1/observe?suite=app&suite=b", #"{"violations":{"app":[{"key":"certificate"}]}}"#),
+            ]),
+        Row(
+            "Nothing is broken any more",
+            given: [
+                #"PUT app {"tls":true}"#,
+                Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self), "GET app",
+                "PUT app/keys/certificate \"x\"",
+            ], "GET app", 200, nil, "", lacks: ["violations"]),
+        Row(
+            "What is broken is not told of other keys",
+            given: [
+                #"PUT app {"tls":true}"#,
+                Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self),
+            ], "GET app?prefix=t", 200, nil, #"{"values":{"tls":true}}"#, lacks: ["violations"]),
         Row(
             "Kept", given: [#"PUT app {"count":11,"old":1,"volume":5}"#], Samples.narrow, 201, nil,
             #"{"changes":[{"key":"count","old":11,"new":null,"oldSource":"stored","source":"invalid"},{"key":"old"}]}"#,

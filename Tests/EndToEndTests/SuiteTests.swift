@@ -104,7 +104,7 @@ struct SuiteTests {
             #"{"keys":[{"key":"a","writable":true},{"key":"b"}]}"#),
         Row(
             "What is invalid", given: ["PUT app/keys/old 11", Samples.narrow], "GET app/keys?prefix=o", 200, nil,
-            #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"]}]}"#),
+            #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"],"writable":false}]}"#),
         Row(
             "A key that a pattern admits", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
             nil,
@@ -129,6 +129,38 @@ struct SuiteTests {
             #"{"keys":[{"key":"p"}]}"#),
     ]
 
+    @Test("The schema of a key in a listing has the definitions that it refers to, and stands alone")
+    func standsAlone() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(
+            ##"""
+            PUT app/schema {"additionalProperties":{"$ref":"#/$defs/tree"},"$defs":{"n":{"type":"integer"},"unused":{},\##
+            "list":{"items":{"$ref":"#/$defs/n"}},"tree":{"properties":{"next":{"$ref":"#/$defs/tree"}}}},\##
+            "properties":{"a":{"$ref":"#/$defs/list","examples":[{"$ref":"#/x"}]},"b":{"type":"string"},\##
+            "c":{"properties":{"x":{"$ref":"#/properties/b"},"y":{"$ref":"#/properties/c"}}},\##
+            "d":{"$defs":{"own":{"maximum":5}},"allOf":[{"$ref":"#/properties/d/$defs/own"}]}}}
+            """##)
+        try daemon.done(#"PUT app/keys/t {"next":{}}"#)
+        let expected = [
+            "a":
+                ##"{"$ref":"#/$defs/list","examples":[{"$ref":"#/x"}],"$defs":{"list":{"items":{"$ref":"#/$defs/n"}},"##
+                + ##""n":{"type":"integer"}}}"##,
+            "b": #"{"type":"string"}"#,
+            "c": ##"{"properties":{"x":{"$ref":"#/$defs/properties.b"},"y":{"$ref":"#"}},"##
+                + ##""$defs":{"properties.b":{"type":"string"}}}"##,
+            "d":
+                ##"{"$defs":{"properties.d.$defs.own":{"maximum":5}},"allOf":[{"$ref":"#/$defs/properties.d.$defs.own"}]}"##,
+            "t": ##"{"$ref":"#/$defs/tree","$defs":{"tree":{"properties":{"next":{"$ref":"#/$defs/tree"}}}}}"##,
+        ]
+        let keys = try daemon.send("GET app/keys").json?["keys"]?.array ?? []
+        #expect(keys.compactMap { $0["key"]?.string } == expected.keys.sorted())
+        for key in keys {
+            let schema = try #require(key["schema"])
+            #expect(try schema == JSONValue(parsing: expected[key["key"]?.string ?? ""] ?? "null"), "\(schema.text())")
+            #expect(throws: Never.self) { try JSONSchema(schema) }
+        }
+    }
+
     @Test("Suites are listed and read", arguments: listing + reading + keys)
     func read(row: Row) throws {
         try row.check()
@@ -140,8 +172,15 @@ struct SuiteTests {
             #"PATCH app {"a":null,"b":{"x":null,"z":3},"c":{"n":null},"e":[1]}"#, 200, nil,
             #"{"revision":$2,"changed":true,"changes":[{"suite":"app","key":"a","old":1,"new":null,"oldSource":"stored","#
                 + #""source":"unset","revision":$2,"modified":"*"},{"key":"b","new":{"y":2,"z":3}},"#
-                + #"{"key":"c","new":{"n":null}},{"key":"e","oldSource":"unset"}]}"#,
-            then: [("GET app", #"{"values":{"b":{"y":2,"z":3},"c":{"n":null},"d":4,"e":[1]}}"#)]),
+                + #"{"key":"c","new":{}},{"key":"e","oldSource":"unset"}]}"#,
+            then: [("GET app?raw", #"{"b":{"y":2,"z":3},"c":{},"d":4,"e":[1]}"#)]),
+        Row(
+            "A null in an object where there was none", #"PATCH app {"o":{"a":null,"b":1,"c":{"d":null}}}"#, 200, nil,
+            #"{"changes":[{"key":"o","old":null,"new":{"b":1,"c":{}}}]}"#,
+            then: [("GET app?raw", #"{"o":{"b":1,"c":{}}}"#)]),
+        Row(
+            "The same merged twice", given: [#"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#],
+            #"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#, 200, nil, #"{"changed":false}"#),
         Row(
             "An object merges into a default",
             given: [#"PUT app/schema {"additionalProperties":false,"properties":{"o":{"default":{"a":1}}}}"#],

@@ -77,7 +77,7 @@ extension DefaultsError: CustomStringConvertible {
     private static func listing(_ conflicts: [SchemaConflict]) -> String {
         let most = 16
         let listed = conflicts.prefix(most).map { conflict in
-            conflict.errors.first?.sentence ?? conflict.key.text
+            conflict.errors.first?.sentence ?? conflict.key?.text ?? "the suite"
         }
         let more = conflicts.count > most ? " (and \(conflicts.count - most) more)" : ""
         return "what is stored does not fit the schema: \(listed.joined(separator: "; "))\(more)"

@@ -25,13 +25,19 @@ extension InMemorySuite {
         } catch {
             throw Problem(.invalidSchema, error.description)
         }
-        let stored = records.compactMapValues(\.stored).sorted { $0.key < $1.key }
-        let conflicts = new.conflicts(storing: stored.map { (key: $0.key, value: $0.value) }, replacing: schema)
-        if policy == .refuse, !conflicts.isEmpty { throw conflict(conflicts) }
+        let stored = storedSettings
+        let conflicts = new.conflicts(storing: stored)
+        if policy == .refuse, !stored.isEmpty, !conflicts.isEmpty { throw conflict(conflicts) }
         var removed: [KeyName: JSONValue?] = [:]
-        if policy == .reset { for conflict in conflicts.keys { removed[conflict.key] = .some(nil) } }
+        if policy == .reset {
+            for key in conflicts.keys.compactMap(\.key) { removed[key] = .some(nil) }
+            let kept = stored.filter { removed[$0.key] == nil }
+            let rest = new.conflicts(storing: kept)
+            if !kept.isEmpty, !rest.isEmpty { throw conflict(rest) }
+        }
 
         let before = self
+        keepSecrets()
         schema = new
         hasLeftovers = policy == .keep && !conflicts.isEmpty
         let revision = cursor.revision.advanced(by: 1) ?? cursor.revision
@@ -42,7 +48,7 @@ extension InMemorySuite {
             guard old != new || oldSource != source else { return nil }
             return Change(
                 suite: name, key: key, old: old, new: new, oldSource: oldSource, source: source,
-                revision: revision, modified: time, isSecret: schema?.key(key.text)?.isSecret ?? false)
+                revision: revision, modified: time, isSecret: before.isSecret(key) || isSecret(key))
         }
         schemaRevision = revision
         commit(changes, stored: removed, at: revision, time)
@@ -56,9 +62,9 @@ extension InMemorySuite {
     }
 
     private func conflict(_ conflicts: StoredConflicts) -> Problem {
-        let reason = conflicts.keys.first?.errors.first?.sentence ?? conflicts.suite.first?.sentence ?? ""
+        let reason = conflicts.all.first?.errors.first?.sentence ?? ""
         var problem = Problem(.schemaConflict, "what suite \(name) stores does not fit the schema: \(reason)")
-        problem.conflicts = conflicts.keys
+        problem.conflicts = conflicts.all
         problem.errors = conflicts.suite
         return problem
     }
@@ -73,7 +79,24 @@ extension InMemorySuite {
     func leftovers(among keys: Set<KeyName>) -> [SchemaConflict] {
         guard hasLeftovers, let schema else { return [] }
         return keys.sorted().compactMap { key in
-            records[key]?.stored.flatMap { schema.conflict(of: key, storing: $0) }
+            records[key]?.stored.flatMap { value in
+                schema.conflict(of: StoredSetting(key: key, value: value, isSecret: isSecret(key)))
+            }
+        }
+    }
+
+    /// What the effective values together break of the rules of the schema in force.
+    var violations: [Violation] {
+        guard let schema, schema.hasSuiteRules else { return [] }
+        var values = JSONObject()
+        for setting in storedSettings { values[setting.key.text] = setting.value }
+        let secrets = storedSettings.filter(\.isSecret).map(\.key)
+        return schema.suiteViolations(of: schema.effectiveValues(stored: values), secrets: secrets)
+    }
+
+    private var storedSettings: [StoredSetting] {
+        records.sorted { $0.key < $1.key }.compactMap { key, record in
+            record.stored.map { StoredSetting(key: key, value: $0, isSecret: isSecret(key)) }
         }
     }
 }

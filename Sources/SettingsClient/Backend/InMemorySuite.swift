@@ -25,6 +25,8 @@ struct InMemorySuite: Sendable {
         var stored: JSONValue?
         var revision = Revision.zero
         var modified: Timestamp?
+        /// Whether what is stored is a secret, whatever the schema says.
+        var isSecret = false
     }
 
     private struct Commit: Sendable {
@@ -63,7 +65,8 @@ struct InMemorySuite: Sendable {
             effective(key, records[key]?.stored).value.map { SuiteContents.Entry(key: key, value: $0) }
         }
         let contents = SuiteContents(
-            suite: name, schemaRevision: schemaRevision, values: values, invalid: leftovers(among: keys))
+            suite: name, schemaRevision: schemaRevision, values: values, invalid: leftovers(among: keys),
+            violations: violations)
         return ObservedState(.one(contents), cursor: cursor, isReset: isReset)
     }
 
@@ -85,9 +88,19 @@ struct InMemorySuite: Sendable {
         let (value, source) = effective(key, record.stored)
         var setting = SettingState(
             suite: name, key: key, value: value, source: source, revision: record.revision, modified: record.modified)
-        if source == .invalid { setting.stored = record.stored }
-        setting.isSecret = schema?.key(key.text)?.isSecret ?? false
+        setting.isSecret = isSecret(key)
+        if source == .invalid, !setting.isSecret { setting.stored = record.stored }
         return setting
+    }
+
+    /// Whether a key is a secret, or was since what is stored was written.
+    func isSecret(_ key: KeyName) -> Bool {
+        records[key]?.isSecret ?? false || schema?.key(key.text)?.isSecret ?? false
+    }
+
+    /// Has what is stored under secrets stay secret when the schema goes.
+    mutating func keepSecrets() {
+        for (key, record) in records where record.stored != nil && isSecret(key) { records[key]?.isSecret = true }
     }
 
     func effective(_ key: KeyName, _ stored: JSONValue?) -> (value: JSONValue?, source: Source) {
@@ -174,9 +187,7 @@ extension InMemorySuite {
                 guard suite == name else { throw unknownSuite }
                 let current = setting(key)
                 if Self.holds(test, of: current) { continue }
-                // A refusal tells nothing of a secret's value.
-                let shown = current.isSecret ? current.concealed() : current
-                failed.append(Problem.FailedCondition(index: Int64(index), current: .setting(shown)))
+                failed.append(Problem.FailedCondition(index: Int64(index), current: .setting(current.toldInErrors)))
             }
         }
         guard let first = failed.first else { return }
@@ -207,9 +218,9 @@ extension InMemorySuite {
             }
             let result: JSONValue
             do {
-                result = try change.applied(to: value)
+                result = try change.applied(to: value, holdsIntegers: rules?.holdsIntegers ?? false)
             } catch {
-                throw Problem(error, ofSecret: rules?.isSecret ?? false)
+                throw Problem(error, ofSecret: isSecret(key))
             }
             stored[key] = .some(rules?.normalized(result) ?? result)
         }
@@ -220,14 +231,15 @@ extension InMemorySuite {
         var violations: [Violation] = []
         for (key, value) in stored.sorted(by: { $0.key < $1.key }) {
             guard let value, let rules = schema.key(key.text) else { continue }
-            violations += rules.violations(of: value)
+            violations += rules.violations(of: value, isSecret: isSecret(key))
         }
         if schema.hasSuiteRules {
             let before = records.compactMapValues(\.stored)
             let after = records.mapValues(\.stored).merging(stored) { $1 }.compactMapValues(\.self)
             violations += schema.newSuiteViolations(
                 before: schema.effectiveValues(stored: Self.object(before)),
-                after: schema.effectiveValues(stored: Self.object(after)))
+                after: schema.effectiveValues(stored: Self.object(after)),
+                secrets: records.filter(\.value.isSecret).map(\.key))
         }
         guard violations.isEmpty else { throw Problem(violations: violations) }
     }
@@ -250,8 +262,9 @@ extension InMemorySuite {
             changes.append(
                 Change(
                     suite: name, key: key, old: old, new: new, oldSource: oldSource, source: source,
-                    revision: revision, modified: time, isSecret: schema?.key(key.text)?.isSecret ?? false))
-            record = Record(stored: value, revision: revision, modified: time)
+                    revision: revision, modified: time, isSecret: isSecret(key)))
+            let isSecret = value != nil && schema?.key(key.text)?.isSecret ?? false
+            record = Record(stored: value, revision: revision, modified: time, isSecret: isSecret)
             records[key] = record
         }
         guard !changes.isEmpty else {
@@ -275,7 +288,8 @@ extension InMemorySuite {
     mutating func commit(_ changes: [Change], stored: [KeyName: JSONValue?], at revision: Revision, _ time: Timestamp) {
         for change in changes {
             let value = stored[change.key] ?? records[change.key]?.stored
-            records[change.key] = Record(stored: value, revision: revision, modified: time)
+            let isSecret = value != nil && isSecret(change.key)
+            records[change.key] = Record(stored: value, revision: revision, modified: time, isSecret: isSecret)
         }
         finish(changes, at: revision)
     }

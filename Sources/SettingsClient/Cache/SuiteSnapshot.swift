@@ -78,7 +78,7 @@ struct SuiteSnapshot: Sendable {
         let contents = state.suites.first
         schemaRevision = contents?.schemaRevision
         values = Dictionary((contents?.values ?? []).map { ($0.key, $0.value) }, uniquingKeysWith: { $1 })
-        invalid = Set((contents?.invalid ?? []).map(\.key))
+        invalid = Set((contents?.invalid ?? []).compactMap(\.key))
         secrets = Set(contents?.secrets ?? [])
     }
 

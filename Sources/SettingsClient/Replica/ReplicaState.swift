@@ -57,7 +57,8 @@ struct ReplicaState: Sendable {
             told[entry.key] = VisibleSetting(value: entry.value, source: source, revision: nil)
         }
         for conflict in contents.invalid {
-            told[conflict.key] = VisibleSetting(value: nil, source: .invalid, revision: nil)
+            guard let key = conflict.key else { continue }
+            told[key] = VisibleSetting(value: nil, source: .invalid, revision: nil)
         }
         for key in contents.secrets where told[key] == nil {
             told[key] = VisibleSetting(value: nil, source: nil, revision: nil)

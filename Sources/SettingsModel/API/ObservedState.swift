@@ -77,7 +77,9 @@ extension ObservedState {
         }
         let invalid = try reader.optional("invalid", BodyValue.object) ?? [:]
         let secrets = try reader.optional("secrets", BodyValue.object) ?? [:]
+        let violations = try reader.optional("violations", BodyValue.object) ?? [:]
         let (conflictReader, secretReader) = (try ObjectReader(.object(invalid)), try ObjectReader(.object(secrets)))
+        let violationReader = try ObjectReader(.object(violations))
         for index in suites.indices {
             let name = suites[index].suite.text
             do {
@@ -89,6 +91,11 @@ extension ObservedState {
                 suites[index].secrets = try secretReader.list(name)
             } catch {
                 throw error.under("secrets")
+            }
+            do {
+                suites[index].violations = try violationReader.list(name)
+            } catch {
+                throw error.under("violations")
             }
         }
         return .several(suites, missing: try reader.list("missing"))
@@ -117,6 +124,12 @@ extension ObservedState {
             writer.name("secrets")
             writer.beginObject()
             for contents in suites { writer.member(contents.suite.text, unlessEmpty: contents.secrets) }
+            writer.endObject()
+        }
+        if suites.contains(where: { !$0.violations.isEmpty }) {
+            writer.name("violations")
+            writer.beginObject()
+            for contents in suites { writer.member(contents.suite.text, unlessEmpty: contents.violations) }
             writer.endObject()
         }
         writer.member("missing", unlessEmpty: missing)

@@ -1,14 +1,15 @@
-/// A key whose stored value does not fit a schema: the one in force, or one that somebody wants to set.
+/// What does not fit a schema, the one in force or one that is to be set: the value stored under a key, or the suite as a
+/// whole.
 public struct SchemaConflict: Hashable, Sendable {
-    /// The key.
-    public var key: KeyName
-    /// What is stored; nil if that is a secret.
+    /// The key; nil if it is the suite as a whole.
+    public var key: KeyName?
+    /// What is stored; nil if that is a secret, or if nothing is.
     public var stored: JSONValue?
     /// Why it does not fit.
     public var errors: [Violation]
 
     /// A conflict.
-    public init(key: KeyName, stored: JSONValue?, errors: [Violation]) {
+    public init(key: KeyName?, stored: JSONValue?, errors: [Violation]) {
         self.key = key
         self.stored = stored
         self.errors = errors
@@ -16,10 +17,10 @@ public struct SchemaConflict: Hashable, Sendable {
 }
 
 extension SchemaConflict: JSONReadable, JSONWritable {
-    /// Reads an entry of a list, which names its key.
+    /// Reads an entry of a list, which names its key if it is about one.
     public init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
-        try self.init(reader, key: reader.required("key"))
+        try self.init(reader, key: reader.optional("key"))
     }
 
     /// Reads what a map of keys has for one.
@@ -27,7 +28,7 @@ extension SchemaConflict: JSONReadable, JSONWritable {
         try self.init(ObjectReader(json), key: key)
     }
 
-    private init(_ reader: ObjectReader, key: KeyName) throws(BodyError) {
+    private init(_ reader: ObjectReader, key: KeyName?) throws(BodyError) {
         self.init(key: key, stored: try reader.optional("stored"), errors: try reader.list("errors"))
     }
 

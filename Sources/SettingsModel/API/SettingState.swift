@@ -59,6 +59,11 @@ public struct SettingState: Hashable, Sendable {
         self.modified = modified
     }
 
+    /// The setting as errors tell of it, to any caller: a secret without its value.
+    public var toldInErrors: SettingState {
+        isSecret ? concealed() : self
+    }
+
     /// The setting as it is told to somebody who may not read secrets: that it is there, without any value. What
     /// violations say is about a value too.
     public func concealed() -> SettingState {

@@ -24,17 +24,20 @@ public struct SuiteContents: Hashable, Sendable {
     public var invalid: [SchemaConflict]
     /// The secrets that this reader may not see.
     public var secrets: [KeyName]
+    /// What the effective values together break of the rules about the suite as a whole.
+    public var violations: [Violation]
 
     /// The contents of a suite. Lists are written in the order they have here, which should be that of the keys.
     public init(
         suite: SuiteName, schemaRevision: Revision, values: [Entry], invalid: [SchemaConflict] = [],
-        secrets: [KeyName] = []
+        secrets: [KeyName] = [], violations: [Violation] = []
     ) {
         self.suite = suite
         self.schemaRevision = schemaRevision
         self.values = values
         self.invalid = invalid
         self.secrets = secrets
+        self.violations = violations
     }
 }
 
@@ -61,7 +64,8 @@ extension SuiteContents {
     func writeInvalid(to writer: inout JSONWriter) {
         writer.beginObject()
         for conflict in invalid {
-            writer.name(conflict.key.text)
+            guard let key = conflict.key else { continue }
+            writer.name(key.text)
             writer.beginObject()
             conflict.writeReason(to: &writer)
             writer.endObject()
@@ -76,7 +80,8 @@ extension SuiteContents {
         self.init(
             suite: try reader.required("suite"), schemaRevision: try reader.required("schemaRevision"),
             values: try reader.required("values", Self.entries),
-            invalid: try reader.optional("invalid", Self.conflicts) ?? [], secrets: try reader.list("secrets"))
+            invalid: try reader.optional("invalid", Self.conflicts) ?? [], secrets: try reader.list("secrets"),
+            violations: try reader.list("violations"))
     }
 
     func writeMembers(to writer: inout JSONWriter) {
@@ -87,5 +92,6 @@ extension SuiteContents {
             writeInvalid(to: &writer)
         }
         writer.member("secrets", unlessEmpty: secrets)
+        writer.member("violations", unlessEmpty: violations)
     }
 }

@@ -36,16 +36,22 @@ public struct Change: Hashable, Sendable {
         public var oldRevision: Revision?
         /// The time that went with that revision.
         public var oldModified: Timestamp?
+        /// Whether what was stored before was a secret, whatever the schema says.
+        public var wasSecret: Bool
+        /// Whether what is stored now is a secret, whatever the schema says.
+        public var isSecret: Bool
 
         /// A record; all of it may be missing.
         public init(
             oldRejected: JSONValue? = nil, rejected: JSONValue? = nil, oldRevision: Revision? = nil,
-            oldModified: Timestamp? = nil
+            oldModified: Timestamp? = nil, wasSecret: Bool = false, isSecret: Bool = false
         ) {
             self.oldRejected = oldRejected
             self.rejected = rejected
             self.oldRevision = oldRevision
             self.oldModified = oldModified
+            self.wasSecret = wasSecret
+            self.isSecret = isSecret
         }
     }
 
@@ -97,6 +103,7 @@ extension Change {
         change.record.oldRejected = earlier.record.oldRejected
         change.record.oldRevision = earlier.record.oldRevision
         change.record.oldModified = earlier.record.oldModified
+        change.record.wasSecret = earlier.record.wasSecret
         change.isSecret = isSecret || earlier.isSecret
         return isConcealed || earlier.isConcealed ? change.concealed() : change
     }

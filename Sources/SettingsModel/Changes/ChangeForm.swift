@@ -26,6 +26,9 @@ extension Change {
             writer.member("stored", record.rejected)
             writer.member("oldRevision", record.oldRevision)
             writer.member("oldModified", record.oldModified)
+            // Mostly both follow from the mark.
+            if record.wasSecret != (isSecret && oldStored != nil) { writer.member("oldSecret", record.wasSecret) }
+            if record.isSecret != (isSecret && stored != nil) { writer.member("newSecret", record.isSecret) }
         } else {
             writer.member("revision", revision)
             writer.member("modified", modified)
@@ -52,6 +55,8 @@ extension Change {
         record = Record(
             oldRejected: try reader.optional("oldStored"), rejected: try reader.optional("stored"),
             oldRevision: try reader.optional("oldRevision"), oldModified: try reader.optional("oldModified"))
+        record.wasSecret = try reader.optional("oldSecret") ?? (isSecret && oldStored != nil)
+        record.isSecret = try reader.optional("newSecret") ?? (isSecret && stored != nil)
     }
 
     private init(

@@ -71,10 +71,10 @@ extension Problem.Current: JSONReadable, JSONWritable {
         }
     }
 
-    /// Writes the setting or the suite.
+    /// Writes the setting or the suite; of a secret, not the value.
     public func write(to writer: inout JSONWriter) {
         switch self {
-        case .setting(let setting): setting.write(to: &writer)
+        case .setting(let setting): setting.toldInErrors.write(to: &writer)
         case .suite(let suite): suite.write(to: &writer)
         }
     }

@@ -1,4 +1,4 @@
-/// What of a suite's stored values does not fit a schema that somebody wants to set.
+/// What of a suite's stored values does not fit a schema that is to be set.
 public struct StoredConflicts: Hashable, Sendable {
     /// The keys whose values do not fit by themselves, in the order given: those that the schema does not admit, and
     /// those whose values it does not allow.
@@ -10,51 +10,81 @@ public struct StoredConflicts: Hashable, Sendable {
     public var isEmpty: Bool {
         keys.isEmpty && suite.isEmpty
     }
+
+    /// All of them by key; what is about no key in particular comes last.
+    public var all: [SchemaConflict] {
+        var conflicts = keys
+        for violation in suite {
+            let key = violation.key.flatMap { try? KeyName($0) }
+            if let index = conflicts.lastIndex(where: { $0.key == key }) {
+                conflicts[index].errors.append(violation)
+            } else {
+                conflicts.append(SchemaConflict(key: key, stored: nil, errors: [violation]))
+            }
+        }
+        return conflicts.filter { $0.key != nil } + conflicts.filter { $0.key == nil }
+    }
+}
+
+/// A stored value that is held against a schema.
+public struct StoredSetting: Hashable, Sendable {
+    /// The key.
+    public let key: KeyName
+    /// What is stored.
+    public let value: JSONValue
+    /// Whether it is a secret, whatever the schema says, so that nothing of it may be told.
+    public let isSecret: Bool
+
+    /// A stored value.
+    public init(key: KeyName, value: JSONValue, isSecret: Bool = false) {
+        self.key = key
+        self.value = value
+        self.isSecret = isSecret
+    }
 }
 
 extension Schema {
-    /// The conflict between a stored value and this schema; nil if the value fits.
-    ///
-    /// The value of a secret is not told: neither of one by this schema nor of one by the schema that this replaces.
-    public func conflict(
-        of key: KeyName, storing value: JSONValue, replacing current: Schema? = nil
-    ) -> SchemaConflict? {
-        let wasSecret = current?.key(key.text)?.isSecret ?? false
-        guard let keySchema = self.key(key.text) else {
+    /// The conflict between a stored value and this schema; nil if the value fits. The value of a secret is not told.
+    public func conflict(of setting: StoredSetting) -> SchemaConflict? {
+        guard let keySchema = self.key(setting.key.text) else {
             let violation = Violation(
-                key: key.text, keyword: "additionalProperties", detail: "is not a key of the schema")
-            return SchemaConflict(key: key, stored: wasSecret ? nil : value, errors: [violation])
+                key: setting.key.text, keyword: "additionalProperties", detail: "is not a key of the schema")
+            return SchemaConflict(
+                key: setting.key, stored: setting.isSecret ? nil : setting.value, errors: [violation])
         }
-        let violations = keySchema.violations(of: value, isSecret: wasSecret || keySchema.isSecret)
+        let isSecret = setting.isSecret || keySchema.isSecret
+        let violations = keySchema.violations(of: setting.value, isSecret: isSecret)
         guard !violations.isEmpty else { return nil }
-        return SchemaConflict(key: key, stored: wasSecret || keySchema.isSecret ? nil : value, errors: violations)
+        return SchemaConflict(key: setting.key, stored: isSecret ? nil : setting.value, errors: violations)
     }
 
     /// Everything of a suite's stored values that does not fit this schema. The first few keys that it does not admit
     /// are told with the names that were probably meant.
-    public func conflicts(
-        storing values: some Sequence<(key: KeyName, value: JSONValue)>, replacing current: Schema? = nil
-    ) -> StoredConflicts {
+    public func conflicts(storing settings: some Sequence<StoredSetting>) -> StoredConflicts {
         var conflicts: [SchemaConflict] = []
         var stored = JSONObject()
-        for (key, value) in values {
-            if let conflict = conflict(of: key, storing: value, replacing: current) {
-                conflicts.append(conflicts.count < Self.mostHints ? hinting(conflict) : conflict)
+        var secrets: [KeyName] = []
+        for setting in settings {
+            if let conflict = conflict(of: setting) {
+                conflicts.append(conflicts.count < Self.mostHints ? hinting(conflict, of: setting.key) : conflict)
             }
-            if hasSuiteRules { stored[key.text] = value }
+            guard hasSuiteRules else { continue }
+            stored[setting.key.text] = setting.value
+            if setting.isSecret { secrets.append(setting.key) }
         }
-        let effective = hasSuiteRules ? effectiveValues(stored: stored) : [:]
-        return StoredConflicts(keys: conflicts, suite: suiteViolations(of: effective))
+        guard hasSuiteRules else { return StoredConflicts(keys: conflicts, suite: []) }
+        let violations = suiteViolations(of: effectiveValues(stored: stored), secrets: secrets)
+        return StoredConflicts(keys: conflicts, suite: violations)
     }
 
     private static let mostHints = 16
 
-    private func hinting(_ conflict: SchemaConflict) -> SchemaConflict {
+    private func hinting(_ conflict: SchemaConflict, of key: KeyName) -> SchemaConflict {
         var conflict = conflict
         conflict.errors = conflict.errors.map { violation in
-            guard violation.keyword == "additionalProperties", violation.pointer == .root, key(conflict.key.text) == nil
+            guard violation.keyword == "additionalProperties", violation.pointer == .root, self.key(key.text) == nil
             else { return violation }
-            let hint = NameSuggestion.phrase(for: conflict.key.text, amongOrdered: keys.lazy.map { $0.name })
+            let hint = NameSuggestion.phrase(for: key.text, amongOrdered: keys.lazy.map { $0.name })
             return Violation(key: violation.key, keyword: violation.keyword, detail: violation.detail + hint)
         }
         return conflict

@@ -102,7 +102,7 @@ extension DescribedSchema {
             ],
             sometimes: [
                 ("invalid", ["type": "object", "additionalProperties": reference("Invalid")]),
-                ("secrets", list("KeyName")),
+                ("secrets", list("KeyName")), ("violations", list("Violation")),
             ]),
         DescribedSchema(
             "Invalid", "What is stored and why it does not fit.", always: [("errors", list("Violation"))],
@@ -125,7 +125,8 @@ extension DescribedSchema {
             always: [revision, ("cursor", reference("Cursor")), ("changes", list("ObservedChange"))],
             sometimes: [
                 suite, ("schemaRevision", ["type": ["integer", "object"]]), ("values", ["type": "object"]),
-                ("invalid", ["type": "object"]), ("secrets", ["type": ["array", "object"]]), ("reset", flag),
+                ("invalid", ["type": "object"]), ("secrets", ["type": ["array", "object"]]),
+                ("violations", ["type": ["array", "object"]]), ("reset", flag),
                 ("dropped", ["type": ["boolean", "array"]]), ("missing", texts), ("more", flag),
                 ("retryAfterMs", count),
             ]),
@@ -176,8 +177,8 @@ extension DescribedSchema {
                 ("suite", text), ("key", text), ("expected", reference("Value")), ("actual", reference("Value")),
             ]),
         DescribedSchema(
-            "Conflict", "A stored value that a new schema does not fit.", always: [key, ("errors", list("Violation"))],
-            sometimes: [("stored", reference("Value"))]),
+            "Conflict", "What of a suite a new schema does not fit: a key, or without one the suite as a whole.",
+            always: [("errors", list("Violation"))], sometimes: [key, ("stored", reference("Value"))]),
         DescribedSchema("SuiteRevision", "A suite and its revision.", always: [suite, revision]),
         DescribedSchema("Current", ["anyOf": [reference("Setting"), reference("SuiteRevision")]]),
         DescribedSchema(

@@ -38,7 +38,7 @@ struct QuickSetting {
         var setting = SettingState(
             suite: found.suite, key: found.record.key, value: value, source: .stored, revision: found.record.revision,
             modified: found.record.modified)
-        if let schema = found.schema { setting.isSecret = schema.schema.key(found.record.name)?.isSecret ?? false }
+        setting.isSecret = found.record.isSecret || found.schema?.schema.key(found.record.name)?.isSecret ?? false
         var writer = JSONWriter(reservingCapacity: 192)
         setting.write(to: &writer)
         var fields = common.fields

@@ -75,7 +75,7 @@ struct SuiteEndpoint {
         // However small the suite is, all of the history may have to be gone through: not on the loop.
         return Rendering(weight: .max) {
             do throws(Problem) {
-                guard let suite = try state.suite(name, at: moment) else { throw state.unknownSuite(name) }
+                guard let suite = try state.suite(name, at: moment) else { throw state.unknownSuite(name, at: moment) }
                 try wanted?.check(suite)
                 let isKnown = known?.matches(suite.revision) ?? false
                 return isKnown ? Response(notModified: suite.revision, cursor: state.cursor) : response(suite, state)

@@ -14,6 +14,8 @@ struct Draft {
         let schema: KeySchema?
         /// What will be stored; nil for nothing.
         var stored: JSONValue?
+        /// Whether that is a secret, or was made of one.
+        var isStoredSecret: Bool
         /// Whether something was done to it yet.
         var isChanged = false
         /// Where in the request's body the value stands, for the pointers of violations.
@@ -24,7 +26,8 @@ struct Draft {
         var isUnknown = false
 
         var key: KeyName { before.key }
-        var isSecret: Bool { schema?.isSecret ?? false }
+        /// Whether the key is a secret, or what was stored before.
+        var isSecret: Bool { schema?.isSecret ?? false || before.isSecret }
 
         /// The value that the next operation sees.
         var value: JSONValue? {
@@ -102,7 +105,7 @@ struct Draft {
         touched.append(
             Touched(
                 suite: name, before: before, valueBefore: suite?.effectiveValue(of: before), schema: schema,
-                stored: before.stored))
+                stored: before.stored, isStoredSecret: before.isSecret))
         if let suite, schema == nil, !(isRemoval && before.stored != nil) {
             try refuse(suite, touched.count - 1, named: naming)
         }
@@ -140,7 +143,14 @@ struct Draft {
 /// What operations do to a key.
 extension Draft {
     /// Stores a value, with integral numbers made integers where the schema asks for those.
-    mutating func set(_ position: Int, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false) {
+    ///
+    /// - Parameter isDerived: whether the value was made of the one before, with which it is a secret.
+    mutating func set(
+        _ position: Int, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false,
+        isDerived: Bool = false
+    ) {
+        let isOldSecret = isDerived && touched[position].isStoredSecret
+        touched[position].isStoredSecret = isOldSecret || touched[position].schema?.isSecret ?? false
         touched[position].stored =
             isChecked ? value : touched[position].schema.map { $0.normalized(value) } ?? value
         touched[position].isChanged = true
@@ -151,6 +161,7 @@ extension Draft {
     /// Removes what is stored.
     mutating func remove(_ position: Int) {
         touched[position].stored = nil
+        touched[position].isStoredSecret = false
         touched[position].isChanged = true
     }
 
@@ -168,12 +179,12 @@ extension Draft {
         }
         let result: JSONValue
         do {
-            result = try operation.applied(to: value)
+            result = try operation.applied(to: value, holdsIntegers: key.schema?.holdsIntegers ?? false)
         } catch {
             throw problem(error, in: operation.name, at: position)
         }
         try weigh(result, of: key)
-        set(position, to: result, at: place)
+        set(position, to: result, at: place, isDerived: true)
     }
 
     /// Bounds what changing in place may come to: a value that grows with each request, and a request that makes a large

@@ -12,7 +12,7 @@ extension Draft {
         var violations: [Violation] = []
         for key in touched where key.isDifferent && !key.isChecked {
             guard let stored = key.stored, let schema = key.schema else { continue }
-            for violation in schema.violations(of: stored) {
+            for violation in schema.violations(of: stored, isSecret: key.isStoredSecret || schema.isSecret) {
                 violations.append(violation.inSuite(key.suite, under: key.place))
             }
         }
@@ -40,8 +40,10 @@ extension Draft {
             let before = suite.storedValues()
             var after = before
             for key in touched where key.suite == suite.id && key.isChanged { after[key.key.text] = key.stored }
+            let secrets = touched.filter { $0.suite == suite.id && $0.isStoredSecret }.map(\.key)
             let new = schema.newSuiteViolations(
-                before: schema.effectiveValues(stored: before), after: schema.effectiveValues(stored: after))
+                before: schema.effectiveValues(stored: before), after: schema.effectiveValues(stored: after),
+                secrets: suite.keptSecrets() + secrets)
             violations += new.map { $0.inSuite(suite.id, under: .root) }
         }
         return violations
@@ -73,7 +75,8 @@ extension Draft.Touched {
             record: Change.Record(
                 oldRejected: before.standing == .invalid ? before.stored : nil,
                 oldRevision: before.revision == .zero ? nil : before.revision,
-                oldModified: before.modified.milliseconds == 0 ? nil : before.modified))
+                oldModified: before.modified.milliseconds == 0 ? nil : before.modified,
+                wasSecret: before.isSecret, isSecret: isStoredSecret))
     }
 
     /// The setting as it is after the write, or as it stands if the write changes nothing.

@@ -20,13 +20,19 @@ package struct KeyRecord: Hashable, Named {
     package var revision: Revision
     /// When that commit was made.
     package var modified: Timestamp
+    /// Whether what is stored is a secret, whatever the schema says now: the key was one since it was written.
+    package var isSecret: Bool
 
-    package init(key: KeyName, stored: JSONValue?, standing: Standing, revision: Revision, modified: Timestamp) {
+    package init(
+        key: KeyName, stored: JSONValue?, standing: Standing, revision: Revision, modified: Timestamp,
+        isSecret: Bool = false
+    ) {
         self.key = key
         self.stored = stored
         self.standing = standing
         self.revision = revision
         self.modified = modified
+        self.isSecret = isSecret
     }
 
     package var name: String { key.text }

@@ -20,8 +20,19 @@ extension State {
         guard !since.isEmpty else { return suite }
         for kept in since.reversed() { Self.undo(kept.commit, of: name, on: &suite) }
         guard var past = suite else { return nil }
+        // What is a secret now is one in what was before, too.
+        if let schema = self.suite(name)?.schema?.schema { past.keepSecrets(of: schema) }
         past.revision = revision(of: past, at: moment)
         return past
+    }
+
+    /// That there was no such suite after a commit, and when it came into being if that was later.
+    package func unknownSuite(_ name: SuiteName, at moment: Revision) -> Problem {
+        let later = history.commits(of: name, after: moment)
+        guard let beginning = later.first(where: { $0.commit.creates(name) }) else { return unknownSuite(name) }
+        return Problem(
+            .unknownSuite,
+            "suite \(name) did not exist at revision \(moment); it came into being at revision \(beginning.revision)")
     }
 
     /// The last commit up to a moment that touched a suite.
@@ -54,8 +65,15 @@ extension State {
                 KeyRecord(
                     key: change.key, stored: change.oldStored, standing: standing,
                     revision: change.record.oldRevision ?? .zero,
-                    modified: change.record.oldModified ?? Timestamp(milliseconds: 0)))
+                    modified: change.record.oldModified ?? Timestamp(milliseconds: 0),
+                    isSecret: change.record.wasSecret))
         }
+    }
+}
+
+extension Commit {
+    fileprivate func creates(_ suite: SuiteName) -> Bool {
+        suiteChanges.contains { $0.suite == suite && $0.kind == .created }
     }
 }
 
@@ -73,7 +91,7 @@ extension Suite {
 
     /// Puts the schema back in force that was before a change. It was compiled once, so it compiles again.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
-        guard let replaced = change.replaced, let schema = try? Schema(replaced.document) else {
+        guard let replaced = change.replaced, let schema = try? Schema(replaced.document, text: replaced.text) else {
             setSchema(nil, revision: change.oldSchemaRevision ?? .zero)
             return
         }

@@ -4,20 +4,21 @@ internal import SettingsModel
 extension WriteRequest {
     /// The first answer to this request, made again from the commit that it led to; an error if that was another request.
     ///
-    /// - Parameter cursor: the present place in history: the answer tells nothing that is not true there.
-    func replay(_ commit: Commit, at cursor: Cursor) throws(Problem) -> WriteAnswer {
+    /// - Parameter state: the present one: the answer tells nothing that is not true at its place in history.
+    func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
         guard commit.requestDigest == digest else {
             throw Problem(
                 .idempotencyMismatch,
                 "the idempotency key was used at revision \(commit.revision) for another request; use a new one")
         }
-        if let answer = commit.answer { return replay(answer, of: commit.revision, at: cursor) }
-        if case .setting = command, let change = commit.changes.first {
+        if let answer = commit.answer { return replay(answer, of: commit.revision, on: state) }
+        let changes = state.markingSecrets(commit.changes)
+        if case .setting = command, let change = changes.first {
             return WriteAnswer(
                 .setting(SettingState(replaying: change)), created: change.oldStored == nil && change.stored != nil,
-                cursor: cursor, commit: commit.revision)
+                cursor: state.cursor, commit: commit.revision)
         }
-        var summary = WriteSummary(revision: commit.revision, changed: true, changes: commit.changes)
+        var summary = WriteSummary(revision: commit.revision, changed: true, changes: changes)
         summary.isReplayed = true
         var created = false
         for change in commit.suiteChanges {
@@ -30,20 +31,21 @@ extension WriteRequest {
             }
         }
         return WriteAnswer(
-            .summary(summary), created: created, cursor: cursor, tag: tag(afterCommit: commit.revision),
+            .summary(summary), created: created, cursor: state.cursor, tag: tag(afterCommit: commit.revision),
             commit: commit.revision)
     }
 
     /// The first answer to this request, which changed nothing.
-    private func replay(_ answer: Commit.Answer, of commit: Revision, at cursor: Cursor) -> WriteAnswer {
+    private func replay(_ answer: Commit.Answer, of commit: Revision, on state: State) -> WriteAnswer {
         switch answer {
         case .setting(var setting):
             setting.isReplayed = true
-            return WriteAnswer(.setting(setting), cursor: cursor, commit: commit)
+            setting.isSecret = setting.isSecret || state.suite(setting.suite)?.isSecret(setting.key) ?? false
+            return WriteAnswer(.setting(setting), cursor: state.cursor, commit: commit)
         case .summary(var summary):
             summary.isReplayed = true
             return WriteAnswer(
-                .summary(summary), cursor: cursor, tag: tag(afterCommit: summary.revision), commit: commit)
+                .summary(summary), cursor: state.cursor, tag: tag(afterCommit: summary.revision), commit: commit)
         }
     }
 

@@ -10,18 +10,23 @@ extension Evaluator {
         if let current = suite?.schema, current.schema.document == schema.document {
             return finish(suites: [], [], of: .schema(of: name))
         }
-        let stored = suite?.records.elements.filter { $0.stored != nil } ?? []
         var reset: Set<KeyName> = []
-        if policy != .keep, !stored.isEmpty {
-            let conflicts = schema.conflicts(
-                storing: stored.map { ($0.key, $0.stored ?? .null) }, replacing: suite?.schema?.schema)
-            if policy == .refuse, !conflicts.isEmpty { throw Self.conflict(conflicts, in: name) }
-            reset = Set(conflicts.keys.map(\.key))
+        if policy != .keep, let stored = suite?.storedSettings(), !stored.isEmpty {
+            let conflicts = schema.conflicts(storing: stored)
+            reset = Set(conflicts.keys.compactMap(\.key))
+            let kept = stored.filter { !reset.contains($0.key) }
+            // Of nothing at all no rule demands anything, as of a new suite.
+            let rest = kept.isEmpty ? nil : schema.conflicts(storing: kept)
+            let told = policy == .refuse ? conflicts : rest
+            if let told, !told.isEmpty {
+                throw Self.conflict(told, in: name, resetHelps: rest?.isEmpty ?? true)
+            }
         }
         var suites = suite == nil ? [SuiteChange(suite: name, kind: .created)] : []
-        suites.append(
-            SuiteChange(
-                name, .schemaSet(revision: revision, document: schema.document), endingSchemaOf: suite))
+        var change = SuiteChange(
+            name, .schemaSet(revision: revision, document: schema.document), endingSchemaOf: suite)
+        change.schemaText = schema.text
+        suites.append(change)
         let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
         return finish(
             suites: suites, changes, of: .schema(of: name), created: suite?.schema == nil, schema: schema)
@@ -83,19 +88,25 @@ extension Evaluator {
         }
     }
 
-    private static func conflict(_ conflicts: StoredConflicts, in suite: SuiteName) -> Problem {
-        let count = conflicts.keys.count
-        let reason = conflicts.keys.first?.errors.first?.sentence ?? conflicts.suite.first?.sentence ?? ""
-        let more = count > 1 ? " (and \(count - 1) more)" : ""
-        var problem = Problem(
-            .schemaConflict,
-            "what suite \(suite) stores does not fit the schema: \(reason)\(more); "
-                + "?onConflict=keep leaves such values as they are, ?onConflict=reset removes them")
-        problem.conflicts = conflicts.keys.map { conflict in
+    /// - Parameter resetHelps: whether nothing is wrong with what is left without the values that do not fit by themselves.
+    private static func conflict(
+        _ conflicts: StoredConflicts, in suite: SuiteName, resetHelps: Bool
+    ) -> Problem {
+        let told = conflicts.all.map { conflict in
             var conflict = conflict
             conflict.errors = conflict.errors.map { $0.inSuite(suite, under: .root) }
             return conflict
         }
+        let reason = told.first?.errors.first?.sentence ?? ""
+        let more = told.count > 1 ? " (and \(told.count - 1) more)" : ""
+        let remedy =
+            resetHelps
+            ? "?onConflict=keep leaves such values as they are, ?onConflict=reset removes them"
+            : "change what is stored, or leave it as it is with ?onConflict=keep; the values left by ?onConflict=reset "
+                + "would not fit together either"
+        var problem = Problem(
+            .schemaConflict, "what suite \(suite) stores does not fit the schema: \(reason)\(more); \(remedy)")
+        problem.conflicts = told
         problem.errors = conflicts.suite.map { $0.inSuite(suite, under: .root) }
         return problem
     }
@@ -119,15 +130,17 @@ extension Change {
             standing = value == nil ? .unset : .default
         }
         let old = suite.effectiveValue(of: record)
+        let isSecret = suite.isSecret(record) || key?.isSecret ?? false
         guard standing != record.standing || stored != record.stored || old != value else { return nil }
         self.init(
             suite: suite.id, key: record.key, old: old, new: value, oldSource: record.standing.source,
             source: standing.source, revision: revision, modified: time,
-            isSecret: suite.isSecret(record.key) || key?.isSecret ?? false,
+            isSecret: isSecret,
             record: Record(
                 oldRejected: record.standing == .invalid ? record.stored : nil,
                 rejected: standing == .invalid ? stored : nil,
                 oldRevision: record.revision == .zero ? nil : record.revision,
-                oldModified: record.modified.milliseconds == 0 ? nil : record.modified))
+                oldModified: record.modified.milliseconds == 0 ? nil : record.modified,
+                wasSecret: record.isSecret, isSecret: isSecret && stored != nil))
     }
 }

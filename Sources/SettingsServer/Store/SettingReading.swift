@@ -12,9 +12,9 @@ extension Suite {
         var setting = SettingState(
             suite: id, key: record.key, value: effectiveValue(of: record), source: record.standing.source,
             revision: record.revision, modified: record.modified.milliseconds == 0 ? nil : record.modified)
-        setting.isSecret = isSecret(record.key)
+        setting.isSecret = isSecret(record)
         if record.standing == .invalid {
-            setting.stored = record.stored
+            setting.stored = setting.isSecret ? nil : record.stored
             setting.errors = invalidity(of: record)
         }
         return setting
@@ -23,7 +23,8 @@ extension Suite {
     /// Why the stored value of a record is not valid.
     package func invalidity(of record: KeyRecord) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
-        let errors = schema.schema.conflict(of: record.key, storing: stored)?.errors ?? []
+        let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
+        let errors = schema.schema.conflict(of: setting)?.errors ?? []
         return errors.map { error in
             var error = error
             error.suite = id.text
@@ -31,8 +32,13 @@ extension Suite {
         }
     }
 
+    /// Whether a record is of a secret: by the schema, or by one that was in force since it was written.
+    package func isSecret(_ record: KeyRecord) -> Bool {
+        record.isSecret || isSecret(record.key)
+    }
+
     /// Whether the schema calls the key a secret.
-    package func isSecret(_ key: KeyName) -> Bool {
+    func isSecret(_ key: KeyName) -> Bool {
         schema?.schema.key(key.text)?.isSecret ?? false
     }
 
@@ -44,6 +50,23 @@ extension Suite {
     /// Whether the suite may hold the key: any if it is open, else those that the schema admits.
     package func admits(_ key: KeyName) -> Bool {
         schema.map { $0.schema.key(key.text) != nil } ?? true
+    }
+
+    /// The keys with stored values that are secrets whatever the schema says.
+    func keptSecrets() -> [KeyName] {
+        var keys: [KeyName] = []
+        records.forEach { record in
+            if record.isSecret { keys.append(record.key) }
+            return true
+        }
+        return keys
+    }
+
+    /// Everything that is stored, valid or not, to be held against another schema.
+    func storedSettings() -> [StoredSetting] {
+        records.elements.compactMap { record in
+            record.stored.map { StoredSetting(key: record.key, value: $0, isSecret: isSecret(record)) }
+        }
     }
 
     /// Everything that is stored, valid or not.
@@ -58,6 +81,19 @@ extension Suite {
 }
 
 extension State {
+    /// Changes with those marked whose keys have become secrets since.
+    package func markingSecrets(_ changes: [Change]) -> [Change] {
+        var changes = changes
+        for index in changes.indices where !changes[index].isSecret {
+            let (suite, key) = (changes[index].suite, changes[index].key)
+            let isSecret = suites.with(suite.text.utf8Span.span) { suite in
+                suite.schema?.schema.hasSecrets ?? false && suite.isSecret(key)
+            }
+            if isSecret ?? false { changes[index].isSecret = true }
+        }
+        return changes
+    }
+
     /// A key as it stands, also of a suite that does not exist.
     package func setting(_ suite: SuiteName, _ key: KeyName) -> SettingState {
         if let found = self.suite(suite) { return found.setting(key) }
@@ -111,7 +147,7 @@ extension Suite {
         var problem = Problem(
             .invalidStored, "what is stored under \(record.key) of suite \(id) does not fit the schema\(reason)")
         problem.errors = errors
-        problem.stored = isSecret(record.key) ? nil : record.stored
+        problem.stored = isSecret(record) ? nil : record.stored
         return problem
     }
 }

@@ -92,7 +92,11 @@ extension State {
             suites.set(Suite(change.suite, revision: commit.revision, floor: lastDrop))
         case .schemaSet(let revision, let document):
             let schema: Schema
-            if let compiled { schema = compiled } else { schema = try compile(document, of: change.suite) }
+            if let compiled {
+                schema = compiled
+            } else {
+                schema = try compile(document, change.schemaText, of: change.suite)
+            }
             let version = SchemaVersion(schema, revision: revision)
             try update(change.suite) { suite in
                 suite.setSchema(version, revision: revision)
@@ -117,16 +121,18 @@ extension State {
         if lastDrop == commit.revision && !hasSuite(change.suite) { return }
         let record = KeyRecord(
             key: change.key, stored: change.stored, standing: standing, revision: commit.revision,
-            modified: commit.time)
+            modified: commit.time, isSecret: change.record.isSecret)
         try update(change.suite) { suite in
             suite.put(record)
             suite.revision = commit.revision
         }
     }
 
-    private func compile(_ document: JSONValue, of suite: SuiteName) throws(CommitMismatch) -> Schema {
+    private func compile(
+        _ document: JSONValue, _ text: String?, of suite: SuiteName
+    ) throws(CommitMismatch) -> Schema {
         do {
-            return try Schema(document)
+            return try Schema(document, text: text)
         } catch {
             throw CommitMismatch("the schema of suite \(suite) is not valid: \(error)")
         }

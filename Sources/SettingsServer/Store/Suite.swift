@@ -72,6 +72,7 @@ extension Suite {
 
     /// Puts another schema in force, or none. What was listed only by the one before is forgotten as removed keys are.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
+        if let current = self.schema?.schema { keepSecrets(of: current) }
         self.schema = schema
         schemaRevision = revision
         for record in records.elements where record.standing == .unset && !lists(record.key) {
@@ -79,6 +80,16 @@ extension Suite {
             removed.add(record)
         }
         recount()
+    }
+
+    /// Has stored values stay secrets whose keys are by a schema, also when that is no longer in force.
+    mutating func keepSecrets(of schema: Schema) {
+        guard schema.hasSecrets else { return }
+        for var record in records.elements where record.stored != nil && !record.isSecret {
+            guard schema.key(record.name)?.isSecret ?? false else { continue }
+            record.isSecret = true
+            records.set(record)
+        }
     }
 
     /// A suite as a snapshot tells of it.

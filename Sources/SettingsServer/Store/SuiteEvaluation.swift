@@ -2,7 +2,8 @@ internal import SettingsModel
 
 /// Writes to a suite as a whole.
 extension Evaluator {
-    /// Merges a map into what is stored: null removes, an object merges into one, anything else sets.
+    /// Merges a map into what is stored (RFC 7396): null removes, an object merges into the effective value, anything
+    /// else sets.
     func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
         let suite = state.suite(name)
         var draft = Draft(state, opensSuites: opensSuites)
@@ -11,15 +12,16 @@ extension Evaluator {
         for (position, key) in keys.enumerated() {
             let value = values.members[position].value
             let place = JSONPointer([values.members[position].name])
-            switch (value, draft[key].value) {
-            case (.null, _): draft.remove(key)
-            case (.object, .object(let old)?):
-                do {
-                    draft.set(key, to: try JSONValue.object(old).merging(value), at: place)
-                } catch {
-                    throw draft.problem(error, in: "merge", at: key)
-                }
-            default: draft.set(key, to: value, at: place)
+            if value.isNull {
+                draft.remove(key)
+                continue
+            }
+            // What is merged into nothing loses its nulls, too: sent again it must change nothing.
+            do {
+                let merged = try (draft[key].value ?? .null).merging(value)
+                draft.set(key, to: merged, at: place, isDerived: value.object != nil)
+            } catch {
+                throw draft.problem(error, in: "merge", at: key)
             }
         }
         return try finish(draft, of: .suite(name))
@@ -126,7 +128,9 @@ extension Suite {
 extension SuiteChange {
     /// A change that ends the schema in force, or its absence, with what it takes to undo that.
     init(_ name: SuiteName, _ kind: Kind, endingSchemaOf suite: Suite?) {
-        let replaced = suite?.schema.map { ReplacedSchema(document: $0.schema.document, revision: $0.revision) }
+        let replaced = suite?.schema.map {
+            ReplacedSchema(document: $0.schema.document, text: $0.schema.text, revision: $0.revision)
+        }
         let removal = replaced == nil ? suite?.schemaRevision : nil
         self.init(
             suite: name, kind: kind, replaced: replaced, oldRevision: suite?.revision,

@@ -24,6 +24,7 @@ extension Suite {
             show(record, view, in: &contents)
             return true
         }
+        contents.violations = violations { prefix.isEmpty || $0?.hasBytePrefix(prefix) ?? false }
         return contents
     }
 
@@ -47,7 +48,19 @@ extension Suite {
             show(record, .effective, in: &contents)
             last = record.key
         }
+        contents.violations = violations { name in
+            name.flatMap { try? KeyName($0) }.map(filter.admits) ?? false
+        }
         return contents
+    }
+
+    /// What the suite breaks of the rules about it as a whole: what is said of keys that are meant, or of none (nil).
+    private func violations(where isMeant: (String?) -> Bool) -> [Violation] {
+        guard let schema = schema?.schema, schema.hasSuiteRules else { return [] }
+        let effective = schema.effectiveValues(stored: storedValues())
+        return schema.suiteViolations(of: effective, secrets: keptSecrets()).filter { isMeant($0.key) }.map {
+            $0.inSuite(id, under: .root)
+        }
     }
 
     /// Adds a key as a view has it: its value, or why it has none that counts.
@@ -64,7 +77,7 @@ extension Suite {
         case .invalid:
             contents.invalid.append(
                 SchemaConflict(
-                    key: record.key, stored: isSecret(record.key) ? nil : record.stored, errors: invalidity(of: record))
+                    key: record.key, stored: isSecret(record) ? nil : record.stored, errors: invalidity(of: record))
             )
         case .unset: break
         }

@@ -83,7 +83,7 @@ final class WriterSession: @unchecked Sendable {
     private func decide(_ request: WriteRequest) -> (result: Result<WriteAnswer, Problem>, isStaged: Bool) {
         do throws(Problem) {
             if let key = request.requestKey, !request.isDryRun, let commit = repeatable[key] {
-                return (.success(try request.replay(commit, at: staged.cursor)), false)
+                return (.success(try request.replay(commit, on: staged)), false)
             }
             guard let revision = issued.advanced(by: 1) else {
                 throw Problem(.storageFailed, "there are no revisions left")

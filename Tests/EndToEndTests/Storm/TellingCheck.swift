@@ -22,7 +22,9 @@ extension TranscriptCheck {
                     refuse("\(entry.key) is told twice")
                 }
             }
-            for entry in contents.invalid { suite.invalid[entry.key] = entry.stored }
+            for entry in contents.invalid {
+                if let key = entry.key { suite.invalid[key] = entry.stored }
+            }
             shown[contents.suite] = suite
         }
         for name in transcript.watched.suites where !same(known.model.suites[name], shown[name]) {

@@ -34,14 +34,11 @@ struct SchemaBoundsTests {
 
     @Test("A value that was a secret is not told when a new schema no longer knows its key")
     func formerSecret() throws {
-        let current = try Schema([
-            "additionalProperties": false, "properties": ["password": ["type": "string", "writeOnly": true]],
-        ])
-        let key = try KeyName("password")
+        let stored = StoredSetting(key: try KeyName("password"), value: "hunter2", isSecret: true)
         let unlisted = try Schema(["additionalProperties": false])
         let narrower = try Schema(["additionalProperties": false, "properties": ["password": ["const": "x"]]])
         for schema in [unlisted, narrower] {
-            let conflict = schema.conflict(of: key, storing: "hunter2", replacing: current)
+            let conflict = schema.conflict(of: stored)
             #expect(conflict != nil)
             #expect(conflict?.stored == nil)
             #expect(conflict?.errors.contains { "\($0)".contains("hunter2") } == false)

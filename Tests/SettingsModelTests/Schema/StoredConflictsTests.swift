@@ -18,7 +18,7 @@ struct StoredConflictsTests {
     }
 
     private func conflicts(_ stored: KeyValuePairs<String, JSONValue>) throws -> StoredConflicts {
-        try schema.conflicts(storing: stored.map { (key: try KeyName($0.key), value: $0.value) })
+        try schema.conflicts(storing: stored.map { StoredSetting(key: try KeyName($0.key), value: $0.value) })
     }
 
     @Test("Values that fit are no conflict")
@@ -30,7 +30,7 @@ struct StoredConflictsTests {
     @Test("Each key that does not fit is told with its value and why")
     func keys() throws {
         let found = try conflicts(["coutn": 2, "count": -1, "name": "x"])
-        #expect(found.keys.map(\.key.text) == ["coutn", "count"])
+        #expect(found.keys.map(\.key?.text) == ["coutn", "count"])
         #expect(found.keys.map(\.stored) == [2, -1])
         #expect(
             found.keys.flatMap(\.errors).map(\.sentence) == [

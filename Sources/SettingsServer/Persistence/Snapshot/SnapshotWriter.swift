@@ -116,8 +116,7 @@ struct SnapshotWriter {
             json.name("floor")
             suite.removed.floor.write(to: &json)
             if let schema = suite.schema {
-                json.name("schema")
-                schema.schema.document.write(to: &json)
+                json.member(schema: schema.schema.document, orText: schema.schema.text)
             }
         }
         add(SnapshotFormat.records)
@@ -202,25 +201,26 @@ extension SuiteLog {
 }
 
 extension KeyRecord {
-    /// Writes `[key, stored, revision, milliseconds]`, and how the key stands if it is not simply stored.
+    /// Writes `[key, stored, revision, milliseconds]`, how the key stands if it is not simply stored, and `true` for a
+    /// secret.
     func write(to json: inout JSONWriter) {
         json.beginArray()
         key.write(to: &json)
         if let stored { json.write(stored) } else { json.writeNull() }
         revision.write(to: &json)
         json.write(integer: modified.milliseconds)
-        if standing != .stored { json.write(string: standing.source.name) }
+        if standing != .stored || isSecret { json.write(string: standing.source.name) }
+        if isSecret { json.write(bool: true) }
         json.endArray()
     }
 
     /// Reads what ``write(to:)`` writes.
     init(_ json: JSONValue) throws(BodyError) {
-        guard let fields = json.array, fields.count == 4 || fields.count == 5, let milliseconds = fields[3].integer
-        else {
-            throw BodyError("a record is an array of four or five")
+        guard let fields = json.array, (4...6).contains(fields.count), let milliseconds = fields[3].integer else {
+            throw BodyError("a record is an array of four to six")
         }
         var standing = Standing.stored
-        if fields.count == 5 {
+        if fields.count > 4 {
             guard let named = fields[4].string.flatMap({ Standing(Source($0)) }) else {
                 throw BodyError("a record stands as nobody knows here")
             }
@@ -229,6 +229,6 @@ extension KeyRecord {
         self.init(
             key: try KeyName(json: fields[0]), stored: standing == .stored || standing == .invalid ? fields[1] : nil,
             standing: standing, revision: try Revision(json: fields[2]),
-            modified: Timestamp(milliseconds: milliseconds))
+            modified: Timestamp(milliseconds: milliseconds), isSecret: fields.count > 5)
     }
 }

@@ -74,7 +74,7 @@ extension State {
         let last = hasMore ? commits[taken - 1].commit.revision : max(revision, position)
         return ObservedChanges(
             scope(subject, commits[..<taken], later: commits[taken...]), cursor: Cursor(epoch: epoch, revision: last),
-            changes: keepsLatest ? changes.latest : changes, hasMore: hasMore)
+            changes: markingSecrets(keepsLatest ? changes.latest : changes), hasMore: hasMore)
     }
 
     private func scope(
@@ -118,7 +118,8 @@ extension State {
             subject.isOne
                 ? .one(schemaRevision: schemas.last?.revision, isDropped: !dropped.isEmpty)
                 : .several(schemas: schemas, dropped: dropped),
-            cursor: Cursor(epoch: epoch, revision: commit.revision), changes: commit.changes.filter(subject.matches))
+            cursor: Cursor(epoch: epoch, revision: commit.revision),
+            changes: markingSecrets(commit.changes.filter(subject.matches)))
     }
 }
 

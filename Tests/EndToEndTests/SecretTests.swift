@@ -1,0 +1,166 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Sections 4 and 7 of the contract: the value of a secret is in no error, whoever asks.
+@Suite("Secrets")
+struct SecretTests {
+    static let value = "hunter2"
+    static let schema: Request = """
+        PUT app/schema?onConflict=keep {"additionalProperties":false,\
+        "properties":{"p":{"type":"string","writeOnly":true},"o":{}}}
+        """
+    static let gone: Request = #"PUT app/schema?onConflict=keep {"additionalProperties":false,"properties":{"o":{}}}"#
+    static let lifted: Request =
+        #"PUT app/schema {"additionalProperties":false,"properties":{"p":{"type":"string","maxLength":9}}}"#
+    static let put: Request = #"PUT app/keys/p "hunter2""#
+    static let jsonPatch = "Content-Type: application/json-patch+json"
+
+    static let hidden = #"{"current":{"key":"p","source":"stored","secret":true}}"#
+
+    static let refusals: [Row] = [
+        Row(
+            "If-Match", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-Match: \"999\""), 412,
+            .preconditionFailed, hidden),
+        Row(
+            "If-Match of a removal", given: [schema, put], Request("DELETE app/keys/p", "If-Match: \"999\""), 412,
+            .preconditionFailed, hidden),
+        Row(
+            "If-None-Match", given: [schema, put], Request(#"PUT app/keys/p "x""#, "If-None-Match: *"), 412,
+            .preconditionFailed, hidden),
+        Row(
+            "A condition on the value", given: [schema, put],
+            #"POST /v1/transaction {"if":[{"suite":"app","key":"p","value":"x"}],"do":[]}"#, 412, .preconditionFailed,
+            #"{"failed":[{"index":0,"current":{"secret":true}}]}"#),
+        Row(
+            "A test of a JSON Patch", given: [schema, put],
+            Request(#"PATCH app/keys/p [{"op":"test","path":"","value":"x"}]"#, jsonPatch), 412, .preconditionFailed,
+            hidden),
+        Row(
+            "A test in a transaction", given: [schema, put],
+            #"POST /v1/transaction {"do":[{"op":"patch","suite":"app","key":"p","patch":[{"op":"test","path":"","value":"x"}]}]}"#,
+            412, .preconditionFailed),
+        Row(
+            "Written before the key was a secret", given: [put, schema],
+            Request(#"PUT app/keys/p "x""#, "If-Match: \"999\""), 412, .preconditionFailed, hidden),
+        Row("A schema without the key", given: [schema, put, gone], "GET app/keys/p", 409, .invalidStored),
+        Row(
+            "A schema without the key, and a value from before it was a secret", given: [put, schema, gone],
+            "GET app/keys/p", 409, .invalidStored),
+        Row(
+            "A guard after a schema without the key", given: [schema, put, gone],
+            Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed,
+            #"{"current":{"source":"invalid","secret":true}}"#),
+        Row(
+            "A guard after the schema was removed", given: [schema, put, "DELETE app/schema"],
+            Request("DELETE app/keys/p", "If-Match: \"999\""), 412, .preconditionFailed, hidden),
+        Row(
+            "A new schema that the value does not fit", given: [schema, put],
+            #"PUT app/schema {"additionalProperties":{"maxLength":3}}"#, 409, .schemaConflict,
+            #"{"conflicts":[{"key":"p","errors":["*"]}]}"#),
+        Row(
+            "A new schema after the one before was removed", given: [schema, put, "DELETE app/schema"],
+            #"PUT app/schema {"additionalProperties":{"maxLength":3}}"#, 409, .schemaConflict),
+        Row(
+            "A new schema with a rule of the suite", given: [schema, put],
+            #"PUT app/schema {"additionalProperties":true,"allOf":[{"properties":{"p":{"maxLength":3}}}]}"#, 409,
+            .schemaConflict, #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
+        Row(
+            "A change in place of what was a secret", given: [schema, put, lifted],
+            #"PATCH app/keys/p {"op":"concat","text":"xxx"}"#, 422, .invalidValue,
+            #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
+        Row(
+            "A rule of the suite about what was a secret",
+            given: [
+                schema, put,
+                #"PUT app/schema {"additionalProperties":true,"if":{"required":["o"]},"then":{"properties":{"p":{"maxLength":3}}}}"#,
+            ], "PUT app/keys/o 1", 422, .invalidValue, #"{"errors":[{"key":"p","keyword":"maxLength"}]}"#),
+        Row(
+            "An operation for another kind of value", given: [schema, put], #"PATCH app/keys/p {"op":"toggle"}"#, 422,
+            .invalidOperation),
+    ]
+
+    @Test("No error has the value of a secret", arguments: refusals)
+    func refusal(row: Row) throws {
+        try row.check()
+        let daemon = try TestDaemon()
+        for request in row.given { try daemon.done(request) }
+        let answer = try daemon.send(row.request)
+        #expect(answer.status == row.status && !answer.text.contains(Self.value), "\(answer.text)")
+        #expect(!answer.text.contains("\"actual\""), "\(answer.text)")
+    }
+
+    static let readings = [
+        "GET app", "GET app/keys", "GET app?at=3", "GET app/keys?at=3", "GET app/observe", "GET /v1/observe?suite=app",
+        "GET app/keys/p", "GET app/keys/p?raw",
+    ]
+
+    @Test("What a schema made invalid is not told of a secret, also after a restart from journal and snapshot")
+    func restart() throws {
+        let first = try TestDaemon()
+        for request in [Self.schema, Self.put, Self.gone] { try first.done(request) }
+        func expectSilence(_ daemon: TestDaemon, _ when: String) throws {
+            for reading in Self.readings {
+                let answer = try daemon.send(Request(reading))
+                #expect(answer.text.contains("\"p\""), "\(when): \(reading): \(answer.text)")
+                #expect(!answer.text.contains(Self.value), "\(when): \(reading): \(answer.text)")
+            }
+        }
+        try expectSilence(first, "before")
+        let crashed = try TestDaemon(in: TemporaryDirectory(copyOf: first.directory))
+        try expectSilence(crashed, "from the journal")
+        first.stop()
+        let again = try TestDaemon(in: first.directory)
+        try expectSilence(again, "from the snapshot")
+        try again.done("DELETE app/schema")
+        #expect(try again.send("GET app/keys/p").json?["secret"] == true)
+    }
+
+    static let marks: [Row] = [
+        Row("A secret", given: [schema, put], "GET app/keys/p", 200, nil, #"{"value":"hunter2","secret":true}"#),
+        Row("A key that became one", given: [put, schema], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
+        Row("What was one", given: [schema, put, lifted], "GET app/keys/p", 200, nil, #"{"secret":true}"#),
+        Row(
+            "What was one, without a schema", given: [schema, put, "DELETE app/schema"], "GET app/keys/p", 200, nil,
+            #"{"secret":true}"#),
+        Row(
+            "Changed in place after it was one",
+            given: [schema, put, lifted, #"PATCH app/keys/p {"op":"concat","text":"x"}"#],
+            "GET app/keys/p", 200, nil, #"{"value":"hunter2x","secret":true}"#),
+        Row(
+            "Written anew after it was one", given: [schema, put, lifted, #"PUT app/keys/p "open""#], "GET app/keys/p",
+            200, nil, #"{"value":"open"}"#, lacks: ["secret"]),
+        Row(
+            "A change away from what was one", given: [schema, put, lifted, #"PUT app/keys/p "open""#],
+            "GET app/observe?since=$3&wait=0", 200, nil,
+            #"{"changes":[{"old":"hunter2","new":"open","secret":true}]}"#),
+        Row(
+            "A change from before the key was one", given: [#"PUT app/keys/p "a""#, put, schema],
+            "GET app/observe?since=$1&wait=0", 200, nil,
+            #"{"changes":[{"old":"a","new":"hunter2","secret":true,"revision":$2}]}"#),
+        Row(
+            "A suite from before the key was one", given: [put, schema], "GET app/keys?at=$1", 200, nil,
+            #"{"keys":[{"key":"p","value":"hunter2","secret":true}]}"#),
+        Row(
+            "An answer given again from before the key was one",
+            given: [Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), schema],
+            Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), 201, nil,
+            #"{"replayed":true,"secret":true}"#),
+    ]
+
+    @Test("What is or was a secret is marked as one", arguments: marks)
+    func mark(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("A change from before a key was a secret is marked on a stream, too")
+    func stream() throws {
+        let daemon = try TestDaemon()
+        let start = try daemon.done(#"PUT app/keys/p "a""#).cursorText
+        let written = try daemon.done(Self.put).cursorText
+        try daemon.done(Self.schema)
+        let stream = try daemon.stream(Request("GET app/observe?since=\(start)"))
+        try stream.expect("commit", written, #"{"changes":[{"key":"p","old":"a","secret":true}]}"#)
+    }
+}
