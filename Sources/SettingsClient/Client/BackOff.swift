@@ -3,7 +3,7 @@
 /// Longer each time, and by chance a different time for everybody: those whom one daemon lost come back one by one.
 struct BackOff: Sendable {
     static let shortest = Duration.milliseconds(100)
-    static let longest = Duration.seconds(10)
+    static let longest = Duration.seconds(2)
     /// Nobody is obeyed for ever: who asks for a pause may be a proxy that knows nothing of the daemon behind it.
     static let longestAsked = Duration.seconds(60)
 
