@@ -59,11 +59,11 @@ struct SecureWaitingTests {
         let silent = try SuiteName("silent")
         let client = try daemon.client(timeout: .milliseconds(300))
         let read = #expect(throws: SettingsError.self) { try client.blocking.suite(silent) }
-        #expect(read == .timedOut(outcome: .notDone))
+        #expect(read == .timedOut("\(client.address): no answer in time", outcome: .notDone))
         let write = #expect(throws: SettingsError.self) { try client.blocking.set(theme, to: 1, in: silent) }
-        #expect(write == .timedOut(outcome: .unknown))
+        #expect(write == .timedOut("\(client.address): no answer in time", outcome: .unknown))
         let later = await #expect(throws: SettingsError.self) { try await client.set(theme, to: 1, in: silent) }
-        #expect(later == .timedOut(outcome: .unknown))
+        #expect(later == .timedOut("\(client.address): no answer in time", outcome: .unknown))
     }
 
     @Test func `The deadline holds while TLS is not even spoken`() async throws {
@@ -71,9 +71,9 @@ struct SecureWaitingTests {
         let port = try LocalPort()
         let client = try SettingsClient("https://localhost:\(port.number)", timeout: .milliseconds(100))
         let blocking = #expect(throws: SettingsError.self) { try client.blocking.service() }
-        #expect(blocking == .timedOut(outcome: .notDone))
+        #expect(blocking == .timedOut("\(client.address): no answer in time", outcome: .notDone))
         let task = await #expect(throws: SettingsError.self) { try await client.service() }
-        #expect(task == .timedOut(outcome: .notDone))
+        #expect(task == .timedOut("\(client.address): no answer in time", outcome: .notDone))
     }
 
     @Test func `A connection that ends without an answer is told at once, and a write may have been done`() throws {

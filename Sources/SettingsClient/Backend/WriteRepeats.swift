@@ -44,7 +44,7 @@ struct WriteRepeats: Sendable {
         guard mayBeDone else { return error }
         return switch error {
         case .unreachable(let reason, _): .unreachable(reason, outcome: .unknown)
-        case .timedOut: .timedOut(outcome: .unknown)
+        case .timedOut(let reason, _): .timedOut(reason, outcome: .unknown)
         case .malformedAnswer(let reason, _): .malformedAnswer(reason, outcome: .unknown)
         case .cancelled: .cancelled(outcome: .unknown)
         case .problem(let problem, let revision): .problem(problem.afterAttemptThatMayBeDone, revision: revision)

@@ -10,8 +10,8 @@ public enum SettingsError: Error, Hashable, Sendable {
     case problem(Problem, revision: Revision?)
     /// Nobody could be reached, or the connection ended before the answer was complete.
     case unreachable(String, outcome: Outcome)
-    /// There was no answer in time.
-    case timedOut(outcome: Outcome)
+    /// There was no answer in time, as this says with the address that was asked.
+    case timedOut(String, outcome: Outcome)
     /// What came is no answer of a daemon.
     case malformedAnswer(String, outcome: Outcome)
     /// The task that waited for the answer was cancelled.
@@ -24,7 +24,7 @@ extension SettingsError {
     public var outcome: Outcome {
         switch self {
         case .problem(let problem, _): problem.isKnownNotDone ? .notDone : .unknown
-        case .unreachable(_, let outcome), .timedOut(let outcome), .malformedAnswer(_, let outcome),
+        case .unreachable(_, let outcome), .timedOut(_, let outcome), .malformedAnswer(_, let outcome),
             .cancelled(let outcome):
             outcome
         }
@@ -55,13 +55,20 @@ extension SettingsError {
     }
 }
 
+extension SettingsError {
+    /// There was no answer in time, from an address that the caller adds.
+    static func late(outcome: Outcome) -> SettingsError {
+        .timedOut("no answer in time", outcome: outcome)
+    }
+}
+
 extension SettingsError: CustomStringConvertible {
     /// What went wrong, and what that means for a write.
     public var description: String {
         switch self {
         case .problem(let problem, _): problem.description
         case .unreachable(let reason, let outcome): "no answer from the daemon: \(reason)\(Self.remark(outcome))"
-        case .timedOut(let outcome): "no answer in time\(Self.remark(outcome))"
+        case .timedOut(let reason, let outcome): "\(reason)\(Self.remark(outcome))"
         case .malformedAnswer(let reason, let outcome): "not an answer of a daemon: \(reason)\(Self.remark(outcome))"
         case .cancelled(let outcome): "cancelled\(Self.remark(outcome))"
         }
@@ -72,7 +79,8 @@ extension SettingsError: CustomStringConvertible {
         switch self {
         case .unreachable(let reason, let outcome): .unreachable("\(address): \(reason)", outcome: outcome)
         case .malformedAnswer(let reason, let outcome): .malformedAnswer("\(address): \(reason)", outcome: outcome)
-        case .problem, .timedOut, .cancelled: self
+        case .timedOut(let reason, let outcome): .timedOut("\(address): \(reason)", outcome: outcome)
+        case .problem, .cancelled: self
         }
     }
 

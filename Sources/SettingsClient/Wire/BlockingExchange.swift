@@ -28,11 +28,11 @@ extension ConnectionPool {
                 case .failure(let failure): return .failure(.unreachable(failure.reason, outcome: exchange.outcome))
                 }
                 // The resolver knows of no deadline.
-                guard ContinuousClock.now < deadline else { return .failure(.timedOut(outcome: exchange.outcome)) }
+                guard ContinuousClock.now < deadline else { return .failure(.late(outcome: exchange.outcome)) }
             case .waiting(let what):
                 // What is there at the deadline is still taken, once: a server that pours always has more.
                 guard !isOver, wait(for: what, until: deadline) else {
-                    return .failure(.timedOut(outcome: exchange.outcome))
+                    return .failure(.late(outcome: exchange.outcome))
                 }
                 isOver = ContinuousClock.now >= deadline
             }

@@ -26,11 +26,12 @@ struct WaitingTests {
         let server = try silentServer()
         let client = server.client(timeout: .milliseconds(50))
         let read = #expect(throws: SettingsError.self) { try client.blocking.service() }
-        #expect(read == .timedOut(outcome: .notDone))
+        #expect(read == .late(outcome: .notDone).at(client.address))
         let write = #expect(throws: SettingsError.self) { try client.blocking.reset(names.app) }
-        #expect(write == .timedOut(outcome: .unknown))
+        #expect(write == .late(outcome: .unknown).at(client.address))
         let later = await #expect(throws: SettingsError.self) { try await client.reset(names.app) }
-        #expect(later == .timedOut(outcome: .unknown))
+        #expect(later == .late(outcome: .unknown).at(client.address))
+        #expect(later?.description == "\(server.address): no answer in time; it may have been done nevertheless")
         #expect(await server.log.waits(for: "left", times: 3))
     }
 
@@ -61,9 +62,9 @@ struct WaitingTests {
         }
         let client = server.client(timeout: .milliseconds(20))
         let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
-        #expect(error == .timedOut(outcome: .notDone))
+        #expect(error == .late(outcome: .notDone).at(client.address))
         let same = await #expect(throws: SettingsError.self) { try await client.service() }
-        #expect(same == .timedOut(outcome: .notDone))
+        #expect(same == .late(outcome: .notDone).at(client.address))
     }
 
     @Test func `Of what comes so much is read at once, and no more`() throws {
@@ -145,7 +146,7 @@ struct WaitingTests {
         // The next request finds another thread.
         let late = LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
         late.start { result in
-            if case .failure(.timedOut(outcome: .notDone)) = result { log.add("late") }
+            if case .failure(.timedOut(_, outcome: .notDone)) = result { log.add("late") }
         }
         #expect(log.wait(for: "late"))
         while reader.isRunning { sched_yield() }

@@ -182,7 +182,7 @@ struct FollowingTests {
             #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isLoad)
         }
         let others: [SettingsError] = [
-            .timedOut(outcome: .notDone), .unreachable("x", outcome: .notDone),
+            .late(outcome: .notDone), .unreachable("x", outcome: .notDone),
             .problem(Problem(.shuttingDown, "x"), revision: nil),
             .problem(Problem(status: 429, body: nil), revision: nil),
             .problem(Problem(status: 503, body: nil), revision: nil),

@@ -39,8 +39,8 @@ struct WriteRepeatsTests {
     static let rows = [
         Row(.unreachable("x", outcome: .notDone), first: .later, second: .later, .unknown),
         Row(.unreachable("x", outcome: .unknown), first: .atOnce, second: .later, .unknown),
-        Row(.timedOut(outcome: .notDone), first: .never, second: .never, .unknown),
-        Row(.timedOut(outcome: .unknown), first: .never, second: .never, .unknown),
+        Row(.late(outcome: .notDone), first: .never, second: .never, .unknown),
+        Row(.late(outcome: .unknown), first: .never, second: .never, .unknown),
         Row(.malformedAnswer("x", outcome: .unknown), first: .never, second: .never, .unknown),
         Row(problem(.overloaded, .notDone), first: .later, second: .later, .unknown),
         Row(problem(.shuttingDown, .notDone), first: .later, second: .later, .unknown),
@@ -60,12 +60,12 @@ struct WriteRepeatsTests {
     mutating func reason() {
         var repeats = WriteRepeats(waitsForServer: true)
         _ = repeats.pause(after: .unreachable("no trust", outcome: .notDone), using: &generator)
-        #expect(repeats.summary(of: .timedOut(outcome: .notDone)) == .unreachable("no trust", outcome: .notDone))
-        #expect(repeats.summary(of: .timedOut(outcome: .unknown)) == .unreachable("no trust", outcome: .unknown))
+        #expect(repeats.summary(of: .late(outcome: .notDone)) == .unreachable("no trust", outcome: .notDone))
+        #expect(repeats.summary(of: .late(outcome: .unknown)) == .unreachable("no trust", outcome: .unknown))
         _ = repeats.pause(after: .unreachable("cut", outcome: .unknown), using: &generator)
-        #expect(repeats.summary(of: .timedOut(outcome: .notDone)) == .unreachable("cut", outcome: .unknown))
+        #expect(repeats.summary(of: .late(outcome: .notDone)) == .unreachable("cut", outcome: .unknown))
         #expect(
-            WriteRepeats(waitsForServer: true).summary(of: .timedOut(outcome: .notDone)) == .timedOut(outcome: .notDone)
+            WriteRepeats(waitsForServer: true).summary(of: .late(outcome: .notDone)) == .late(outcome: .notDone)
         )
     }
 

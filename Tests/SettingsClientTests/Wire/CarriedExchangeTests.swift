@@ -70,9 +70,9 @@ struct CarriedExchangeTests {
 
     @Test func `A request that takes too long is ended, and a write may have been done`() throws {
         let (late, log) = try result(of: Self.write, nil)
-        #expect(late == .failure(.timedOut(outcome: .unknown)))
+        #expect(late == .failure(.late(outcome: .unknown)))
         #expect(log.last == "ended")
-        #expect(try result(of: Self.read, nil).0 == .failure(.timedOut(outcome: .notDone)))
+        #expect(try result(of: Self.read, nil).0 == .failure(.late(outcome: .notDone)))
     }
 
     @Test func `A long-poll that is cancelled is ended before it is told so`() throws {
@@ -91,7 +91,7 @@ struct CarriedExchangeTests {
         let carrier = ScriptedCarrier([])
         let poll = LongPoll(Self.write, try carrier.pool(), by: .now + .milliseconds(50))
         poll.start { [log = carrier.log] result in
-            if case .failure(.timedOut(let outcome)) = result { log.add("late, \(outcome)") }
+            if case .failure(.timedOut(_, let outcome)) = result { log.add("late, \(outcome)") }
         }
         #expect(carrier.log.wait(for: "late, unknown"))
         #expect(carrier.log.all.suffix(2) == ["ended", "late, unknown"])

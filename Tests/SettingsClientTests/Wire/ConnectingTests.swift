@@ -33,7 +33,7 @@ struct ConnectingTests {
         try #require(hole.fill())
         let client = SettingsClient(try hole.address(), timeout: .milliseconds(300)).blocking
         let error = #expect(throws: SettingsError.self) { try client.service() }
-        #expect(error == .timedOut(outcome: .notDone))
+        #expect(error?.description.hasSuffix("no answer in time") ?? false)
     }
 
     @Test func `A Unix domain socket with a full backlog is waited for`() async throws {
@@ -41,7 +41,7 @@ struct ConnectingTests {
         try #require(socket.fill())
         let client = SettingsClient(try socket.address(), timeout: .milliseconds(50))
         let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
-        #expect(error == .timedOut(outcome: .notDone))
+        #expect(error?.description.hasSuffix("no answer in time") ?? false)
         let same = await #expect(throws: SettingsError.self) { try await client.service() }
         #expect(same == error)
         let patient = Task { try await client.withTimeout(.seconds(20)).service().name }

@@ -66,7 +66,7 @@ struct HostAddressesTests {
         let error = #expect(throws: SettingsError.self) {
             try pool.exchange(WireRequest(.delete, RequestTarget("v1", "suites", "app")), by: .now)
         }
-        #expect(error == .timedOut(outcome: .notDone))
+        #expect(error == .late(outcome: .notDone))
         #expect(server.log.count("connection") == 0)
     }
 
