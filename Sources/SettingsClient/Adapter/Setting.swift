@@ -36,8 +36,11 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
 ///
 /// Copies are one setting. It may be used from any thread; a change in place is done to what is stored, also where something
 /// older is kept. Only of a property that is declared within a function Swift makes a read and a write: there, say
-/// `$theme.value` to change it in place. So do for a change that may throw: of a property, Swift has what it left written,
-/// of `$theme.value` nothing.
+/// `$theme.value` to change it in place.
+///
+/// So do for a change that may throw: of a property what such a change left is stored, of `$theme.value` nothing. The
+/// property's accessors are made by the compiler, which resumes those of the wrapper in the same way after a change that
+/// threw as after one that returned, and calls a setter after both (Swift 6.3). So the wrapper cannot tell the two apart.
 @propertyWrapper
 public struct Setting<Value: DefaultsSerializable>: Sendable {
     private let core: AdapterCore

@@ -124,6 +124,26 @@ struct SettingPropertyTests {
         #expect(world.takeIssues().count == 2)
     }
 
+    private struct Thrown: Error {}
+
+    @Test(
+        "What a change that throws left of the value of a property is stored by its accessor, and not by $property.value"
+    )
+    func throwing() throws {
+        let defaults = try Place.memory.world().adapter()
+        let kept = Kept(defaults)
+        func fail(_ count: inout Int) throws {
+            count += 5
+            throw Thrown()
+        }
+        #expect(throws: Thrown.self) { try fail(&kept.$count.value) }
+        #expect(throws: Thrown.self) { try fail(&defaults.launchCount) }
+        #expect(!defaults.isSet(\.launchCount))
+        // The accessor is the compiler's. If this fails, the compiler ends it like one of ours, and `Setting` can say so.
+        #expect(throws: Thrown.self) { try fail(&kept.count) }
+        #expect(defaults.launchCount == 5)
+    }
+
     @Test("A property tells of its updates", arguments: Place.allCases)
     func updates(_ place: Place) async throws {
         let world = try place.world()
