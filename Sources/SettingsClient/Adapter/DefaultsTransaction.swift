@@ -33,8 +33,8 @@ public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
     borrowing func finished() throws(DefaultsError) -> Transaction {
         if let failure = record.failure { throw failure }
         let suite = core.suite
-        let conditions = record.read.sorted { $0.key < $1.key }.map {
-            Transaction.Condition.setting(suite, $0.key, $0.value.test)
+        let conditions = record.read.sorted { $0.key < $1.key }.flatMap { key, sight in
+            sight.tests.map { Transaction.Condition.setting(suite, key, $0) }
         }
         return Transaction(
             if: conditions,

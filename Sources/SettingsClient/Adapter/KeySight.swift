@@ -30,9 +30,13 @@ struct KeySight: Sendable {
         isLasting = told.source != nil
     }
 
-    /// What must still hold when something is done that was made of it.
-    var test: Transaction.Condition.Test {
-        visible.revision.map { .revision($0) } ?? visible.value.map { .value($0) } ?? .stored(false)
+    /// What must still hold when something is done that was made of it. Not its revision: a transaction may wait until
+    /// the daemon is another one, where that number means another value.
+    var tests: [Transaction.Condition.Test] {
+        // What is registered lies between a stored value and an equal default.
+        let source = visible.source.map { [Transaction.Condition.Test.stored($0.isStored)] } ?? []
+        guard let value = visible.value else { return source.isEmpty ? [.stored(false)] : source }
+        return source + [.value(value)]
     }
 
     /// Whether it is what is seen now, as far as that was told.

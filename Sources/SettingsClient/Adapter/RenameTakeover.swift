@@ -122,7 +122,7 @@ extension AdapterCore {
     ) throws(BackendError) -> (value: JSONValue, tests: [Transaction.Condition.Test])? {
         let seen = replica.visible(former)
         if let value = seen.value {
-            return (value, [.stored(true), replica.guardTest(for: former, base: value)])
+            return (value, [.stored(true), .value(value)])
         }
         // The schema does not allow what is there, so it was not told.
         let setting = try backend.setting(former)

@@ -49,9 +49,8 @@ extension SuiteWrite {
         }
     }
 
-    /// The same in the form that is best if it is sent for the first time much later. What the server can do to whatever
-    /// is there by then needs no condition. What is done only to a certain value asks for that: its revision may mean
-    /// another value by then, as the server may have another history.
+    /// The same in the form for a server that may have another history by then. What the server can do to whatever is
+    /// there needs no condition. What is done only to a certain value asks for that: its revision may mean another value.
     var forLater: SuiteWrite {
         guard case .change(let plan) = conflict, case .transaction(var transaction) = action,
             transaction.operations.count == 1
@@ -69,6 +68,19 @@ extension SuiteWrite {
         var write = self
         write.action = .transaction(transaction)
         return write
+    }
+}
+
+extension SuiteWrite {
+    /// Whether it compares revisions, which mean something in one history only.
+    var comparesRevisions: Bool {
+        guard case .transaction(let transaction) = action else { return false }
+        return transaction.conditions.contains { condition in
+            switch condition {
+            case .suite, .setting(_, _, .revision): true
+            case .setting: false
+            }
+        }
     }
 }
 

@@ -123,6 +123,7 @@ extension OutboxBackend {
             guard case .waits(let reason, let asked, let isAnswer) = SendOutcome(.failure(error), of: write) else {
                 throw error
             }
+            if write.forLater.comparesRevisions { throw error }
             // What may have been done has to be sent again as it was.
             let isUnsent = if case .unreachable(_, .notDone) = error { true } else { false }
             try keep(write, as: isUnsent ? write.forLater : write, reason, isTried: true)
@@ -133,6 +134,7 @@ extension OutboxBackend {
 
     private func performBehindOthers(_ write: SuiteWrite) throws(BackendError) -> WriteSummary {
         let reason = "earlier writes wait: \(state.withLock { $0.reason })"
+        if write.forLater.comparesRevisions { throw .unreachable(reason, outcome: .notDone) }
         try keep(write, as: write.forLater, reason, isTried: false)
         sendIfNeeded()
         guard let result = sendUntilDone(write.requestKey) else { throw .kept(reason) }

@@ -113,8 +113,15 @@ extension OutboxBackend {
 
     /// Sends the first of those that wait.
     private func step() -> Step {
-        guard let first = state.withLock({ $0.next() }) else { return .isEmpty }
-        let result = Result { () throws(BackendError) in try inner.perform(first.form) }
+        guard var first = state.withLock({ $0.next() }) else { return .isEmpty }
+        let asKept = first.form
+        if asKept.comparesRevisions { first.form = asKept.forLater }
+        var result = Result { () throws(BackendError) in try inner.perform(first.form) }
+        if first.form != asKept, case .failure(.refused(let problem)) = result, problem.code == .idempotencyMismatch {
+            // It was done when it was sent first, in the form that compares revisions: its answer is given again.
+            first.form = asKept
+            result = Result { () throws(BackendError) in try inner.perform(asKept) }
+        }
         switch SendOutcome(result, of: first.form) {
         case .done(let summary): return end(first, .success(summary))
         case .refused(let problem): return end(first, .failure(problem))

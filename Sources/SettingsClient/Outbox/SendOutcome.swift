@@ -65,7 +65,9 @@ extension SuiteWrite {
     func next(over current: SettingState, requestKey: RequestKey) -> SuiteWrite? {
         guard case .change(let plan) = conflict, let first = operations.first, let attempt = plan.next(over: current)
         else { return nil }
-        let conditions = attempt.test.map { [Transaction.Condition.setting(first.suite, first.key, $0)] } ?? []
+        // By value, as the answer may be lost, and the server be another one when it is sent again.
+        let test = current.value.map { Transaction.Condition.Test.value($0) } ?? .stored(false)
+        let conditions = attempt.test == nil ? [] : [Transaction.Condition.setting(first.suite, first.key, test)]
         let operation = Transaction.Operation(suite: first.suite, key: first.key, attempt.action)
         let next = Transaction(if: conditions, do: [operation])
         // The same to the same would be refused again.

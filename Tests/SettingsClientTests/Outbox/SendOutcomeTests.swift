@@ -135,7 +135,8 @@ struct SendOutcomeTests {
             #expect(next == nil)
             return
         }
-        let test = Transaction.Condition.setting(samples.suite, samples.key, .revision(try #require(Revision(3))))
+        let test = Transaction.Condition.setting(
+            samples.suite, samples.key, sample.current.map { .value($0) } ?? .stored(false))
         let expected = try samples.write(
             action, if: sample.isGuarded ? [test] : [], else: .change(sample.plan), as: "next")
         #expect(next == expected)

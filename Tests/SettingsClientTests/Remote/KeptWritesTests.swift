@@ -254,6 +254,84 @@ struct KeptWritesTests {
         #expect(found.first?.description.contains("changed meanwhile from unset to 41") ?? false, "\(found)")
     }
 
+    enum Change: CaseIterable {
+        case inPlace, transaction
+    }
+
+    @Test(arguments: Change.allCases, [false, true])
+    func `What was computed from a value is not done to another daemon's whose revision is the same`(
+        _ change: Change, isTried: Bool
+    ) async throws {
+        let first = try ServedDaemon()
+        let proxy = try CuttingProxy(to: first.port)
+        let defaults = program(isTried ? proxy.server.address : try first.address(.unix))
+        defaults.launchCount = 5
+        let revision = try first.client().blocking.setting(names.count, in: names.app).revision
+        first.stop()
+        switch change {
+        case .inPlace: defaults.launchCount += 1
+        case .transaction:
+            let error = await #expect(throws: DefaultsError.self) {
+                try await defaults.transaction { $0[\.launchCount] += 1 }
+            }
+            guard case .kept? = error else {
+                Testing.Issue.record("\(String(describing: error))")
+                return
+            }
+        }
+        #expect(defaults.launchCount == 6)
+        let place = first.path
+        let second = try ServedDaemon(in: try TemporaryDirectory(), port: 0) {
+            if !isTried { $0.listen.append(.unix(path: place)) }
+        }
+        try second.client().blocking.set(names.count, to: 70, in: names.app)
+        try #require(try second.client().blocking.setting(names.count, in: names.app).revision == revision)
+        proxy.redirect(to: second.port)
+        #expect(await isSynchronized(defaults))
+        #expect(try stored(names.count, second) == 70 && defaults.launchCount == 70)
+        let found = issues.take()
+        #expect(found.map(\.error.isConflict) == [true], "\(found)")
+    }
+
+    @Test func `A change in place whose answer was lost is done once`()
+        async throws
+    {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let defaults = program(proxy.server.address)
+        defaults.launchCount = 5
+        proxy.cut(100_000)
+        defaults.launchCount += 1
+        #expect(try stored(names.count, daemon) == 6, "it was done, and nobody knows")
+        proxy.cut(0)
+        #expect(await isSynchronized(defaults))
+        #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.take() == [])
+    }
+
+    @Test func `A kept removal that changes nothing does not hide the default`() throws {
+        let first = try ServedDaemon(in: directory, port: 0)
+        let key = try KeyName("loginTries")
+        try first.client().blocking.setSchema(
+            ["type": "object", "additionalProperties": true, "properties": ["loginTries": ["default": 9]]],
+            of: names.app)
+        let defaults = program(try first.address(.unix))
+        #expect(defaults.loginTries == 9)
+        first.stop()
+        let log = EventLog()
+        defaults.remove(\.loginTries)
+        _ = defaults.core.replica.listen { changes in
+            for change in changes where change.key == key { log.add("\(change.new.value ?? .null)") }
+        }
+        let second = try ServedDaemon(in: directory, port: 0)
+        // Others have come further, so the answer is from a later place than all that was told.
+        for number in 1...3 {
+            try second.client().blocking.set(names.count, to: .integer(Int64(number)), in: names.net)
+        }
+        #expect(log.wait(for: "9"))
+        #expect(defaults.loginTries == 9 && !defaults.isSet(\.loginTries))
+        withExtendedLifetime(second) {}
+    }
+
     @Test func `Adapters that keep something leave nothing but that`() throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         weak var last: AdapterCore?

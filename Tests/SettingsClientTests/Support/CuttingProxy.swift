@@ -21,12 +21,26 @@ final class CuttingProxy: Sendable {
         }
     }
 
+    private final class Target: Sendable {
+        let port: Mutex<UInt16>
+
+        init(_ port: UInt16) {
+            self.port = Mutex(port)
+        }
+    }
+
     let server: ScriptedServer
     private let cuts = Cuts()
+    private let target: Target
 
     init(to port: UInt16) throws {
+        let target = Target(port)
+        self.target = target
         server = try ScriptedServer { [cuts] _, peer, log in
-            guard let daemon = try? RawClient(port: port) else { return }
+            guard let daemon = try? RawClient(port: target.port.withLock { $0 }) else {
+                _ = peer.readRequest()
+                return
+            }
             while let request = peer.readRequest() {
                 guard (try? daemon.send(request)) != nil, let answer = try? daemon.readResponse() else { return }
                 if cuts.take(request) {
@@ -39,6 +53,11 @@ final class CuttingProxy: Sendable {
             }
             log.add("left")
         }
+    }
+
+    /// Has connections from now on lead to another daemon.
+    func redirect(to port: UInt16) {
+        target.port.withLock { $0 = port }
     }
 
     /// So many answers from now on are lost, of all or of those to requests with a method.
