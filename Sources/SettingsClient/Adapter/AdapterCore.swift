@@ -39,8 +39,10 @@ public final class AdapterCore: Sendable {
         slots = SlotTable(replica: replica, arguments: self.arguments) { key, error in
             issues.report(DefaultsIssue(suite: suite, key: key, attempt: .read, error: error))
         }
-        backend.hear { [replica, issues] news in
+        backend.hear { [weak self, replica, issues] news in
+            let leavesOpen = news.leavesOpen(in: replica)
             replica.apply(news)
+            if leavesOpen { self?.refresh() }
             if let issue = news.issue(in: suite) { issues.reportLater(issue) }
         }
     }

@@ -17,7 +17,7 @@ extension DefaultsAdapter {
     ///   - suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
-    ///   - timeout: how long a request to the daemon may take.
+    ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
     ///   - outbox: where writes wait that could not be sent; with `.none` they are taken back, and ``issues`` tells that.
     ///   - cache: where what is known of the suite is saved, for a start without a daemon. Whoever can read the files of
     ///     the user can read what is in it, secrets too.
@@ -50,7 +50,7 @@ extension DefaultsAdapter {
     ///   - suite: the suite.
     ///   - keyStore: where the keys are defined.
     ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
-    ///   - timeout: how long a request to the daemon may take.
+    ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
     ///   - outbox: where writes wait that could not be sent; with `.none` they are taken back, and ``issues`` tells that.
     ///   - cache: where what is known of the suite is saved, for a start without a daemon.
     ///   - arguments: the command line without the program's name; by default this program's own.

@@ -41,7 +41,7 @@ extension AdapterCore {
     /// Reads what is not cached; what cannot be read is reported, and read as the default.
     func look<Value>(_ slot: Slot<Value>) -> Reading<Value> {
         do {
-            return try read(slot)
+            return try WaitingTime.sharing { () throws(DefaultsError) in try read(slot) }
         } catch {
             reportUnread(error, slot.key.name)
             var reading = Reading(value: slot.argument ?? slot.key.defaultValue, isDefault: slot.argument == nil)

@@ -71,7 +71,9 @@ extension AdapterCore {
             try refuseNonsense(first, name)
             try replica.withCell(for: key) { cell throws(DefaultsError) in
                 try cell.send(orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
-                    try change(key, by: operation, orStore: first)
+                    try WaitingTime.sharing { () throws(DefaultsError) in
+                        try change(key, by: operation, orStore: first)
+                    }
                 }
             }
         }

@@ -14,6 +14,10 @@ extension AdapterCore {
             action: .transaction(Transaction(if: conditions, do: operations)), requestKey: requestKeys.next(),
             conflict: conflict)
         replica.change { $0.begin(write.requestKey, operations) }
+        try WaitingTime.sharing { () throws(BackendError) in try send(write, operations) }
+    }
+
+    private func send(_ write: SuiteWrite, _ operations: [Transaction.Operation]) throws(BackendError) {
         do {
             let summary = try backend.perform(write)
             catchUpIfOpen(summary, removalOf: operations.filter { $0.action == .delete }.map(\.key))
@@ -101,21 +105,28 @@ extension AdapterCore {
         backend.inherit()
         let write = SuiteWrite(action: .reset, requestKey: requestKeys.next())
         do {
-            let summary = try backend.perform(write)
-            catchUpIfOpen(summary, removalOf: nil)
-            replica.change { $0.apply(reset: write.requestKey, summary) }
-            loadAfterWriting()
+            try WaitingTime.sharing { () throws(BackendError) in
+                let summary = try backend.perform(write)
+                catchUpIfOpen(summary, removalOf: nil)
+                replica.change { $0.apply(reset: write.requestKey, summary) }
+                loadAfterWriting()
+            }
         } catch {
             if case .refused(let problem) = error, write.isVain(after: problem) { return }
             throw DefaultsError(error)
         }
     }
 
-    /// Brings the replica to where the backend is if only that tells what is there after something was removed. What
-    /// was removed is not seen any more if that cannot be had, be it a default.
+    /// Brings the replica to where the backend is if only that tells what is there after something was removed. Until it is
+    /// there, what was removed is not seen, be it a default; so whoever follows asks soon if this fails.
     private func catchUpIfOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) {
         guard keys?.isEmpty != true, replica.leavesOpen(summary, removalOf: keys) else { return }
-        try? catchUp()
+        if (try? catchUp()) == nil { refresh() }
+    }
+
+    /// Has the replica brought soon to where the backend is.
+    func refresh() {
+        loading.withLock { $0.following }?.refresh()
     }
 
     /// Does what a setter does: what fails is reported, as it cannot be thrown. What is kept has not failed.

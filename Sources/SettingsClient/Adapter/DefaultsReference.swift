@@ -14,10 +14,10 @@ public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
 
     /// Whether the right side of `?=` is wanted. What cannot be found out is reported.
     func isWanted() -> Bool {
-        core.settleRename(of: slot)
         do {
             _ = try slot.codec.get()
             guard let cell = slot.cell else { return false }
+            core.settleRename(of: slot)
             return try core.isAbsent(cell.name)
         } catch {
             core.report(error, slot.key.name, .write)
@@ -31,11 +31,15 @@ postfix operator ++
 
 /// Stores a value if nothing is stored, which the server decides. The right side is not evaluated if something is.
 public func ?= <Value>(reference: DefaultsReference<Value>, value: @autoclosure () throws -> Value) rethrows {
-    guard reference.isWanted() else { return }
+    let (isWanted, spent) = WaitingTime.measuring { reference.isWanted() }
+    guard isWanted else { return }
     let value = try value()
     reference.core.attempt(reference.slot.key.name) { () throws(DefaultsError) in
         guard let cell = reference.slot.cell else { return }
-        _ = try reference.core.setIfAbsent(reference.slot.encode(value), to: cell)
+        let json = try reference.slot.encode(value)
+        _ = try WaitingTime.sharing(spent: spent) { () throws(DefaultsError) in
+            try reference.core.setIfAbsent(json, to: cell)
+        }
     }
 }
 

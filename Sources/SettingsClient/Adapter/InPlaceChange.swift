@@ -8,18 +8,26 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     /// The value as it was read, as JSON; nil for nothing. Not known if even that could not be written.
     let before: Result<JSONValue?, DefaultsError>
     let reading: Reading<Value>
+    /// How much of the setter's timeout went into the reading.
+    let spent: Duration
 }
 
 /// Changing in place: a compare-and-set against what the change was computed from.
 extension AdapterCore {
     /// Begins a change. Nothing is locked while it is under way.
     func begin<Value>(_ slot: Slot<Value>, default defaultValue: Value? = nil) -> InPlaceChange<Value> {
-        var reading = slot.cachedReading ?? look(slot)
+        var spent = Duration.zero
+        var reading: Reading<Value>
+        if let cached = slot.cachedReading {
+            reading = cached
+        } else {
+            (reading, spent) = WaitingTime.measuring { look(slot) }
+        }
         if reading.isDefault, let defaultValue { reading.value = defaultValue }
         let value = reading.value
         return InPlaceChange(
             slot: slot, value: value, before: Result { () throws(DefaultsError) in try slot.encode(value) },
-            reading: reading)
+            reading: reading, spent: spent)
     }
 
     /// Writes what became of the value, if it became another.
@@ -35,17 +43,25 @@ extension AdapterCore {
         guard let cell = change.slot.cell else { return }
         let plan = plan(change, to: new)
         try cell.send(orThrow: DefaultsError(isReentered(cell.name))) { () throws(DefaultsError) in
-            var attempt = try firstAttempt(plan, change, cell.name)
-            for _ in 0..<Self.mostAttempts {
-                let conditions = attempt.test.map { [Transaction.Condition.setting(suite, cell.name, $0)] } ?? []
-                do throws(BackendError) {
-                    return try commit([operation(cell.name, attempt.action)], if: conditions, else: .change(plan))
-                } catch {
-                    attempt = try resolved(error, after: attempt, plan, change.slot)
-                }
+            try WaitingTime.sharing(spent: change.spent) { () throws(DefaultsError) in
+                try write(plan, change, to: cell.name)
             }
-            throw .refused(Problem(.preconditionFailed, "\(cell.name) of suite \(suite) is changed all the time"))
         }
+    }
+
+    private func write<Value>(
+        _ plan: ChangePlan, _ change: InPlaceChange<Value>, to key: KeyName
+    ) throws(DefaultsError) {
+        var attempt = try firstAttempt(plan, change, key)
+        for _ in 0..<Self.mostAttempts {
+            let conditions = attempt.test.map { [Transaction.Condition.setting(suite, key, $0)] } ?? []
+            do throws(BackendError) {
+                return try commit([operation(key, attempt.action)], if: conditions, else: .change(plan))
+            } catch {
+                attempt = try resolved(error, after: attempt, plan, change.slot)
+            }
+        }
+        throw .refused(Problem(.preconditionFailed, "\(key) of suite \(suite) is changed all the time"))
     }
 
     private func firstAttempt<Value>(

@@ -30,6 +30,15 @@ extension Replica {
 }
 
 extension KeptWriteNews {
+    /// Whether a removal was done that leaves it open what is there.
+    func leavesOpen(in replica: Replica) -> Bool {
+        guard case .done(let write, let summary) = self else { return false }
+        let isReset = write.action == .reset
+        let removed = write.operations.filter { $0.action == .delete }.map(\.key)
+        guard isReset || !removed.isEmpty else { return false }
+        return replica.leavesOpen(summary, removalOf: isReset ? nil : removed)
+    }
+
     /// What there is to report.
     func issue(in suite: SuiteName) -> DefaultsIssue? {
         switch self {

@@ -129,17 +129,20 @@ public postfix func ++ (setting: UntypedSetting) {
 public func ?= <Value: DefaultsSerializable>(
     setting: UntypedSetting, value: @autoclosure () throws -> Value
 ) rethrows {
-    guard setting.isWanted else { return }
+    let (isWanted, spent) = WaitingTime.measuring { setting.isWanted }
+    guard isWanted else { return }
     let value = try value()
     guard let json = setting.core.untypedJSON(value, setting.name) else { return }
-    setting.core.setUntypedIfAbsent(setting.name, json)
+    WaitingTime.sharing(spent: spent) { setting.core.setUntypedIfAbsent(setting.name, json) }
 }
 
 /// Stores JSON if nothing is stored, which the server decides. The right side is not evaluated if something is.
 @_disfavoredOverload
 public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONValue) rethrows {
-    guard setting.isWanted else { return }
-    setting.core.setUntypedIfAbsent(setting.name, try value())
+    let (isWanted, spent) = WaitingTime.measuring { setting.isWanted }
+    guard isWanted else { return }
+    let value = try value()
+    WaitingTime.sharing(spent: spent) { setting.core.setUntypedIfAbsent(setting.name, value) }
 }
 
 extension UntypedSetting {

@@ -29,6 +29,9 @@ final class InMemoryBackend: SuiteBackend {
         func stop() {
             backend?.shared.withLock { $0.followers[id] = nil }
         }
+
+        // Everything is told as soon as it happens.
+        func refresh() {}
     }
 
     init(suite: SuiteName, schema: Schema? = nil) {

@@ -38,5 +38,6 @@ final class NoBackend: SuiteBackend {
 
     private struct Nothing: Following {
         func stop() {}
+        func refresh() {}
     }
 }

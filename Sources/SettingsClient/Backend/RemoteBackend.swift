@@ -8,7 +8,7 @@ final class RemoteBackend: SuiteBackend {
     let suite: SuiteName
     private let server: SharedServer
     private let timeout: Duration
-    private let following = Mutex(WeakFollower())
+    private let following = Mutex(WeakSubscription())
 
     private let listener = Mutex(Listener())
 
@@ -17,8 +17,8 @@ final class RemoteBackend: SuiteBackend {
         var tell: (@Sendable (KeptWriteNews) -> Void)?
     }
 
-    private struct WeakFollower {
-        weak var follower: RemoteFollower?
+    private struct WeakSubscription {
+        weak var subscription: RemoteFollower.Subscription?
     }
 
     init(suite: SuiteName, server: SharedServer, timeout: Duration) {
@@ -33,7 +33,7 @@ final class RemoteBackend: SuiteBackend {
         guard case .state(let state) = try ask({ server.read(call, by: $0) }) else {
             throw failure("the daemon tells changes to somebody who knows nothing yet")
         }
-        guard follower.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
+        guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
             throw failure(Self.isAnother)
         }
         return state
@@ -85,11 +85,9 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
-        let follower = RemoteFollower(
-            watched, server, from: cursor, onTrouble: { [weak self] in self?.tell($0) }, handler)
-        following.withLock { $0.follower = follower }
-        follower.start()
-        return follower
+        let subscription = server.follow(suite, from: cursor, onTrouble: { [weak self] in self?.tell($0) }, handler)
+        following.withLock { $0.subscription = subscription }
+        return subscription
     }
 
     func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {
@@ -102,24 +100,27 @@ final class RemoteBackend: SuiteBackend {
         listener.withLock { $0.tell }?(.unfollowed(reason))
     }
 
-    private var follower: RemoteFollower? { following.withLock { $0.follower } }
+    private var subscription: RemoteFollower.Subscription? { following.withLock { $0.subscription } }
 
     /// Asks until the answer is from the history that whoever follows has been told of.
     private func ask<Output>(
         _ send: (ContinuousClock.Instant) -> ServerAnswer<Output>
     ) throws(BackendError) -> Output {
-        let deadline = ContinuousClock.now + timeout
-        let follower = follower
+        let deadline = WaitingTime.deadline(after: timeout)
+        guard ContinuousClock.now < deadline else {
+            throw failure("an earlier request had no answer in time, so nothing more was sent", outcome: .notDone)
+        }
+        let subscription = subscription
         while true {
-            let moves = follower?.history.moves ?? 0
+            let moves = subscription?.history.moves ?? 0
             let answer = send(deadline)
-            if let follower, let epoch = answer.epoch, !follower.history.isAt(epoch) {
+            if let subscription, let epoch = answer.epoch, !subscription.history.isAt(epoch) {
                 // Either may be the older one: that is told apart by who has moved meanwhile.
-                if follower.history.moves == moves {
-                    follower.askAnew()
-                    follower.history.wait(forMoveAfter: moves, until: deadline)
+                if subscription.history.moves == moves {
+                    subscription.refresh()
+                    subscription.history.wait(forMoveAfter: moves, until: deadline)
                 }
-                if !follower.history.isAt(epoch) {
+                if !subscription.history.isAt(epoch) {
                     // Its revisions must not be compared with those that are known here, so it is as good as none.
                     guard ContinuousClock.now < deadline else { throw failure(Self.isAnother) }
                     continue

@@ -2,26 +2,87 @@ internal import Dispatch
 internal import SettingsModel
 internal import Synchronization
 
-/// Follows a suite of a server until it is stopped: one long-poll after the other, each on the thread that reads for the
-/// whole process, over a connection of its own.
+/// A follower of one suite of a server, shared by all adapters of the process: one long poll after the other, each on the
+/// thread that reads for the whole process, over a connection of its own.
 ///
-/// While it goes on it keeps itself: whoever lets go of it without `stop` has it go on for ever.
-final class RemoteFollower: Following {
+/// Retains itself while it has subscriptions. Call `stop()` on each of them to end it.
+final class RemoteFollower: Sendable {
+    /// One adapter that follows. Ends only when `stop()` is called.
+    final class Subscription: Following {
+        /// Which history the handler has been told of.
+        let history: ToldHistory
+        fileprivate let handler: @Sendable (SettingsObservation) -> Void
+        fileprivate let onTrouble: @Sendable (SettingsError) -> Void
+        private let follower: RemoteFollower
+        private let id: UInt64
+
+        fileprivate init(
+            _ id: UInt64, of follower: RemoteFollower, from place: Cursor,
+            _ onTrouble: @escaping @Sendable (SettingsError) -> Void,
+            _ handler: @escaping @Sendable (SettingsObservation) -> Void
+        ) {
+            (self.id, self.follower, self.onTrouble, self.handler) = (id, follower, onTrouble, handler)
+            history = ToldHistory(place.epoch)
+        }
+
+        func stop() {
+            follower.remove(id)
+        }
+
+        func refresh() {
+            follower.askAnew()
+        }
+    }
+
     private struct State {
+        /// How failures and answers space the requests.
         var place: ObservedPlace
+        /// Who follows, each with the place up to which it was told everything.
+        var subscriptions: [UInt64: (subscription: Subscription, place: Cursor)] = [:]
+        var lastID: UInt64 = 0
+        /// The place that the last request asks from.
+        var origin: Cursor
+        /// The place of the last answer.
+        var newest: Cursor
         /// The request that is under way, or goes out later.
         var poll: LongPoll?
         /// When the last request went out, or will.
         var asked = ContinuousClock.now
+        /// True if the next request is answered without waiting: how far everything is known is wanted soon.
+        var isUrgent = false
+        var isStarted = false
         var isStopped = false
-        /// Whether it was told that following fails, and it has not worked since.
-        var isTroubled = false
+        /// Why following fails, as it was told, until it works again.
+        var trouble: SettingsError?
 
-        /// Whether there is something to tell of a failure: trying again is not likely to help, or not soon.
+        /// True if a failure is to be told: trying again is not likely to help, or not soon.
         mutating func isNewTrouble(_ step: ObservedPlace.Step, _ error: SettingsError) -> Bool {
             if case .again = step, error.code != .tooManyWatchers { return false }
-            defer { isTroubled = true }
-            return !isTroubled
+            defer { trouble = error }
+            return trouble == nil
+        }
+
+        /// The place from which an answer is news to all. One in an older history has no order with the others, so it goes
+        /// first: the answer is a state to begin anew with.
+        var oldestPlace: Cursor {
+            let places = subscriptions.values.map(\.place)
+            return places.first { $0.epoch != newest.epoch } ?? places.min { $0.revision < $1.revision } ?? newest
+        }
+
+        /// Takes an answer in: the subscriptions that miss nothing before it. The others are asked for next.
+        mutating func receivers(of observation: SettingsObservation) -> [Subscription] {
+            newest = observation.cursor
+            var receivers: [Subscription] = []
+            for (id, (subscription, place)) in subscriptions.sorted(by: { $0.key < $1.key }) {
+                if case .changes = observation {
+                    guard place.epoch == origin.epoch, place.revision >= origin.revision else { continue }
+                }
+                receivers.append(subscription)
+                if place.epoch != newest.epoch || place.revision < newest.revision {
+                    subscriptions[id]?.place = newest
+                }
+            }
+            return receivers
         }
     }
 
@@ -29,11 +90,7 @@ final class RemoteFollower: Following {
     private let server: SharedServer
     private let pool: ConnectionPool
     private let reader: AnswerReader
-    private let handler: @Sendable (SettingsObservation) -> Void
-    private let onTrouble: @Sendable (SettingsError) -> Void
     private let state: Mutex<State>
-    /// Which history the handler has been told of.
-    let history: ToldHistory
 
     /// How long the daemon is asked to wait with its answers.
     private static let wait = Duration.seconds(60)
@@ -44,42 +101,66 @@ final class RemoteFollower: Following {
     static let pace = Duration.milliseconds(2)
     private let longPause: Duration
 
-    /// `longPause` is how long it stays away after what trying again is not likely to help against: another program may
-    /// have the address, or a proxy a mind of its own. `onTrouble` is told why, once until it works again.
+    /// - Parameters:
+    ///   - cursor: the place from which the first subscription follows.
+    ///   - longPause: how long it stays away after what trying again is not likely to help against: another program may
+    ///     have the address, or a proxy a mind of its own.
     init(
         _ watched: Watched, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
-        longPause: Duration = .seconds(5), onTrouble: @escaping @Sendable (SettingsError) -> Void = { _ in },
-        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+        longPause: Duration = .seconds(5)
     ) {
         self.watched = watched
         self.server = server
         self.reader = reader
         self.longPause = longPause
-        self.handler = handler
-        self.onTrouble = onTrouble
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil)
-        state = Mutex(State(place: ObservedPlace(since: .cursor(cursor))))
-        history = ToldHistory(cursor.epoch)
+        state = Mutex(State(place: ObservedPlace(since: .cursor(cursor)), origin: cursor, newest: cursor))
     }
 
-    /// To be called once.
-    func start() {
-        ask()
+    /// Tells everything that happens after a place in history. `onTrouble` is told why that fails, once until it works again.
+    /// Nil once the follower has ended.
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (SettingsError) -> Void = { _ in },
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> Subscription? {
+        typealias Begun = (Subscription, behind: LongPoll?, trouble: SettingsError?, isFirst: Bool)
+        let begun = state.withLock { state -> Begun? in
+            guard !state.isStopped else { return nil }
+            state.lastID += 1
+            let subscription = Subscription(state.lastID, of: self, from: cursor, onTrouble, handler)
+            state.subscriptions[state.lastID] = (subscription, cursor)
+            let isBehind = cursor.epoch != state.origin.epoch || cursor.revision < state.origin.revision
+            defer { state.isStarted = true }
+            return (subscription, isBehind ? state.poll : nil, state.trouble, !state.isStarted)
+        }
+        guard let (subscription, behind, trouble, isFirst) = begun else { return nil }
+        if isFirst { ask() }
+        // What is under way would be answered from a later place.
+        behind?.cancel()
+        if let trouble { onTrouble(trouble) }
+        return subscription
     }
 
-    func stop() {
-        let poll = state.withLock { state in
+    private func remove(_ id: UInt64) {
+        let poll = state.withLock { state -> LongPoll?? in
+            state.subscriptions[id] = nil
+            guard state.subscriptions.isEmpty, !state.isStopped else { return nil }
             state.isStopped = true
             defer { state.poll = nil }
             return state.poll
         }
+        guard let poll else { return }
         poll?.cancel()
         pool.close()
     }
 
-    /// Asks at once, over a new connection: the daemon may be another one.
+    /// Asks at once, over a new connection, for an answer that does not wait: the daemon may be another one, or further on.
     func askAnew() {
-        state.withLock { $0.poll }?.cancel()
+        let poll = state.withLock { state in
+            state.isUrgent = true
+            return state.poll
+        }
+        poll?.cancel()
     }
 
     deinit {
@@ -92,50 +173,60 @@ final class RemoteFollower: Following {
     private func ask(after pause: Duration = .zero, isAway: Bool = false) {
         let next = state.withLock { state -> (APICall<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
+            state.origin = state.oldestPlace
             let call = APICall.observe(
-                watched, since: state.place.since, wait: Self.wait, limit: nil, latest: false)
+                watched, since: .cursor(state.origin), wait: state.isUrgent ? .zero : Self.wait, limit: nil,
+                latest: false)
             let now = ContinuousClock.now
             let poll = LongPoll(
                 call.request, pool, from: pause > .zero ? now + pause : nil,
                 by: now + pause + Self.wait + Self.timeout, reader: reader)
+            state.isUrgent = false
             state.poll = poll
             state.asked = now + pause
             return (call, poll)
         }
         guard let (call, poll) = next else { return }
         server.setLater(isAway ? poll : nil, of: ObjectIdentifier(self))
-        poll.start { [self] result in take(Result { () throws(SettingsError) in try call.read(result.get()) }) }
+        poll.start { [self] result in
+            take(Result { () throws(SettingsError) in try server.read(result.get(), of: call) })
+        }
     }
 
     /// On the thread of the reader, unless the system has none.
     private func take(_ result: Result<SettingsObservation, SettingsError>) {
+        typealias Taken = (step: ObservedPlace.Step?, receivers: [Subscription], trouble: SettingsError?)
         var generator = SystemRandomNumberGenerator()
-        let (step, trouble) = state.withLock { state -> (ObservedPlace.Step?, SettingsError?) in
-            guard !state.isStopped else { return (nil, nil) }
+        let (step, receivers, trouble) = state.withLock { state -> Taken in
+            guard !state.isStopped else { return (nil, [], nil) }
             state.poll = nil
             switch result {
             case .success(let observation):
-                state.isTroubled = false
-                return (state.place.step(observation), nil)
-            case .failure(.cancelled): return (.again(after: .zero), nil)
+                state.trouble = nil
+                return (state.place.step(observation), state.receivers(of: observation), nil)
+            case .failure(.cancelled):
+                state.isUrgent = true
+                return (.again(after: .zero), [], nil)
             case .failure(let error):
+                // A daemon that is back says at once how far everything is known.
+                if !error.isLoad { state.isUrgent = true }
                 let step = state.place.step(error, using: &generator)
-                return (step, state.isNewTrouble(step, error) ? error : nil)
+                guard state.isNewTrouble(step, error) else { return (step, [], nil) }
+                return (step, state.subscriptions.values.map(\.subscription), error)
             }
         }
-        if let trouble { onTrouble(trouble) }
+        if let trouble { for subscription in receivers { subscription.onTrouble(trouble) } }
         switch (step, result) {
         case (nil, _): return
         case (_, .failure(.cancelled)): ask()
-        case (.deliver(let observation), _):
-            history.tell(of: observation.cursor.epoch) { handler(observation) }
+        case (_, .success(let observation)):
+            // One without changes tells how far everything is known: what waits for a place waits for that, too.
+            for subscription in receivers {
+                subscription.history.tell(of: observation.cursor.epoch) { subscription.handler(observation) }
+            }
             goOn(after: state.withLock { $0.place.pause }, hasMore: observation.hasMore)
-        case (.again, .success(let observation)):
-            // It tells how far everything is known: what waits for a place waits for that, too.
-            history.tell(of: observation.cursor.epoch) { handler(observation) }
-            goOn(after: state.withLock { $0.place.pause }, hasMore: false)
         case (.again(let pause), .failure(let error)): ask(afterFailure: pause, isAway: !error.isLoad)
-        case (.fail, _): ask(afterFailure: longPause, isAway: false)
+        case (_, .failure): ask(afterFailure: longPause, isAway: false)
         }
     }
 

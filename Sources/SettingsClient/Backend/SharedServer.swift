@@ -14,6 +14,12 @@ final class SharedServer: Sendable {
     /// Requests that go out later, as there was no answer last time, by who waits with them.
     private let later = Mutex<[ObjectIdentifier: LongPoll]>([:])
     private let hasLater = Atomic(false)
+    /// The suites that are followed.
+    private let followers = Mutex<[SuiteName: WeakFollower]>([:])
+
+    private struct WeakFollower {
+        weak var follower: RemoteFollower?
+    }
 
     private struct Entry {
         weak var server: SharedServer?
@@ -61,13 +67,23 @@ extension SharedServer {
     func read<Output>(_ call: APICall<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
         do throws(SettingsError) {
             let reply = try pool.exchange(call.request, by: deadline)
-            answered()
+            if !reply.isFromGateway { answered() }
             let epoch = reply.field("settings-cursor").flatMap { Cursor($0) }?.epoch
             return ServerAnswer(
-                result: Result { () throws(SettingsError) in try call.read(reply) }, epoch: epoch)
+                result: Result { () throws(SettingsError) in try read(reply, of: call) }, epoch: epoch)
         } catch {
             return ServerAnswer(result: .failure(error), epoch: nil)
         }
+    }
+
+    /// Reads an answer. That of a gateway without a daemon behind it is none.
+    func read<Output>(_ reply: WireReply, of call: APICall<Output>) throws(SettingsError) -> Output {
+        guard !reply.isFromGateway else {
+            throw .unreachable(
+                "a gateway answers \(reply.status), as it gets no answer of the daemon behind it",
+                outcome: call.request.isWrite ? .unknown : .notDone)
+        }
+        return try call.read(reply)
     }
 
     /// Sends a write that has a request key, again and again if need be, until it is known what became of it or the time
@@ -112,5 +128,42 @@ extension SharedServer {
             later[follower] = poll
             hasLater.store(!later.isEmpty, ordering: .releasing)
         }
+    }
+}
+
+/// Following suites.
+extension SharedServer {
+    /// Follows a suite from a place in history, with all others that do. `onTrouble` is told why that fails, once until it
+    /// works again.
+    func follow(
+        _ suite: SuiteName, from cursor: Cursor, onTrouble: @escaping @Sendable (SettingsError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> RemoteFollower.Subscription {
+        while true {
+            let follower = follower(of: suite, from: cursor)
+            if let subscription = follower.follow(from: cursor, onTrouble: onTrouble, handler) { return subscription }
+            // Its last subscription ended just now.
+            followers.withLock { followers in
+                if followers[suite]?.follower === follower { followers[suite] = nil }
+            }
+        }
+    }
+
+    private func follower(of suite: SuiteName, from cursor: Cursor) -> RemoteFollower {
+        followers.withLock { followers in
+            if let follower = followers[suite]?.follower { return follower }
+            // The suite is asked for as one of several: so one that does not exist is an answer, and no refusal.
+            let follower = RemoteFollower(Watched(scope: .several([suite])), self, from: cursor)
+            followers[suite] = WeakFollower(follower: follower)
+            return follower
+        }
+    }
+}
+
+extension WireReply {
+    /// True if a gateway gave the answer in the place of the daemon, which it cannot reach.
+    fileprivate var isFromGateway: Bool {
+        guard (502...504).contains(status), field("settings-cursor") == nil else { return false }
+        return Problem(status: status, body: try? JSONValue(parsing: body)).codeName.isEmpty
     }
 }

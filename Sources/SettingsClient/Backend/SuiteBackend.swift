@@ -92,6 +92,9 @@ protocol Following: Sendable {
     /// Ends it: nobody is asked any more. What is being told on another thread goes on, so one more call of the handler
     /// may begin after this has returned.
     func stop()
+
+    /// Has the handler told soon how far everything is known, though nothing may have happened.
+    func refresh()
 }
 
 /// Why a backend could not do what it was asked to.

@@ -23,7 +23,7 @@ extension OutboxBackend {
         guard state.withLock({ $0.isAwaited(requestKey) }) else {
             return state.withLock { $0.stopWaiting(for: requestKey) }
         }
-        let deadline = ContinuousClock.now + patience
+        let deadline = WaitingTime.deadline(after: patience)
         while ContinuousClock.now < deadline, case .next? = step(for: requestKey, by: deadline) {}
         return state.withLock { $0.stopWaiting(for: requestKey) }
     }

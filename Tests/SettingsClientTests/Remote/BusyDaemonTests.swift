@@ -135,6 +135,37 @@ struct BusyDaemonTests {
         #expect(try MachineFiles().list(directory.path + "/outbox").count == 1 && issues.take() == [])
     }
 
+    @Test(arguments: [502, 503, 504])
+    func `A gateway without a daemon behind it is a daemon that is away`(status: Int) async throws {
+        let page = "<html>\(status)</html>"
+        let head = "HTTP/1.1 \(status) X\r\nContent-Length: \(page.utf8.count)\r\n\r\n"
+        let writes = Writes(head + page)
+        let server = try server(writes)
+        let defaults = program(server, timeout: .milliseconds(500))
+        defaults.launchCount = 1
+        defaults.visits += 1
+        #expect(defaults.launchCount == 1 && defaults.visits == 1)
+        await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
+        defaults.core.issues.finishReporting()
+        #expect(issues.take() == [], "what waits is no issue while nobody is there")
+        writes.answer.withLock { $0 = ScriptedServer.reset }
+        var attempts = 1
+        while (try? await defaults.synchronize()) == nil, attempts < 60 { attempts += 1 }
+        #expect(try MachineFiles().list(directory.path + "/outbox").count == 1 && issues.take() == [])
+    }
+
+    @Test func `A daemon that answers nothing at all holds a change in place for one timeout`() throws {
+        let server = try ScriptedServer { _, peer, _ in while peer.read() != nil {} }
+        for number in 0..<2 {
+            let defaults = program(server, timeout: .seconds(5))
+            let start = ContinuousClock.now
+            if number == 0 { defaults.launchCount += 1 } else { defaults.launchCount ?= 1 }
+            let spent = ContinuousClock.now - start
+            #expect(spent >= .seconds(5) && spent < .seconds(9), "\(spent)")
+            #expect(defaults.launchCount == 1)
+        }
+    }
+
     @Test func `A daemon that never answers holds one setter, and what is written waits`() async throws {
         let writes = Writes(nil)
         let server = try server(writes)

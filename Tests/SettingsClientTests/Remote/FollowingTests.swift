@@ -72,14 +72,50 @@ struct FollowingTests {
         let cursor = try #require(Cursor("e.1"))
         let watched = Watched(scope: .several([names.app]))
         let shared = shared ?? SharedServer(server.address)
-        let follower = RemoteFollower(watched, shared, from: cursor, longPause: longPause) {
-            switch $0 {
-            case .state(let state): log.add("state \(state.suites.first?.values.first?.value ?? .null)")
-            case .changes(let news): for change in news.changes { log.add("\(change.new ?? .null)") }
+        let follower = RemoteFollower(watched, shared, from: cursor, longPause: longPause)
+        return try #require(
+            follower.follow(from: cursor) {
+                switch $0 {
+                case .state(let state): log.add("state \(state.suites.first?.values.first?.value ?? .null)")
+                case .changes(let news): for change in news.changes { log.add("\(change.new ?? .null)") }
+                }
+            })
+    }
+
+    @Test func `One that joins from an earlier place, or another history, misses nothing, and the others neither`()
+        throws
+    {
+        let server = try ScriptedServer { [self] _, peer, log in
+            while let request = peer.readRequest() {
+                if request.contains("since=e.3&") {
+                    log.add("earlier")
+                    peer.send(changes(4, 6))
+                } else if request.contains("since=d.9&") {
+                    log.add("other")
+                    peer.send(state(7, 70))
+                } else {
+                    log.add("waiting")
+                    if peer.read() == nil { return }
+                }
             }
         }
-        follower.start()
-        return follower
+        let shared = SharedServer(server.address)
+        let log = EventLog()
+        func join(_ name: String, at place: String) throws -> RemoteFollower.Subscription {
+            let cursor = try #require(Cursor(place))
+            return shared.follow(names.app, from: cursor, onTrouble: { _ in }) { log.add("\(name) \($0.cursor)") }
+        }
+        let first = try join("first", at: "e.5")
+        #expect(server.log.wait(for: "waiting"))
+        let second = try join("second", at: "e.3")
+        #expect(log.wait { Set($0) == ["first e.6", "second e.6"] })
+        #expect(server.log.wait(for: "waiting", times: 2))
+        let third = try join("third", at: "d.9")
+        #expect(log.wait { Set($0.suffix(3)) == ["first e.7", "second e.7", "third e.7"] })
+        #expect(server.log.wait(for: "waiting", times: 3))
+        let fourth = try join("fourth", at: "e.8")
+        for following in [first, second, third, fourth] { following.stop() }
+        #expect(server.log.count("waiting") == 3, "who is ahead asks for nothing more")
     }
 
     @Test func `Where one change follows the other it does not ask for each`() throws {
@@ -132,11 +168,10 @@ struct FollowingTests {
         let server = try server([changes(2), quiet(40), quiet(41)])
         let log = EventLog()
         let watched = Watched(scope: .several([names.app]))
-        let follower = RemoteFollower(
-            watched, SharedServer(server.address), from: try #require(Cursor("e.1")), reader: .shared
-        ) { log.add("\($0.cursor)") }
-        follower.start()
-        defer { follower.stop() }
+        let cursor = try #require(Cursor("e.1"))
+        let follower = RemoteFollower(watched, SharedServer(server.address), from: cursor)
+        let following = follower.follow(from: cursor) { log.add("\($0.cursor)") }
+        defer { following?.stop() }
         #expect(log.wait(for: "e.41"))
         #expect(log.all == ["e.2", "e.40", "e.41"])
     }
@@ -196,12 +231,13 @@ struct FollowingTests {
         let server = try server([text, "", refusal, "", changes(2), quiet(3), refusal, text, changes(4)])
         let log = EventLog()
         let watched = Watched(scope: .several([names.app]))
+        let cursor = try #require(Cursor("e.1"))
         let follower = RemoteFollower(
-            watched, SharedServer(server.address), from: try #require(Cursor("e.1")), longPause: .milliseconds(1),
-            onTrouble: { _ in log.add("trouble") }
-        ) { log.add("\($0.cursor)") }
-        follower.start()
-        defer { follower.stop() }
+            watched, SharedServer(server.address), from: cursor, longPause: .milliseconds(1))
+        let following = follower.follow(from: cursor, onTrouble: { _ in log.add("trouble") }) {
+            log.add("\($0.cursor)")
+        }
+        defer { following?.stop() }
         #expect(log.wait(for: "e.4"))
         #expect(log.all == ["trouble", "e.2", "e.3", "trouble", "e.4"])
     }

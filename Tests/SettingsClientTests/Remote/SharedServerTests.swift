@@ -39,6 +39,35 @@ struct SharedServerTests {
         #expect(proxy.server.log.count("connection") == 3)
     }
 
+    @Test func `Two adapters of a suite share one long poll, which ends with the last of them`() throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        func adapter() -> DefaultsAdapter<ClientKeys> {
+            DefaultsAdapter(
+                suite: names.app, keyStore: ClientKeys(), server: proxy.server.address, outbox: .none, arguments: [])
+        }
+        var adapters = [adapter(), adapter(), adapter()]
+        let log = EventLog()
+        for (number, adapter) in adapters.enumerated() {
+            #expect(adapter.theme == .light)
+            _ = adapter.core.replica.listen { changes in
+                for change in changes where change.key == names.theme {
+                    log.add("\(number) \(change.new.value ?? .null)")
+                }
+            }
+        }
+        let client = try daemon.client().blocking
+        try client.set(names.theme, to: "dark", in: names.app)
+        #expect(log.wait { Set($0) == ["0 \"dark\"", "1 \"dark\"", "2 \"dark\""] })
+        adapters.removeFirst(2)
+        try client.set(names.theme, to: "light", in: names.app)
+        #expect(log.wait(for: "2 \"light\"") && adapters[0].theme == .light)
+        #expect(log.all.count == 4 && proxy.server.log.count("connection") == 2)
+        adapters = []
+        #expect(proxy.server.log.wait(for: "left", times: 2))
+        #expect(adapter().theme == .light)
+    }
+
     @Test func `A server is one object for as long as somebody uses it`() throws {
         let address = try ServerAddress("unix:/run/of-this-test.sock")
         weak var first: SharedServer?
