@@ -95,7 +95,7 @@ struct FollowingTests {
                     peer.send(state(7, 70))
                 } else {
                     log.add("waiting")
-                    if peer.read() == nil { return }
+                    if peer.read() == nil { return log.add("left") }
                 }
             }
         }
@@ -115,6 +115,7 @@ struct FollowingTests {
         #expect(server.log.wait(for: "waiting", times: 3))
         let fourth = try join("fourth", at: "e.8")
         for following in [first, second, third, fourth] { following.stop() }
+        #expect(server.log.wait(for: "left", times: 3))
         #expect(server.log.count("waiting") == 3, "who is ahead asks for nothing more")
     }
 
