@@ -39,7 +39,7 @@ extension Incoming {
         }
         let format = BodyFormat(contentType: text(.contentType, in: bytes))
         let document = try document(body, format)
-        var request = WriteRequest(try command(suite, key, document ?? .null, format))
+        var request = WriteRequest(try command(suite, key, document ?? .null, format, body))
         request.check(against: schema)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
@@ -72,7 +72,7 @@ extension Incoming {
     }
 
     private func command(
-        _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue, _ format: BodyFormat
+        _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue, _ format: BodyFormat, _ body: Span<UInt8>
     ) throws(Problem) -> WriteRequest.Command {
         switch (route.resource, method, suite, key) {
         case (.setting, .put, let suite?, let key?):
@@ -87,7 +87,7 @@ extension Incoming {
         case (.suite, .delete, let suite?, _): return try removal(of: suite)
         case (.schema, .put, let suite?, _):
             let policy = query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
-            return Self.schema(document, of: suite, onConflict: policy)
+            return Self.schema(document, body, of: suite, onConflict: policy)
         case (.schema, .delete, let suite?, _): return .removeSchema(suite)
         case (.transaction, .post, _, _): return .transaction(try Self.read(document))
         default: throw Problem(.methodNotAllowed, "\(method.name) writes nothing here")
@@ -120,7 +120,8 @@ extension Incoming {
     }
 
     private static func schema(
-        _ document: JSONValue, of suite: SuiteName, onConflict policy: WriteRequest.ConflictPolicy
+        _ document: JSONValue, _ body: Span<UInt8>, of suite: SuiteName,
+        onConflict policy: WriteRequest.ConflictPolicy
     ) -> WriteRequest.Command {
         do {
             let text = body.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
