@@ -107,7 +107,7 @@ extension AdapterCore {
         do {
             try load(unlessFailedSince: moment)
         } catch {
-            guard replica.isCovered(key) else { throw error }
+            guard replica.isKnown(key) else { throw error }
         }
     }
 

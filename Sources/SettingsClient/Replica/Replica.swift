@@ -25,8 +25,8 @@ final class Replica: Sendable {
         }
     }
 
-    func isCovered(_ key: KeyName) -> Bool {
-        shared.withLock { $0.state.isCovered(key) }
+    func isKnown(_ key: KeyName) -> Bool {
+        shared.withLock { $0.state.isKnown(key) }
     }
 
     func cell(for key: KeyName) -> KeyCell {

@@ -22,6 +22,12 @@ struct ReplicaState: Sendable {
         entries[key]?.pending.covers ?? !resets.isEmpty
     }
 
+    /// True if the key can be read though the suite is not loaded: the program's own writes say what is there, or the
+    /// answer to one did.
+    func isKnown(_ key: KeyName) -> Bool {
+        isCovered(key) || (entries[key]?.asOf ?? .zero) != .zero
+    }
+
     /// The cell that readers of the key share.
     mutating func cell(for key: KeyName) -> KeyCell {
         if let cell = entries[key]?.cell { return cell }
