@@ -175,10 +175,14 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     /// acknowledged beyond that, with `interval`, is written to it again from memory.
     private func begin() throws(FileError) {
         if let unsettled { try directory.settle(unsettled, as: name, log) }
-        // The history may not reach back that far.
-        if trusted < latest.revision && latest.history.floor > trusted { try replaceJournals() }
-        let commits = trusted < latest.revision ? latest.history.commits(after: trusted).map(\.commit) : []
-        try begin(after: trusted, commits)
+        if options.durability == .snapshot {
+            try begin(after: max(head.revision, snapshots.latest))
+        } else {
+            // The history may not reach back that far.
+            if trusted < latest.revision && latest.history.floor > trusted { try replaceJournals() }
+            let commits = trusted < latest.revision ? latest.history.commits(after: trusted).map(\.commit) : []
+            try begin(after: trusted, commits)
+        }
         unsettled = nil
     }
 
@@ -210,7 +214,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         head = next
         journal = begun
-        trusted = begun.last
+        trusted = max(trusted, begun.last)
     }
 
     private func append() throws(CommitLogError) {
@@ -258,10 +262,20 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         switch snapshots.takeReport(now: clock()) {
         case .wrote(let revision, let size)?:
             log.debug("wrote a snapshot of revision \(revision), \(size) bytes")
+            if options.durability == .snapshot { follow(revision) }
         case .failed(let error, let grown)?:
             unsnapshotted += grown
             log.warning("no snapshot could be written, and it will be tried again; nothing is lost: \(error)")
         case nil: break
+        }
+    }
+
+    /// With snapshots alone: begins the journal that goes on from a snapshot, so that a start notices if that is missing.
+    private func follow(_ snapshot: Revision) {
+        do throws(FileError) {
+            try begin(after: snapshot)
+        } catch {
+            log.warning("no journal could be begun behind the snapshot; nothing is lost: \(error)")
         }
     }
 

@@ -116,10 +116,15 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
     ]
 
     private static let journals: [DamageCase] = [
-        .fine(
-            "the newest journal missing", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged
-        ) {
+        .bad("the newest journal missing", ["journal-8.jsonl: it is missing"], kept: 8) {
             try $0.remove("journal-8.jsonl")
+        },
+        .fine(
+            "the newest journal of a former version missing", at: 8, newEpoch: true,
+            notes: ["journal-8.jsonl, which is missing"], .damaged
+        ) { folder in
+            try folder.remove("journal-8.jsonl")
+            try folder.remove("NEWEST")
         },
         .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
             for name in $0.names where name != "snapshot-8.json" { try $0.remove(name) }
@@ -165,7 +170,8 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
 
     /// A bit in the middle of each line of the newest journal, the head and the last one included.
     private static let flipped: [DamageCase] = (1...5).map { line in
-        let kept = Int64(max(8, line + 6))
+        // Without its head a journal still says what its commits follow.
+        let kept = Int64(line == 1 ? 12 : line + 6)
         return .bad("a bit in line \(line)", ["journal-8.jsonl, line \(line), at byte ", "check"], kept: kept) {
             folder in
             try folder.editLines("journal-8.jsonl") { $0[line - 1][$0[line - 1].count / 2] ^= 4 }

@@ -43,9 +43,10 @@ final class DataFolder {
         try Self.files.remove(path + "/" + name)
     }
 
-    /// Every file with its content, without the lock.
+    /// Every file with data of its own, with its content.
     func contents() throws -> [String: [UInt8]] {
-        Dictionary(uniqueKeysWithValues: try names.filter { $0 != "LOCK" }.map { ($0, try read($0)) })
+        Dictionary(
+            uniqueKeysWithValues: try names.filter { !["LOCK", "NEWEST"].contains($0) }.map { ($0, try read($0)) })
     }
 
     func open(_ durability: Configuration.Durability = .always) throws(RecoveryError) -> (Recovered, LocalLog) {

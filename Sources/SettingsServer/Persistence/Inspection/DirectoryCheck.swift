@@ -25,6 +25,7 @@ package struct DirectoryCheck: Sendable {
         var report = Report(directory: directory)
         try report.add(snapshotsAmong: names, limits)
         for survey in try directory.surveyJournals(among: names) { report.add(survey) }
+        try report.add(newestAmong: names)
         try report.add(othersAmong: names)
         try report.addOutcome(limits)
         verdict = report.verdict
@@ -72,10 +73,23 @@ extension DirectoryCheck {
             lines.append(text)
         }
 
+        mutating func add(newestAmong names: [String]) throws(RecoveryError) {
+            do throws(RecoveryError) {
+                guard let newest = try NewestJournal.check(directory, among: names) else { return }
+                lines.append("\(NewestJournal.name): names \(DataDirectory.journalName(after: newest)), sound")
+            } catch {
+                guard error.kind == .damaged else { throw error }
+                verdict = .damaged
+                lines.append(
+                    "\(NewestJournal.name): DAMAGED: \(error.place.map { "\($0.file): " } ?? "")\(error.reason)")
+            }
+        }
+
         mutating func add(othersAmong names: [String]) throws(RecoveryError) {
             let known = Set((directory.snapshots(among: names) + directory.journals(among: names)).map(\.name))
             let unfinished = Set(directory.temporaries(among: names))
-            for name in names where !known.contains(name) && !name.hasSameBytes(as: "LOCK") {
+            let own = ["LOCK", NewestJournal.name]
+            for name in names where !known.contains(name) && !own.contains(where: { name.hasSameBytes(as: $0) }) {
                 let what =
                     if unfinished.contains(name) {
                         "left behind while it was written; a start takes it away"

@@ -47,11 +47,13 @@ struct Journal: Sendable {
         let temporary = directory.path(of: DataDirectory.temporaryName(of: name))
         let file: OpenFile
         let identity: FileIdentity
+        let newest: NewestJournal
         do throws(FileError) {
             file = try OpenFile(temporary, .replacing, in: fileSystem, toBe: directory.path(of: name))
             try file.write(batch.bytes.span, at: 0)
             try file.sync()
             identity = try file.identity()
+            newest = try NewestJournal(head.revision, in: directory)
         } catch {
             // It is of no use to anybody; what cannot be removed now is removed with the next start.
             try? fileSystem.remove(temporary)
@@ -60,6 +62,7 @@ struct Journal: Sendable {
         do throws(FileError) {
             try fileSystem.rename(temporary, to: directory.path(of: name))
             try fileSystem.syncDirectory(directory.path)
+            try newest.commit()
         } catch {
             throw Unbegun(cause: error, mayBeThere: true)
         }

@@ -9,7 +9,7 @@ struct JournalBatch: Sendable {
     private var json = JSONWriter()
 
     /// What a batch may keep of its room when it is emptied.
-    private static let keptCapacity = 16 << 20
+    private static let keptCapacity = 1 << 20
 
     var isEmpty: Bool { bytes.isEmpty }
 
@@ -30,6 +30,15 @@ struct JournalBatch: Sendable {
         json.removeAll(keepingCapacity: true)
         json.beginObject()
         head.writeMembers(to: &json)
+        end()
+    }
+
+    /// Adds what ``NewestJournal`` keeps.
+    mutating func add(newest revision: Revision) {
+        json.removeAll(keepingCapacity: true)
+        json.beginObject()
+        json.name("newest")
+        json.write(string: DataDirectory.journalName(after: revision))
         end()
     }
 

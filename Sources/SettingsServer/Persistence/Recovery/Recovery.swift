@@ -10,6 +10,7 @@ struct Recovery {
     /// Reads the directory; nil if nothing was ever kept in it.
     func run() throws(RecoveryError) -> Recovered? {
         let names = try list()
+        _ = try NewestJournal.check(directory, among: names)
         let links = try links(among: names)
         let snapshots = directory.snapshots(among: names)
         guard !links.isEmpty || !snapshots.isEmpty else { return nil }

@@ -1,0 +1,146 @@
+import Foundation
+import Glibc
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Files of a data directory that are gone, or are something else: nothing acknowledged disappears unnoticed.
+@Suite("Missing files", .timeLimit(.minutes(3)))
+struct MissingFileTests {
+    /// A directory after three starts: a clean stop with a snapshot, another one, and a crash. `app/keys/n` is 6.
+    private static func history(_ durability: Configuration.Durability) throws -> StoredData {
+        let directory = try TemporaryDirectory()
+        var value = 0
+        for round in 0..<3 {
+            let daemon = try TestDaemon(in: directory) { $0.durability = durability }
+            for _ in 0..<2 {
+                value += 1
+                try daemon.done(Request("PUT app/keys/n \(value)"))
+            }
+            if round == 2 {
+                let data = try StoredData(in: directory.path)
+                daemon.stop()
+                return data
+            }
+            daemon.stop()
+        }
+        throw CancellationError()
+    }
+
+    @Test(
+        "Whichever journals and snapshots are missing, a start has the last commit or names a file",
+        arguments: [Configuration.Durability.always, .interval])
+    func missing(_ durability: Configuration.Durability) throws {
+        let data = try Self.history(durability)
+        let names = data.files.keys.filter { $0.hasPrefix("journal-") || $0.hasPrefix("snapshot-") }.sorted()
+        try #require(names.count >= 4, "\(names)")
+        var started = 0
+        for missing in 0..<(1 << names.count) {
+            var left = data
+            for (number, name) in names.enumerated() where missing >> number & 1 == 1 { left.files[name] = nil }
+            let told: Comment = "left: \(left.files.keys.sorted())"
+            do {
+                let daemon = try TestDaemon(in: try left.write())
+                started += 1
+                #expect(try daemon.send("GET app/keys/n?raw").text == "6", told)
+            } catch let error as StartError {
+                #expect(names.contains { error.description.contains("/\($0)") }, "\(error.description)")
+            }
+        }
+        #expect(started > 1, "a snapshot or a journal can be missing that another makes up for")
+    }
+
+    @Test("A newest journal that is missing is named by a start and by a check, and a repair goes on without it")
+    func newest() throws {
+        var data = try Self.history(.always)
+        let newest = data.newestJournal
+        data.files[newest] = nil
+        let directory = try data.write()
+        let start = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path, "--log", "error"])
+        #expect(start.code == 65 && start.errors.contains("/\(newest): it is missing"), "\(start)")
+        let check = try ChildProcess.run(["check", directory.path])
+        #expect(check.code == 65 && check.output.contains("NEWEST: DAMAGED: \(newest): it is missing"), "\(check)")
+        let repair = try ChildProcess.run(["repair", directory.path, "--yes"])
+        #expect(repair.code == 0, "\(repair)")
+        #expect(try TestDaemon(in: directory).send("GET app/keys/n?raw").text == "4")
+        #expect(try ChildProcess.run(["check", directory.path]).code != 65)
+    }
+
+    @Test("A changed byte of the file that names the newest journal is noticed")
+    func changed() throws {
+        let data = try Self.history(.always)
+        let content = try #require(data.files["NEWEST"])
+        for place in content.indices.dropLast() {
+            var changed = data
+            changed.files["NEWEST"]?[place] ^= 1
+            let error = #expect(throws: StartError.self, "byte \(place)") { _ = try TestDaemon(in: changed.write()) }
+            #expect(error?.description.contains("/NEWEST") == true, "\(error?.description ?? "")")
+        }
+    }
+
+    @Test("A lone snapshot is a copy to go on from, in a new epoch")
+    func loneSnapshot() throws {
+        var data = try Self.history(.always)
+        let snapshot = try #require(data.files.keys.filter { $0.hasPrefix("snapshot-") }.max())
+        data.files = data.files.filter { $0.key == snapshot }
+        let daemon = try TestDaemon(in: try data.write())
+        #expect(try daemon.send("GET app/keys/n?raw").text == "4")
+        #expect(try #require(try daemon.send("GET /v1").revision).number >= 1_000_000_000)
+    }
+
+    @Test(
+        "What is no file is refused at once, by a start, a check and a repair", arguments: ["FIFO", "device", "folder"])
+    func noFile(_ kind: String) throws {
+        let data = try Self.history(.always)
+        for name in data.files.keys.sorted() {
+            var left = data
+            left.files[name] = nil
+            let directory = try left.write()
+            let path = "\(directory.path)/\(name)"
+            switch kind {
+            case "FIFO": try #require(mkfifo(path, 0o600) == 0)
+            case "device":
+                // Only root may make one.
+                guard mknod(path, S_IFCHR | 0o600, 0x103) == 0 else { return }
+            default: try #require(mkdir(path, 0o700) == 0)
+            }
+            let start = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", directory.path, "--log", "error"])
+            #expect([65, 73].contains(start.code) && start.errors.contains("/\(name): "), "\(name): \(start)")
+            // The lock is not looked at by a check, which takes nothing.
+            guard name != "LOCK" else { continue }
+            let check = try ChildProcess.run(["check", directory.path])
+            #expect(check.code == 73 && check.errors.contains("/\(name): not a regular file"), "\(name): \(check)")
+            let repair = try ChildProcess.run(["repair", directory.path, "--yes"])
+            // One that no start needs is not in the way of a repair.
+            #expect([0, 73].contains(repair.code), "\(name): \(repair)")
+        }
+    }
+
+    @Test("A repair keeps the commits of journals whose first line is damaged, and says what else is lost")
+    func repairedHead() throws {
+        let data = try StoredData(version: "0.3")
+        for name in ["journal-5.jsonl", "journal-7.jsonl"] {
+            let head = try #require(data.files[name]?.firstIndex(of: UInt8(ascii: "\n")))
+            for place in stride(from: 0, to: head, by: 5) {
+                var damaged = data
+                damaged.files[name]?[place] ^= 1
+                let directory = try damaged.write()
+                let plan = try ChildProcess.run(["repair", directory.path])
+                #expect(plan.output.contains("\(name) cannot be read as a whole: line 1"), "\(plan)")
+                #expect(plan.output.contains("would be kept: all up to revision 8") && !plan.output.contains("lost"))
+                #expect(try ChildProcess.run(["repair", directory.path, "--yes"]).code == 0)
+                let daemon = try TestDaemon(in: directory)
+                #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25", "\(name), byte \(place)")
+                #expect(try daemon.send("GET editor/keys/fontSize?raw").text == "14", "\(name), byte \(place)")
+            }
+        }
+        var damaged = data
+        // The first of two commits, behind which another journal follows.
+        let commit = try #require(data.files["journal-5.jsonl"]?.firstIndex(of: UInt8(ascii: "\n"))) + 30
+        damaged.files["journal-5.jsonl"]?[commit] ^= 1
+        let plan = try ChildProcess.run(["repair", try damaged.write().path])
+        #expect(plan.output.contains("would be kept: all up to revision 5"), "\(plan.output)")
+        #expect(plan.output.contains("would be lost: 2 commits that can be read, up to revision 8"), "\(plan.output)")
+    }
+}
