@@ -6,6 +6,8 @@ internal import Synchronization
 final class FreedMemory: Sendable {
     /// How much the process must have grown, in bytes, before a look at what of it is free pays.
     private static let step = 16 << 20
+    /// How much it may grow between two looks while it does nothing much.
+    private static let idle = 1 << 20
 
     private struct Resident {
         /// After the last trim, or less.
@@ -26,7 +28,7 @@ final class FreedMemory: Sendable {
     func giveBack() {
         let now = Self.residentBytes()
         let isDue = resident.withLock { resident in
-            let hasGrown = now >= resident.floor + Self.step && now <= resident.last
+            let hasGrown = now >= resident.floor + Self.step && now <= resident.last + Self.idle
             resident.floor = min(resident.floor, now)
             resident.last = now
             return hasGrown

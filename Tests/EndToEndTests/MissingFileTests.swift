@@ -139,7 +139,8 @@ struct MissingFileTests {
         // The first of two commits, behind which another journal follows.
         let commit = try #require(data.files["journal-5.jsonl"]?.firstIndex(of: UInt8(ascii: "\n"))) + 30
         damaged.files["journal-5.jsonl"]?[commit] ^= 1
-        let plan = try ChildProcess.run(["repair", try damaged.write().path])
+        let directory = try damaged.write()
+        let plan = try ChildProcess.run(["repair", directory.path])
         #expect(plan.output.contains("would be kept: all up to revision 5"), "\(plan.output)")
         #expect(plan.output.contains("would be lost: 2 commits that can be read, up to revision 8"), "\(plan.output)")
     }
