@@ -1,6 +1,6 @@
 import SettingsModel
 
 extension DefaultsKeys {
-    // says: extra argument 'in' in call
+    // says: reference to initializer 'init(_:defaultValue:in:description:secret:renamedFrom:merge:)' requires
     var name: DefaultsKey<String> { .init("name", defaultValue: "", in: 0...1) }
 }

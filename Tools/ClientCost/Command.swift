@@ -3,7 +3,8 @@ import SettingsClient
 /// What the command line asks for.
 struct Command {
     static let usage = """
-        usage: client-cost reads MILLISECONDS [PART] | decodes | writes PORT TURNS | memory ADAPTERS [PORT]
+        usage: client-cost reads MILLISECONDS [PART] | decodes | writes PORT TURNS | memory ADAPTERS [PORT] |
+                           keys COUNT
 
         Measures what the Swift client costs its program, and prints figures as JSON.
 
@@ -13,6 +14,8 @@ struct Command {
           writes PORT TURNS           microseconds a set through the daemon on PORT of 127.0.0.1, and those of a bare
                                       exchange of the same bytes; in TURNS turns of 50 each
           memory ADAPTERS [PORT]      resident bytes an adapter, with a suite of its own in memory or at that daemon
+          keys COUNT                  seconds for the first reads of so many keys that are made for them, and for the
+                                      second; resident bytes kept for each
         """
 
     private let words: [String]
@@ -35,6 +38,12 @@ struct Command {
             let port = words.count == 3 ? UInt16(try number(2, 1...65535)) : nil
             let memory = try Memory(port: port, adapters: number(1, 1...10_000))
             write(["bytesPerAdapter": .integer(Int64(memory.bytesPerAdapter))])
+        case "keys" where words.count == 2:
+            let keys = try KeysAtRunTime(count: number(1, 1...10_000_000))
+            write([
+                "firstReads": .double(keys.firstReads), "secondReads": .double(keys.secondReads),
+                "bytesPerKey": .integer(Int64(keys.bytesPerKey)),
+            ])
         default:
             throw CostFailure(Self.usage)
         }

@@ -35,7 +35,7 @@ struct Memory {
     }
 
     /// Resident memory of this program, as the kernel counts it.
-    private static func residentBytes() throws -> Int {
+    static func residentBytes() throws -> Int {
         guard let file = fopen("/proc/self/statm", "r") else { throw CostFailure("the kernel does not say") }
         defer { fclose(file) }
         var line = [CChar](repeating: 0, count: 256)

@@ -13,6 +13,7 @@ READ, READ_BY_KEY = 100, 150
 SET = 1.5
 ADAPTERS, ADAPTER_BYTES = 300, 100e3
 TURNS = 40
+RUN_TIME_KEYS = 50_000
 MILLISECONDS_PER_SECOND = 10
 # What is measured for comparison, and what costs more to make than to look up, has nothing to reach.
 BASELINE, MADE_WITH_LIMITS = "a variable of the program", "[key:], made for the read, limits"
@@ -27,6 +28,7 @@ def client(bench):
     yield from decoding(bench)
     yield from sets(bench)
     yield from memory(bench)
+    yield from keys(bench)
 
 
 def reads(bench):
@@ -83,6 +85,17 @@ def memory(bench):
     for title, name in (("an adapter of a suite", "remote"), ("an adapter in memory", "memory")):
         yield absolute(title, kilobytes, [run["bytesPerAdapter"] for run in runs[name]], Required("<=", ADAPTER_BYTES),
                        f"one of {ADAPTERS}, with eleven keys read or written")
+
+
+def keys(bench):
+    """Keys whose names are made at run time, each made for its read."""
+    runs = bench.in_turns(client=lambda: ask(bench, "keys", RUN_TIME_KEYS)[0])["client"]
+    title = f"{RUN_TIME_KEYS:,} keys made at run time"
+    yield absolute(f"{title}: first reads", lambda value: f"{value:.2f} s", [run["firstReads"] for run in runs],
+                   Required("<=", 1), "read once more they take "
+                   f"{statistics.median(run['secondReads'] for run in runs) * 1e9 / RUN_TIME_KEYS:.0f} ns each")
+    yield absolute(f"{title}: kept for each", lambda value: f"{value:.0f} B", [run["bytesPerKey"] for run in runs],
+                   Required("<=", 500))
 
 
 def ask(bench, *words):

@@ -15,6 +15,8 @@ public final class AdapterCore: Sendable {
     let registered = Mutex<[KeyName: JSONValue]>([:])
     let namespaces = Mutex(NamespaceRegistry())
     let serverSchema = Mutex(ServerSchema())
+    /// What was reported of the keys that disagree with the schema.
+    let toldDifferences = Mutex<[UTF8Text: [SchemaDifference]]>([:])
     /// Held while the schema is asked for.
     let askingSchema = Mutex<Void>(())
     let absence = Absence()

@@ -1,7 +1,7 @@
 public import SettingsModel
 
 /// Settings that a daemon keeps.
-extension DefaultsAdapter {
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// The settings of a suite, by its name as it stands in the source.
     ///
     ///     let Defaults = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys())

@@ -4,22 +4,44 @@ internal import Synchronization
 /// Reading.
 extension AdapterCore {
     /// The slot of a key path. Its default is that of the key, too.
-    func slot<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Slot<Value> {
-        if let slot = slots.slot(for: path) { return slot }
-        return slots.addSlot(for: path, key: Store()[keyPath: path])
+    func slot<Store, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>, in place: StorePlace<Store>) -> Slot<Value> {
+        if let slot = slots.slot(for: path, in: place.number) { return slot }
+        return slots.addSlot(for: path, in: place.number) { place.store[keyPath: path] }
     }
 
-    /// The value for a plain getter.
+    /// The place of a store within another, by the path from there. The core keeps it.
     @inlinable
-    func value<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Value {
-        if let value = slots.cachedValue(for: path) { return value }
-        return missedValue(path)
+    func place<Store, Inner: DefaultsKeyStore>(
+        _ path: KeyPath<Store, Inner>, in parent: Unmanaged<StorePlace<Store>>
+    ) -> Unmanaged<StorePlace<Inner>> {
+        let known = parent._withUnsafeGuaranteedRef { slots.knownPlace(for: path, in: $0.number) }
+        return known ?? missedPlace(path, in: parent)
+    }
+
+    /// The place of a store that was not asked for by this path object.
+    @usableFromInline
+    func missedPlace<Store, Inner: DefaultsKeyStore>(
+        _ path: KeyPath<Store, Inner>, in parent: Unmanaged<StorePlace<Store>>
+    ) -> Unmanaged<StorePlace<Inner>> {
+        if let outer = Store.self as? any DefaultsKeyStore.Type, let problem = nestedStoreProblem(Inner.self, in: outer)
+        {
+            assertionFailure(problem)
+        }
+        return slots.addPlace(for: path, in: parent.takeUnretainedValue())
+    }
+
+    /// The value of a key path, if it is known and nothing changed since it was decoded.
+    @inlinable
+    func cachedValue<Store, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>, inPlace place: UInt) -> Value? {
+        slots.cachedValue(for: path, in: place)
     }
 
     /// The value where none is kept, or one that does not hold any more.
     @usableFromInline
-    func missedValue<Store: DefaultsKeyStore, Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> Value {
-        let slot = slot(path)
+    func missedValue<Store, Value>(
+        _ path: KeyPath<Store, DefaultsKey<Value>>, in place: Unmanaged<StorePlace<Store>>
+    ) -> Value {
+        let slot = slot(path, in: place.takeUnretainedValue())
         return (slot.cachedReading ?? look(slot)).value
     }
 
@@ -33,9 +55,15 @@ extension AdapterCore {
     /// The value where none is kept, or one that does not hold any more.
     @usableFromInline
     func missedValue<Value>(_ key: DefaultsKey<Value>) -> Value {
-        let slot = slots.slot(for: key)
+        if let slot = slots.keptSlot(for: key) { return value(of: slot, orDefault: key.defaultValue) }
+        guard let name = try? KeyName(key.name) else { return look(slots.makeSlot(for: key)).value }
+        // Nothing stays of a key that is not kept.
+        return replica.withCell(for: name) { _ in value(of: slots.makeSlot(for: key), orDefault: key.defaultValue) }
+    }
+
+    private func value<Value>(of slot: Slot<Value>, orDefault defaultValue: Value) -> Value {
         let reading = slot.cachedReading ?? look(slot)
-        return reading.isDefault ? key.defaultValue : reading.value
+        return reading.isDefault ? defaultValue : reading.value
     }
 
     /// Reads what is not cached; what cannot be read is reported, and read as the default.

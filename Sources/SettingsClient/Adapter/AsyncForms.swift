@@ -4,17 +4,27 @@ public import SettingsModel
 // server: a write that is kept until the server is back throws `DefaultsError.kept`. What a cancelled task was to do and
 // did not begin is not done. A key path may not leave its isolation, so each is turned into its slot at once.
 
-extension DefaultsAdapter {
+extension KeyedAccess {
     /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
     public nonisolated(nonsending) func value<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Value {
-        try await core.reading(core.slot(path)).value
+        try await core.reading(slot(path)).value
+    }
+
+    // Without a second form for paths, the compiler has no message at all for one with a typo.
+    /// The value of a key, in place of which the form that is not optional is used.
+    @available(*, unavailable)
+    @_disfavoredOverload
+    public nonisolated(nonsending) func value<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>
+    ) async throws(DefaultsError) -> Value? {
+        try await core.reading(slot(path)).value
     }
 
     /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
     public nonisolated(nonsending) func value<Value>(
-        key: DefaultsKey<Value>
+        _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Value {
         let reading = try await core.reading(core.slots.slot(for: key))
         return reading.isDefault ? key.defaultValue : reading.value
@@ -24,12 +34,12 @@ extension DefaultsAdapter {
     public nonisolated(nonsending) func set<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ value: Value
     ) async throws(DefaultsError) {
-        try await core.store(value, in: core.slot(path))
+        try await core.store(value, in: slot(path))
     }
 
     /// Stores a value. Throws ``DefaultsError/kept(_:)`` if that is done only when the server is back.
     public nonisolated(nonsending) func set<Value>(
-        key: DefaultsKey<Value>, _ value: Value
+        _: Void = (), key: DefaultsKey<Value>, _ value: Value
     ) async throws(DefaultsError) {
         try await core.store(value, in: core.slots.slot(for: key))
     }
@@ -38,14 +48,14 @@ extension DefaultsAdapter {
     public nonisolated(nonsending) func update<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: (inout Value) throws -> Void
     ) async throws {
-        try await transaction { try body(&$0[path]) }
+        try await core.transaction(in: place) { try body(&$0[path]) }
     }
 
     /// Changes a value, again if somebody else changes it meanwhile: the body may run several times.
     public nonisolated(nonsending) func update<Value>(
-        key: DefaultsKey<Value>, _ body: (inout Value) throws -> Void
+        _: Void = (), key: DefaultsKey<Value>, _ body: (inout Value) throws -> Void
     ) async throws {
-        try await transaction { try body(&$0[key: key]) }
+        try await core.transaction(in: place) { try body(&$0[key: key]) }
     }
 
     /// Stores a value if nothing is stored, which the server decides; says whether it did. The body runs only if nothing
@@ -54,7 +64,7 @@ extension DefaultsAdapter {
     public nonisolated(nonsending) func setIfAbsent<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Bool {
-        let slot = core.slot(path)
+        let slot = self.slot(path)
         guard try await core.isAbsent(slot) else { return false }
         return try await core.storeIfAbsent(try await body(), in: slot)
     }
@@ -63,13 +73,15 @@ extension DefaultsAdapter {
     /// seems to be stored.
     @discardableResult
     public nonisolated(nonsending) func setIfAbsent<Value>(
-        key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
+        _: Void = (), key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Bool {
         let slot = core.slots.slot(for: key)
         guard try await core.isAbsent(slot) else { return false }
         return try await core.storeIfAbsent(try await body(), in: slot)
     }
+}
 
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Reads and writes several keys, all or none. The body runs again if somebody else changes what it read. If the
     /// transaction is kept until the server is back, it does not: what was read has to hold by then, or nothing is done.
     ///
@@ -77,15 +89,30 @@ extension DefaultsAdapter {
     public nonisolated(nonsending) func transaction<Result>(
         _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
     ) async throws -> Result {
-        try await core.prepareTransaction()
+        try await core.transaction(in: root, body)
+    }
+
+    /// Waits until the server has what was written here, and what is read here is what the server has: everything that
+    /// was acknowledged to anybody before.
+    public nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
+        let moment = ContinuousClock.now
+        try await core.offloadBehindAll { [core] () throws(DefaultsError) in try core.synchronize(since: moment) }
+    }
+}
+
+extension AdapterCore {
+    fileprivate nonisolated(nonsending) func transaction<Store, Result>(
+        in place: StorePlace<Store>, _ body: (inout DefaultsTransaction<Store>) throws -> Result
+    ) async throws -> Result {
+        try await prepareTransaction()
         var told = TransactionRecord.Told()
         var attempts = 0
         while true {
-            var transaction = DefaultsTransaction<KeyStore>(core: core, told: told)
+            var transaction = DefaultsTransaction<Store>(core: self, place: place, told: told)
             let outcome = Swift.Result { try body(&transaction) }
             if let prepare = transaction.preparation {
                 // What it read was not there yet.
-                told = try await core.offload { [told] () throws(DefaultsError) in
+                told = try await offload { [told] () throws(DefaultsError) in
                     var told = told
                     prepare(&told)
                     return told
@@ -95,17 +122,10 @@ extension DefaultsAdapter {
             let result = try outcome.get()
             let finished = try transaction.finished()
             attempts += 1
-            let isLast = attempts == Self.mostAttempts
-            if try await core.isDone(finished, holds: transaction.holds(), isLast: isLast) { return result }
+            let isLast = attempts == Self.mostTransactions
+            if try await isDone(finished, holds: transaction.holds(), isLast: isLast) { return result }
         }
     }
 
-    /// Waits until the server has what was written here, and what is read here is what the server has: everything that
-    /// was acknowledged to anybody before.
-    public nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
-        let moment = ContinuousClock.now
-        try await core.offloadBehindAll { [core] () throws(DefaultsError) in try core.synchronize(since: moment) }
-    }
-
-    private static var mostAttempts: Int { 1000 }
+    private static var mostTransactions: Int { 1000 }
 }

@@ -14,19 +14,27 @@ public import SettingsModel
 /// server is back, by a later run of the program if need be. What is refused then is taken back and told likewise. The async
 /// forms return when the write is acknowledged, and throw ``DefaultsError/kept(_:)`` if it waits.
 ///
-/// Members of the adapter win over keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means
+/// A few members of the adapter hide keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means
 /// the key. Keys that are hidden so are told when a schema is made of them.
 @dynamicMemberLookup
-public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: KeyedAccess {
+public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
+    // Members that hide no key stand in extensions that ask for a `DefaultsKeyStore`, which the store of every adapter is.
+    // Beside a member of such an extension the compiler considers the dynamic one, too, and takes what fits.
     @usableFromInline let core: AdapterCore
     @usableFromInline let keepers: InlineArray<16, CoreKeeper>
+    let root: StorePlace<KeyStore>
+    /// The same, not counted when it is used, as threads that read would wait for each other there.
+    @usableFromInline let rootPlace: Unmanaged<StorePlace<KeyStore>>
 
     init(
         keyStore: KeyStore, backend: any SuiteBackend, arguments: [String] = [],
         log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
-    ) {
+    ) where KeyStore: DefaultsKeyStore {
+        if let problem = nestedStoreProblem(in: keyStore) { assertionFailure(problem) }
         let core = AdapterCore(backend: backend, arguments: arguments, log: log)
         self.core = core
+        root = StorePlace(keyStore)
+        rootPlace = Unmanaged.passUnretained(root)
         keepers = InlineArray { _ in CoreKeeper(core) }
     }
 
@@ -40,7 +48,7 @@ public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: KeyedAccess {
     public static func inMemory(
         keyStore: KeyStore, schema: Schema? = nil, arguments: [String] = [],
         log: (@Sendable (DefaultsIssue) -> Void)? = nil
-    ) -> DefaultsAdapter {
+    ) -> DefaultsAdapter where KeyStore: DefaultsKeyStore {
         guard let suite = try? SuiteName("memory") else { preconditionFailure("the name is a suite's") }
         return DefaultsAdapter(
             keyStore: keyStore, backend: InMemoryBackend(suite: suite, schema: schema), arguments: arguments,
@@ -53,46 +61,25 @@ public final class DefaultsAdapter<KeyStore: DefaultsKeyStore>: KeyedAccess {
         access.core
     }
 
-    /// The keys of a store within the adapter's: `Defaults.player.volume`.
-    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
-        @inlinable get { DefaultsScope<Inner>(keeper: keepers[ThreadPlace.current]) }
+    /// The store of the adapter.
+    @inlinable
+    public static func place(of access: DefaultsAdapter) -> Unmanaged<StorePlace<KeyStore>> {
+        access.rootPlace
     }
 
-    /// What went wrong in getters and setters, from here on.
-    public var issues: AsyncStream<DefaultsIssue> {
-        core.issues.issues()
+    /// The keys of a store within the adapter's: `Defaults.player.volume`.
+    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
+        @inlinable get {
+            DefaultsScope<Inner>(
+                keeper: keepers[ThreadPlace.current], place: core.place(path, in: rootPlace))
+        }
     }
 }
 
-extension DefaultsAdapter {
-    /// Whether a key has a value that is not a default: from the command line, stored, or registered.
-    public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
-        core.hasKey(core.slot(path))
-    }
-
-    /// Whether a key has a value that is not a default.
-    public func hasKey<Value>(key: DefaultsKey<Value>) -> Bool {
-        core.hasKey(core.slots.slot(for: key))
-    }
-
-    /// Whether somebody stored a value for a key.
-    public func isSet<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
-        core.isSet(core.slot(path))
-    }
-
-    /// Whether somebody stored a value for a key.
-    public func isSet<Value>(key: DefaultsKey<Value>) -> Bool {
-        core.isSet(core.slots.slot(for: key))
-    }
-
-    /// Takes what is stored for a key away, so that the default holds; that nothing is stored is fine.
-    public func remove<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) {
-        core.remove(core.slot(path))
-    }
-
-    /// Takes what is stored for a key away.
-    public func remove<Value>(key: DefaultsKey<Value>) {
-        core.remove(core.slots.slot(for: key))
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
+    /// What went wrong in getters and setters, from here on.
+    public var issues: AsyncStream<DefaultsIssue> {
+        core.issues.issues()
     }
 
     /// Takes everything away that is stored in this suite.

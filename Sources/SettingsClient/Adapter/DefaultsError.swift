@@ -3,7 +3,7 @@ public import SettingsModel
 /// Why a setting could not be read or written.
 public enum DefaultsError: Error, Hashable, Sendable {
     /// The server refused it; ``code`` says why.
-    case refused(Problem)
+    indirect case refused(Problem)
     /// The value is beyond the key's type or limits, or what is stored is no value of the key.
     case invalid(InvalidValue)
     /// The key cannot be one: its name, its limits or its default.
@@ -19,7 +19,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
     /// What is stored under the former name of a key was left there, for this reason.
     indirect case notTakenOver(from: String, DefaultsError)
     /// Two types claim one namespace.
-    case namespaceTaken(NamespaceRegistry.Conflict)
+    indirect case namespaceTaken(NamespaceRegistry.Conflict)
     /// There was no answer, or none but that it cannot be done at present, for this reason.
     case unreachable(String)
     /// The server does not take it at present, for this reason. The write is kept: it is seen here, and is sent as soon as

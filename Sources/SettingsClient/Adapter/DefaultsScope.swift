@@ -2,15 +2,17 @@ public import SettingsModel
 
 /// The keys of one store within an adapter's: what `Defaults.player` is.
 ///
-/// A store holds nothing but keys, so where it stands is in its prefix, and the scope needs nothing but its type. Its own
-/// members `observe` and `updates` win over keys of these names.
+/// It has what the adapter has for keys, and hides the same names (``AdapterMembers/names``).
 @dynamicMemberLookup
 public struct DefaultsScope<KeyStore: DefaultsKeyStore>: KeyedAccess {
     @usableFromInline let keeper: CoreKeeper
+    /// Kept by the core.
+    @usableFromInline let place: Unmanaged<StorePlace<KeyStore>>
 
     @inlinable
-    init(keeper: CoreKeeper) {
+    init(keeper: CoreKeeper, place: Unmanaged<StorePlace<KeyStore>>) {
         self.keeper = keeper
+        self.place = place
     }
 
     /// What the settings are reached through.
@@ -19,9 +21,15 @@ public struct DefaultsScope<KeyStore: DefaultsKeyStore>: KeyedAccess {
         access.keeper.core
     }
 
+    /// The store in its place within the adapter's.
+    @inlinable
+    public static func place(of access: DefaultsScope) -> Unmanaged<StorePlace<KeyStore>> {
+        access.place
+    }
+
     /// The keys of a store within this one.
     public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
-        @inlinable get { DefaultsScope<Inner>(keeper: keeper) }
+        @inlinable get { DefaultsScope<Inner>(keeper: keeper, place: keeper.core.place(path, in: place)) }
     }
 }
 

@@ -7,17 +7,20 @@ internal import Synchronization
 /// one of the keys read before the end, the transaction is run again. So what it read was so at one time, also if it
 /// writes nothing.
 @dynamicMemberLookup
-public struct DefaultsTransaction<KeyStore: DefaultsKeyStore>: ~Copyable {
+public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
     let core: AdapterCore
+    private let place: StorePlace<KeyStore>
     private var record: TransactionRecord
 
-    init(core: AdapterCore, told: TransactionRecord.Told = .init()) {
+    init(core: AdapterCore, place: StorePlace<KeyStore>, told: TransactionRecord.Told = .init()) {
         self.core = core
+        self.place = place
         record = TransactionRecord(told: told)
     }
 
-    private init(core: AdapterCore, record: TransactionRecord) {
+    private init(core: AdapterCore, place: StorePlace<KeyStore>, record: TransactionRecord) {
         self.core = core
+        self.place = place
         self.record = record
     }
 
@@ -106,19 +109,30 @@ private struct TransactionChange<Value: DefaultsSerializable> {
 }
 
 extension DefaultsTransaction {
+    private func slot<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Slot<Value> {
+        core.slot(path, in: place)
+    }
+
+    private func inner<Inner: DefaultsKeyStore>(
+        _ path: KeyPath<KeyStore, Inner>, _ record: TransactionRecord
+    ) -> DefaultsTransaction<Inner> {
+        let inner = core.place(path, in: Unmanaged.passUnretained(place)).takeUnretainedValue()
+        return DefaultsTransaction<Inner>(core: core, place: inner, record: record)
+    }
+
     /// The value of a key.
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        mutating get { value(core.slot(path)) }
-        set { set(core.slot(path), to: newValue) }
+        mutating get { value(slot(path)) }
+        set { set(slot(path), to: newValue) }
         _modify {
-            var change = begin(core.slot(path))
+            var change = begin(slot(path))
             yield &change.value
             finish(change)
         }
     }
 
     /// The value of a key.
-    public subscript<Value>(key key: DefaultsKey<Value>) -> Value {
+    public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> Value {
         mutating get { value(core.slots.slot(for: key), default: key.defaultValue) }
         set { set(core.slots.slot(for: key), to: newValue) }
         _modify {
@@ -134,7 +148,7 @@ extension DefaultsTransaction {
         set { self[path] = newValue }
         // Not by way of `self[path]`: that would be written after a change that throws, too.
         _modify {
-            var change = begin(core.slot(path))
+            var change = begin(slot(path))
             yield &change.value
             finish(change)
         }
@@ -145,9 +159,9 @@ extension DefaultsTransaction {
         dynamicMember path: KeyPath<KeyStore, Inner>
     ) -> DefaultsTransaction<Inner> {
         // Only a part that can be changed can be read, too: what is read is noted.
-        _read { yield DefaultsTransaction<Inner>(core: core, record: record) }
+        _read { yield inner(path, record) }
         _modify {
-            var inner = DefaultsTransaction<Inner>(core: core, record: record)
+            var inner = inner(path, record)
             record = TransactionRecord(told: record.told)
             defer { record = inner.record }
             yield &inner

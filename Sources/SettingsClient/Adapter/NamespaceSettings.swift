@@ -67,7 +67,7 @@ extension AdapterCore {
     }
 }
 
-extension DefaultsAdapter {
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// The settings of a type with an enumeration of keys, stored as `Account.isUserLoggedIn`.
     public func namespace<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> NamespaceSettings<Namespace> {
         NamespaceSettings(core: core)

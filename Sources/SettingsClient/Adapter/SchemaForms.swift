@@ -2,13 +2,13 @@ public import SettingsModel
 
 // What a program and the server say of the same keys: publishing it, and holding the one against the other.
 
-extension DefaultsAdapter {
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     /// Says to the server what the suite may hold: these keys, each with its type, limits and default. Says whether
     /// that changed anything; the schema in force is not written again.
     ///
     ///     try await Defaults.publishSchema { \.username; \.launchCount; \.player.volume }
     ///
-    /// Throws if the keys make no schema, as when two types have one name, and if something is stored that the schema
+    /// Throws if the keys make no schema, as when two types have one name or a store within the store lacks a prefix, and if something is stored that the schema
     /// does not allow: the error names each such key. With `onConflict`, such values can be kept or taken away instead.
     ///
     /// - Parameters:
@@ -18,10 +18,10 @@ extension DefaultsAdapter {
     @discardableResult
     public nonisolated(nonsending) func publishSchema(
         additionalProperties: JSONValue = false, onConflict policy: ConflictPolicy = .refuse,
-        @KeyListBuilder<KeyStore> keys: () -> [any AnyDefaultsKey]
+        @KeyListBuilder<KeyStore> keys: () -> [ListedKey<KeyStore>]
     ) async throws(DefaultsError) -> Bool {
         try await publishSchema(
-            of: keys(), additionalProperties: additionalProperties, onConflict: policy)
+            of: listed(keys()), additionalProperties: additionalProperties, onConflict: policy)
     }
 
     /// The same for all keys that the store holds in stored properties. Throws if there are none.
@@ -30,21 +30,21 @@ extension DefaultsAdapter {
         additionalProperties: JSONValue = false, onConflict policy: ConflictPolicy = .refuse
     ) async throws(DefaultsError) -> Bool {
         try await publishSchema(
-            of: Self.storedKeys(), additionalProperties: additionalProperties, onConflict: policy)
+            of: storedKeys(), additionalProperties: additionalProperties, onConflict: policy)
     }
 
     /// Throws if these keys and the server's schema disagree: which of them, and on what. Fine if there is no schema.
     ///
     ///     try await Defaults.checkSchema { \.username; \.player.volume }
     public nonisolated(nonsending) func checkSchema(
-        @KeyListBuilder<KeyStore> keys: () -> [any AnyDefaultsKey]
+        @KeyListBuilder<KeyStore> keys: () -> [ListedKey<KeyStore>]
     ) async throws(DefaultsError) {
-        try await checkSchema(of: keys())
+        try await checkSchema(of: listed(keys()))
     }
 
     /// The same for all keys that the store holds in stored properties. Throws if there are none.
     public nonisolated(nonsending) func checkSchema() async throws(DefaultsError) {
-        try await checkSchema(of: Self.storedKeys())
+        try await checkSchema(of: storedKeys())
     }
 
     private nonisolated(nonsending) func publishSchema(
@@ -68,9 +68,17 @@ extension DefaultsAdapter {
         if !differences.isEmpty { throw .disagreement(differences) }
     }
 
-    private static func storedKeys() throws(DefaultsError) -> [any AnyDefaultsKey] {
+    private func listed(_ keys: [ListedKey<KeyStore>]) throws(DefaultsError) -> [any AnyDefaultsKey] {
         do {
-            return try SettingsModel.storedKeys(of: KeyStore())
+            return try listedKeys(keys, of: root.store)
+        } catch {
+            throw .unusableSchema(error)
+        }
+    }
+
+    private func storedKeys() throws(DefaultsError) -> [any AnyDefaultsKey] {
+        do {
+            return try SettingsModel.storedKeys(of: root.store)
         } catch {
             throw .unusableSchema(error)
         }

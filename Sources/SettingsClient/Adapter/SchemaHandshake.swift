@@ -10,8 +10,6 @@ struct ServerSchema: Sendable {
     var schema: Schema?
     /// Until when it is not asked for again, after nobody answered.
     var pause: ContinuousClock.Instant?
-    /// What was reported of each key.
-    var told: [UTF8Text: [SchemaDifference]] = [:]
 
     /// Whether it is the one that is in force at a place.
     func holds(at place: SchemaPlace) -> Bool {
@@ -61,9 +59,9 @@ extension AdapterCore {
         let differences = (try? schema?.differences(from: slot.key)) ?? []
         slot.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
         let name = UTF8Text(slot.key.name)
-        let isNews = serverSchema.withLock { server in
-            defer { server.told[name] = differences }
-            return !differences.isEmpty && server.told[name] != differences
+        let isNews = toldDifferences.withLock { told in
+            defer { told[name] = differences.isEmpty ? nil : differences }
+            return !differences.isEmpty && told[name] != differences
         }
         if isNews { report(.disagreement(differences), slot.key.name, .check) }
         return differences
@@ -94,11 +92,7 @@ extension AdapterCore {
             if server.holds(at: place) { return server }
             if server.isPaused { return nil }
             let fetched = Result { () throws(DefaultsError) in try fetch(&server, at: place) }
-            serverSchema.withLock { [server] shared in
-                let told = shared.told
-                shared = server
-                shared.told = told
-            }
+            serverSchema.withLock { [server] in $0 = server }
             return try fetched.get() ? server : nil
         }
     }

@@ -53,26 +53,16 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
         kept = options == .cached ? KeptValue() : nil
     }
 
-    /// The setting of a key.
-    public init<KeyStore>(
-        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, in adapter: DefaultsAdapter<KeyStore>,
-        options: SettingOptions = []
+    /// The setting of a key in an adapter, or in a store within an adapter's.
+    public init<Place: KeyedAccess>(
+        _ path: KeyPath<Place.KeyStore, DefaultsKey<Value>>, in place: Place, options: SettingOptions = []
     ) {
-        self.init(adapter.core, adapter.core.slot(path), options)
-    }
-
-    /// The setting of a key in a store within an adapter's.
-    public init<Keys>(
-        _ path: KeyPath<Keys, DefaultsKey<Value>>, in scope: DefaultsScope<Keys>, options: SettingOptions = []
-    ) {
-        self.init(scope.keeper.core, scope.keeper.core.slot(path), options)
+        self.init(place.core, place.slot(path), options)
     }
 
     /// The setting of a key.
-    public init<KeyStore>(
-        key: DefaultsKey<Value>, in adapter: DefaultsAdapter<KeyStore>, options: SettingOptions = []
-    ) {
-        self.init(adapter.core, adapter.core.slots.slot(for: key, withDefault: true), options)
+    public init(_: Void = (), key: DefaultsKey<Value>, in place: some KeyedAccess, options: SettingOptions = []) {
+        self.init(place.core, place.core.slots.slot(for: key, withDefault: true), options)
     }
 
     /// The value.
@@ -146,22 +136,15 @@ public typealias SwiftyUserDefault<Value: DefaultsSerializable> = Setting<Value>
 
 extension Setting {
     /// The setting of a key in the ready-made ``Defaults``. A program with an adapter of its own gives that: `in: Defaults`.
-    public init(keyPath path: KeyPath<DefaultsKeys, DefaultsKey<Value>>, options: SettingOptions = []) {
+    public init(_: Void = (), keyPath path: KeyPath<DefaultsKeys, DefaultsKey<Value>>, options: SettingOptions = []) {
         self.init(path, in: Defaults, options: options)
     }
 
-    /// The setting of a key.
-    public init<KeyStore>(
-        keyPath path: KeyPath<KeyStore, DefaultsKey<Value>>, in adapter: DefaultsAdapter<KeyStore>,
+    /// The setting of a key in an adapter, or in a store within an adapter's.
+    public init<Place: KeyedAccess>(
+        _: Void = (), keyPath path: KeyPath<Place.KeyStore, DefaultsKey<Value>>, in place: Place,
         options: SettingOptions = []
     ) {
-        self.init(path, in: adapter, options: options)
-    }
-
-    /// The setting of a key in a store within an adapter's.
-    public init<Keys>(
-        keyPath path: KeyPath<Keys, DefaultsKey<Value>>, in scope: DefaultsScope<Keys>, options: SettingOptions = []
-    ) {
-        self.init(path, in: scope, options: options)
+        self.init(path, in: place, options: options)
     }
 }

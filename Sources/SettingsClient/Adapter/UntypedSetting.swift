@@ -60,42 +60,45 @@ public struct UntypedSetting: Sendable {
 
 extension DefaultsAdapter {
     /// A setting by its name, read as what is asked for.
-    public subscript(_ name: String) -> UntypedSetting {
-        UntypedSetting(core: core, name: name)
+    public subscript<Name: SettingName>(_ name: Name) -> UntypedSetting {
+        UntypedSetting(core: core, name: String(name))
     }
 
     /// A setting by its name as a value of a type; nil if it is none. Assigning nil removes it.
     @_disfavoredOverload
-    public subscript<Value: DefaultsSerializable>(_ name: String) -> Value? {
-        get { core.untyped(name) { try? Value.defaultsBridge.decode($0) } }
+    public subscript<Value: DefaultsSerializable, Name: SettingName>(_ name: Name) -> Value? {
+        get { core.untyped(String(name)) { try? Value.defaultsBridge.decode($0) } }
         set {
+            let name = String(name)
             guard let newValue else { return core.setUntyped(name, nil) }
             guard let json = core.untypedJSON(newValue, name) else { return }
             core.setUntyped(name, json)
         }
     }
 
+    // `Sendable`, as all text is: where JSON is given or wanted, that makes this form the more special of the two.
     /// A setting by its name as JSON. Assigning nil removes it.
     @_disfavoredOverload
-    public subscript(_ name: String) -> JSONValue? {
-        get { core.untyped(name) }
-        set { core.setUntyped(name, newValue) }
+    public subscript<Name: SettingName & Sendable>(_ name: Name) -> JSONValue? {
+        get { core.untyped(String(name)) }
+        set { core.setUntyped(String(name), newValue) }
     }
 
     /// Whether a name has a value that is not a default.
-    public func hasKey(_ name: String) -> Bool {
+    public func hasKey<Name: SettingName>(_ name: Name) -> Bool {
+        let name = String(name)
         guard let key = core.keyName(name, .read) else { return false }
         return !core.arguments.forms(of: name).isEmpty || core.isRegistered(key) || core.isSet(key)
     }
 
     /// Whether somebody stored a value under a name.
-    public func isSet(_ name: String) -> Bool {
-        core.keyName(name, .read).map { core.isSet($0) } ?? false
+    public func isSet<Name: SettingName>(_ name: Name) -> Bool {
+        core.keyName(String(name), .read).map { core.isSet($0) } ?? false
     }
 
     /// Takes what is stored under a name away.
-    public func remove(_ name: String) {
-        core.setUntyped(name, nil)
+    public func remove<Name: SettingName>(_ name: Name) {
+        core.setUntyped(String(name), nil)
     }
 }
 

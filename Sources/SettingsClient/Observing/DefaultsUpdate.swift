@@ -42,14 +42,16 @@ extension DefaultsUpdate: Hashable where Value: Hashable {}
 ///         if let volume = update[\.volume] { player.volume = volume.newValue }
 ///         if let theme = update[\.theme] { window.theme = theme.newValue }
 ///     }
-public struct KeyedUpdate<KeyStore: DefaultsKeyStore>: Sendable {
+public struct KeyedUpdate<KeyStore: Sendable>: Sendable {
     /// The name of the key.
     public let key: String
     /// Whether nothing has changed yet: it tells the value there was when observing began.
     public let isInitial: Bool
     private let update: any Sendable
+    private let place: StorePlace<KeyStore>
 
-    init<Value>(_ update: DefaultsUpdate<Value>) {
+    init<Value>(_ update: DefaultsUpdate<Value>, in place: StorePlace<KeyStore>) {
+        self.place = place
         key = update.key
         isInitial = update.isInitial
         self.update = update
@@ -58,7 +60,7 @@ public struct KeyedUpdate<KeyStore: DefaultsKeyStore>: Sendable {
     /// The update of a key; nil if it is of another one.
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsUpdate<Value>? {
         guard let update = update as? DefaultsUpdate<Value>,
-            update.key.utf8.elementsEqual(KeyStore()[keyPath: path].name.utf8)
+            update.key.utf8.elementsEqual(place.store[keyPath: path].name.utf8)
         else { return nil }
         return update
     }

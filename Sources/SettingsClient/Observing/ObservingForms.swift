@@ -1,9 +1,8 @@
 public import SettingsModel
 
-// The same forms for an adapter and for a store within it; key paths are turned into what they mean at once, as they may
-// not leave their isolation.
+// Key paths are turned into what they mean at once, as they may not leave their isolation.
 
-extension DefaultsAdapter {
+extension KeyedAccess {
     /// Calls a handler with every new value of a key, until what is returned is dropped or disposed of.
     ///
     ///     let observation = Defaults.observe(\.theme, options: [.initial, .old, .new]) { update in
@@ -21,12 +20,12 @@ extension DefaultsAdapter {
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
-        core.observe(core.slot(path), options, handler)
+        core.observe(slot(path), options, handler)
     }
 
     /// Calls a handler with every new value of a key, until what is returned is dropped or disposed of.
     public func observe<Value>(
-        key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new],
+        _: Void = (), key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
         core.observe(core.slots.slot(for: key, withDefault: true), options, handler)
@@ -38,14 +37,7 @@ extension DefaultsAdapter {
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (KeyedUpdate<KeyStore>) -> Void
     ) -> DefaultsObservation {
-        core.observe(core.trails(first, second, repeat each more, options: options), handler)
-    }
-
-    /// Calls a handler with every new value of the suite, of whatever key.
-    public func observe(
-        options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (UntypedUpdate) -> Void
-    ) -> DefaultsObservation {
-        core.observe([SuiteTrail(core, options)], handler)
+        core.observe(core.trails(first, second, repeat each more, in: place, options: options), handler)
     }
 
     /// Every new value of a key, from here on: nothing is missed between this call and the loop.
@@ -56,12 +48,12 @@ extension DefaultsAdapter {
     public func updates<Value>(
         of path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        core.updates(core.slot(path), options)
+        core.updates(slot(path), options)
     }
 
     /// Every new value of a key, from here on.
     public func updates<Value>(
-        of key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new]
+        _: Void = (), key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
         core.updates(core.slots.slot(for: key, withDefault: true), options)
     }
@@ -71,48 +63,21 @@ extension DefaultsAdapter {
         of first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
         _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<KeyedUpdate<KeyStore>> {
-        core.updates(core.trails(first, second, repeat each more, options: options))
+        core.updates(core.trails(first, second, repeat each more, in: place, options: options))
+    }
+}
+
+extension DefaultsAdapter {
+    /// Calls a handler with every new value of the suite, of whatever key.
+    public func observe(
+        options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (UntypedUpdate) -> Void
+    ) -> DefaultsObservation {
+        core.observe([SuiteTrail(core, options)], handler)
     }
 
     /// Every new value of the suite, of whatever key, from here on.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<UntypedUpdate> {
         core.updates([SuiteTrail(core, options)])
-    }
-}
-
-extension DefaultsScope {
-    private var core: AdapterCore { keeper.core }
-
-    /// Calls a handler with every new value of a key, until what is returned is dropped or disposed of.
-    public func observe<Value>(
-        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
-        handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
-    ) -> DefaultsObservation {
-        core.observe(core.slot(path), options, handler)
-    }
-
-    /// Calls a handler with every new value of several keys; each update says of which: `update[\.volume]?.newValue`.
-    public func observe<First, Second, each More>(
-        _ first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
-        _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new],
-        handler: @escaping @Sendable (KeyedUpdate<KeyStore>) -> Void
-    ) -> DefaultsObservation {
-        core.observe(core.trails(first, second, repeat each more, options: options), handler)
-    }
-
-    /// Every new value of a key, from here on: nothing is missed between this call and the loop.
-    public func updates<Value>(
-        of path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new]
-    ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        core.updates(core.slot(path), options)
-    }
-
-    /// Every new value of several keys, from here on; each update says of which: `update[\.volume]?.newValue`.
-    public func updates<First, Second, each More>(
-        of first: KeyPath<KeyStore, DefaultsKey<First>>, _ second: KeyPath<KeyStore, DefaultsKey<Second>>,
-        _ more: repeat KeyPath<KeyStore, DefaultsKey<each More>>, options: ObservingOptions = [.old, .new]
-    ) -> DefaultsUpdates<KeyedUpdate<KeyStore>> {
-        core.updates(core.trails(first, second, repeat each more, options: options))
     }
 }
 
@@ -129,12 +94,13 @@ extension AdapterCore {
     }
 
     /// The trails of several keys.
-    fileprivate func trails<Store: DefaultsKeyStore, each Value>(
-        _ paths: repeat KeyPath<Store, DefaultsKey<each Value>>, options: ObservingOptions
+    fileprivate func trails<Store, each Value>(
+        _ paths: repeat KeyPath<Store, DefaultsKey<each Value>>, in place: StorePlace<Store>,
+        options: ObservingOptions
     ) -> [any SettingTrail<KeyedUpdate<Store>>] {
         var trails: [any SettingTrail<KeyedUpdate<Store>>] = []
         for path in repeat each paths {
-            trails.append(KeyTrail(self, slot(path), options) { KeyedUpdate($0) })
+            trails.append(KeyTrail(self, slot(path, in: place), options) { KeyedUpdate($0, in: place) })
         }
         return trails
     }

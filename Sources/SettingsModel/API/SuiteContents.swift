@@ -41,6 +41,18 @@ public struct SuiteContents: Hashable, Sendable {
     }
 }
 
+extension SuiteContents {
+    /// The effective value of a key; nil if the suite shows none.
+    public subscript(key: KeyName) -> JSONValue? {
+        values.first { $0.key == key }?.value
+    }
+
+    /// The effective value of the key of this name; nil if the suite shows none.
+    public subscript(name: String) -> JSONValue? {
+        values.first { $0.key.text.utf8.elementsEqual(name.utf8) }?.value
+    }
+}
+
 /// The parts of the contents, as bodies for one suite and for several have them in different places.
 extension SuiteContents {
     static func entries(_ json: JSONValue) throws(BodyError) -> [Entry] {

@@ -15,6 +15,18 @@ public struct SuiteState: Hashable, Sendable {
     }
 }
 
+extension SuiteState {
+    /// The effective value of a key; nil if the suite shows none.
+    public subscript(key: KeyName) -> JSONValue? {
+        contents[key]
+    }
+
+    /// The effective value of the key of this name; nil if the suite shows none.
+    public subscript(name: String) -> JSONValue? {
+        contents[name]
+    }
+}
+
 extension SuiteState: JSONReadable, JSONWritable {
     /// Reads an answer; ignores members it does not know.
     public init(json: JSONValue) throws(BodyError) {

@@ -24,10 +24,17 @@ extension DefaultsKeyStore {
     }
 
     /// The full name of a key in this store: after the prefix and a dot.
-    public static subscript(leaf: String) -> String {
-        prefix.isEmpty ? leaf : "\(prefix).\(leaf)"
+    public static subscript<Name: SettingName>(leaf: Name) -> String {
+        prefix.isEmpty ? String(leaf) : "\(prefix).\(leaf)"
     }
 }
+
+/// Text of any kind, as a name: a literal, a `String`, a `Substring`.
+///
+/// Access by such names stands beside access by key path. Of a key path with a typo the compiler reports what is wrong
+/// with the overload that it finds nearest, and an overload that only wants a `String` is nearer than the right one. So it
+/// wants more.
+public typealias SettingName = StringProtocol & RangeReplaceableCollection & TextOutputStream & CustomReflectable
 
 /// The keys of a program: extend it with them.
 public struct DefaultsKeys: DefaultsKeyStore {

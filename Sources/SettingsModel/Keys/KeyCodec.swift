@@ -11,12 +11,21 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
 
     /// Compiles a key. Throws if it cannot be one: its name is none, its pattern or default is not valid.
     public init(_ key: DefaultsKey<Value>) throws(SchemaError) {
+        try self.init(key, like: nil)
+    }
+
+    /// Makes a codec that shares what is compiled with that of another key, which says the same but for name and default.
+    package init(_ key: DefaultsKey<Value>, like model: KeyCodec?) throws(SchemaError) {
         self.key = key
         bridge = key.bridge
         do {
             _ = try KeyName(key.name)
         } catch {
             throw SchemaError(problems: [SchemaError.Problem(.root, "properties", error.description)])
+        }
+        if let model, let value = try? bridge.encodeStored(key.defaultValue), model.schema.allows(value) {
+            schema = model.schema
+            return
         }
         let document: JSONObject
         do {

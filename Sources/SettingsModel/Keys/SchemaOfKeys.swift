@@ -10,9 +10,9 @@ extension Schema {
     /// taken over.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
-        @KeyListBuilder<Store> keys: () -> [any AnyDefaultsKey]
+        @KeyListBuilder<Store> keys: () -> [ListedKey<Store>]
     ) throws(SchemaError) {
-        try self.init(keys: keys(), additionalProperties: additionalProperties)
+        try self.init(keys: listedKeys(keys(), of: Store()), additionalProperties: additionalProperties)
     }
 
     /// The schema of all keys that a store holds in stored properties, those of stores within it included.
@@ -71,8 +71,11 @@ extension Schema {
 }
 
 /// The keys that a store holds in stored properties, those of stores within it included. Throws if there are none, as
-/// then its keys are computed and were not found.
+/// then its keys are computed and were not found, and if a store within it lacks a prefix of its own.
 package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
+    if let problem = nestedStoreProblem(in: store) {
+        throw SchemaError(problems: [SchemaError.Problem(["properties"], "properties", problem)])
+    }
     let keys = reflectedKeys(of: store)
     guard keys.isEmpty else { return keys }
     let detail =

@@ -45,6 +45,8 @@ struct EndpointTests {
         #expect(merged.changed && merged.changes.map(\.key.text) == ["a.x", "a.y"])
         let state = try client.suite(names.app)
         #expect(state.contents.values.map(\.value) == [1, ["z": 2]])
+        let named = state[try KeyName("a.y")]
+        #expect(state["a.x"] == 1 && named == ["z": 2] && state["b"] == nil)
         #expect(state.revision == merged.revision && state.cursor == merged.cursor)
         let replaced = try client.replace(names.app, with: ["a.x": 1, "c": .null])
         #expect(Set(replaced.changes.map(\.key.text)) == ["a.y", "c"])

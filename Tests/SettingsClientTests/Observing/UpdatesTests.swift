@@ -30,7 +30,7 @@ struct UpdatesTests {
     func layers(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter(arguments: ["-loginTries", "3"])
-        var names = defaults.updates(of: DefaultsKey<String?>("username"), options: .initial).makeAsyncIterator()
+        var names = defaults.updates(key: DefaultsKey<String?>("username"), options: .initial).makeAsyncIterator()
         var themes = defaults.player.updates(of: \.volume).makeAsyncIterator()
         var all = defaults.updates(options: .old).makeAsyncIterator()
         defaults.username = "me"

@@ -206,7 +206,7 @@ struct RenameTests {
         #expect(await log.waits(for: "other"))
         defaults.core.replica.stopListening(listener)
         // What was told is shown before what waited is tried again.
-        let rename = try #require(defaults.core.slot(\NewKeys.libraries).rename)
+        let rename = try #require(defaults.slot(\NewKeys.libraries).rename)
         while rename.isWaiting { await Task.yield() }
         #expect(defaults.libraries == ["a"])
         #expect(try world.storedKeys() == ["libraries", "other"])

@@ -22,11 +22,15 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     @usableFromInline let kept = Atomic<Unmanaged<KeptReading<Value>>?>(nil)
     @usableFromInline let readers: Readers
 
-    init(_ key: DefaultsKey<Value>, replica: Replica, arguments: LaunchArguments, readers: Readers) {
+    /// - Parameter model: the codec of a key that says the same but for name and default, if there is one.
+    init(
+        _ key: DefaultsKey<Value>, like model: KeyCodec<Value>?, replica: Replica, arguments: LaunchArguments,
+        readers: Readers
+    ) {
         self.key = key
         var codec: Result<KeyCodec<Value>, DefaultsError>
         do {
-            codec = .success(try KeyCodec(key))
+            codec = .success(try KeyCodec(key, like: model))
         } catch {
             codec = .failure(.unusableKey(key.name, error))
         }

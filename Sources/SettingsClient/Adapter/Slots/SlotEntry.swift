@@ -5,7 +5,9 @@ internal import Synchronization
 @usableFromInline
 final class SlotEntry: Sendable {
     @usableFromInline let number: UInt
-    /// Kept by the entry. Not counted when it is used, so that readers on several cores do not write to one place.
+    /// The place whose key path the number stands for; 0 for what belongs to no place, too.
+    @usableFromInline let place: UInt
+    /// The slot, or what else is found; kept by the entry. Not counted when it is used, so that readers on several cores do not write to one place.
     @usableFromInline let slot: Unmanaged<any AnyObject & Sendable>
     @usableFromInline let next: Unmanaged<SlotEntry>?
     let meaning: Meaning
@@ -24,12 +26,16 @@ final class SlotEntry: Sendable {
     }
 
     /// A key path that is never evaluated, nor given out, so it does not matter to which isolation it belongs.
-    struct RetainedPath: @unchecked Sendable {
+    struct RetainedPath: Hashable, @unchecked Sendable {
         let path: AnyKeyPath
     }
 
-    init(_ number: UInt, _ meaning: Meaning, _ slot: any AnyObject & Sendable, next: Unmanaged<SlotEntry>?) {
+    init(
+        _ number: UInt, in place: UInt, _ meaning: Meaning, _ slot: any AnyObject & Sendable,
+        next: Unmanaged<SlotEntry>?
+    ) {
         self.number = number
+        self.place = place
         self.meaning = meaning
         self.slot = Unmanaged.passRetained(slot)
         self.next = next
@@ -53,5 +59,11 @@ final class SlotEntry: Sendable {
     @inlinable
     func withSlot<Value, Result>(of type: Value.Type, _ body: (Slot<Value>) -> Result) -> Result {
         slot._withUnsafeGuaranteedRef { body(unsafeDowncast($0, to: Slot<Value>.self)) }
+    }
+
+    /// The place; whoever asks knows that the entry is of a key path to a store of this type.
+    @inlinable
+    func place<Store>(of type: Store.Type) -> Unmanaged<StorePlace<Store>> {
+        slot._withUnsafeGuaranteedRef { Unmanaged.passUnretained(unsafeDowncast($0, to: StorePlace<Store>.self)) }
     }
 }

@@ -19,10 +19,18 @@ final class SlotTable: Sendable {
     /// How many slots there may be of one name and type, and how many objects of a kind that stand for one: a key path that
     /// captures is another object on each use, and so are the rules of a key that is made on each use.
     private static let mostOfOneKind = 8
+    /// How many slots are kept of keys that are given themselves, whose names may be made while the program runs.
+    private static let mostNames = 512
 
     private struct Added: Sendable {
         var entries: [SlotEntry] = []
-        var slotCounts: [UInt: Int] = [:]
+        /// By what was said for an equal path: the same path in another place of the source may be another object.
+        var places: [PlacePath: any AnyObject & Sendable] = [:]
+        var slots: [PlacePath: SlotEntry] = [:]
+        /// How many slots are not of a key path.
+        var nameCount = 0
+        /// Of each type of values the first slot whose key says nothing but its name and default.
+        var models: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
     init(
@@ -40,15 +48,27 @@ final class SlotTable: Sendable {
 
     /// Has an object stand for what an entry leads to from here on, unless enough do.
     private func add(
-        _ object: AnyObject, _ meaning: SlotEntry.Meaning, to entry: SlotEntry, _ count: borrowing Atomic<Int>
+        _ object: AnyObject, in place: UInt = 0, _ meaning: SlotEntry.Meaning,
+        to target: @autoclosure () -> any AnyObject & Sendable, _ count: borrowing Atomic<Int>
     ) {
         guard count.load(ordering: .relaxed) < Self.mostOfOneKind else { return }
         let number = UInt(bitPattern: ObjectIdentifier(object))
         added.withLock { added in
-            guard byObject.only(of: number) == nil, count.load(ordering: .relaxed) < Self.mostOfOneKind else { return }
+            guard byObject.only(of: number, in: place) == nil,
+                count.load(ordering: .relaxed) < Self.mostOfOneKind
+            else { return }
             count.wrappingAdd(1, ordering: .relaxed)
-            added.entries.append(byObject.add(number, meaning, entry.slot.takeUnretainedValue()))
+            added.entries.append(byObject.add(number, in: place, meaning, target()))
         }
+    }
+
+    /// Has a key path stand for a slot, unless enough do.
+    private func add(_ path: PlacePath, to entry: SlotEntry) {
+        guard entry.pathCount.load(ordering: .relaxed) < Self.mostOfOneKind else { return }
+        added.withLock { $0.slots[path] = entry }
+        add(
+            path.path.path, in: path.parent, SlotEntry.Meaning(path: path.path), to: entry.slot.takeUnretainedValue(),
+            entry.pathCount)
     }
 }
 
@@ -56,31 +76,74 @@ final class SlotTable: Sendable {
 extension SlotTable {
     /// The value of a key path's slot, if it is known and nothing changed since it was decoded.
     @inlinable
-    func cachedValue<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>) -> Value? {
+    func cachedValue<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>, in place: UInt) -> Value? {
         // Entries live as long as the table, which therefore has to outlast their use.
         withExtendedLifetime(self) {
             // A path that is known was kept, so this is the same object, and its type says what the slot was made for.
-            byObject.only(of: UInt(bitPattern: ObjectIdentifier(path)))?._withUnsafeGuaranteedRef {
+            byObject.only(of: UInt(bitPattern: ObjectIdentifier(path)), in: place)?._withUnsafeGuaranteedRef {
                 $0.withSlot(of: Value.self) { $0.cachedValue }
             }
         }
     }
 
     /// The slot of a key path; nil for a path that is not kept, whose key is then looked up.
-    func slot<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>) -> Slot<Value>? {
+    func slot<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>, in place: UInt) -> Slot<Value>? {
         withExtendedLifetime(self) {
-            byObject.only(of: UInt(bitPattern: ObjectIdentifier(path)))?._withUnsafeGuaranteedRef {
+            byObject.only(of: UInt(bitPattern: ObjectIdentifier(path)), in: place)?._withUnsafeGuaranteedRef {
                 $0.withSlot(of: Value.self) { $0 }
             }
         }
     }
 
-    /// The slot of a path that is not known, by its key, whose default is then the slot's.
-    func addSlot<Store, Value>(for path: KeyPath<Store, DefaultsKey<Value>>, key: DefaultsKey<Value>) -> Slot<Value> {
-        guard let entry = sharedEntry(of: key, withDefault: true) else { return makeSlot(for: key) }
-        let retained = SlotEntry.RetainedPath(path: path)
-        add(path, SlotEntry.Meaning(path: retained), to: entry, entry.pathCount)
+    /// The slot of a path that is not known as an object: that of an equal path, or else by its key, whose default is then
+    /// the slot's.
+    func addSlot<Store, Value>(
+        for path: KeyPath<Store, DefaultsKey<Value>>, in place: UInt, key: () -> DefaultsKey<Value>
+    ) -> Slot<Value> {
+        let path = PlacePath(parent: place, path: SlotEntry.RetainedPath(path: path))
+        if let known = added.withLock({ $0.slots[path] }) {
+            add(path, to: known)
+            return known.withSlot(of: Value.self) { $0 }
+        }
+        let key = key()
+        guard let entry = sharedEntry(of: key, withDefault: true, isOfPath: true) else { return makeSlot(for: key) }
+        add(path, to: entry)
         return entry.withSlot(of: Value.self) { $0 }
+    }
+}
+
+/// Stores within stores.
+extension SlotTable {
+    /// The place of a store, if its path is known.
+    @inlinable
+    func knownPlace<Store, Inner>(for path: KeyPath<Store, Inner>, in place: UInt) -> Unmanaged<StorePlace<Inner>>? {
+        withExtendedLifetime(self) {
+            byObject.only(of: UInt(bitPattern: ObjectIdentifier(path)), in: place)?._withUnsafeGuaranteedRef {
+                $0.place(of: Inner.self)
+            }
+        }
+    }
+
+    /// The place of a store whose path is not known as an object.
+    func addPlace<Store, Inner>(
+        for path: KeyPath<Store, Inner>, in parent: StorePlace<Store>
+    ) -> Unmanaged<StorePlace<Inner>> {
+        let placePath = PlacePath(parent: parent.number, path: SlotEntry.RetainedPath(path: path))
+        let known = added.withLock { $0.places[placePath] }
+        // What the program says is asked without the lock. Of two that ask at once, the first to be kept counts.
+        let place = known ?? keep(parent.store[keyPath: path], as: placePath)
+        let typed = unsafeDowncast(place, to: StorePlace<Inner>.self)
+        add(path, in: parent.number, SlotEntry.Meaning(path: placePath.path), to: typed, typed.pathCount)
+        return Unmanaged.passUnretained(typed)
+    }
+
+    private func keep<Store: Sendable>(_ store: Store, as path: PlacePath) -> any AnyObject & Sendable {
+        added.withLock { added in
+            if let known = added.places[path] { return known }
+            let place = StorePlace(store, number: UInt(added.places.count + 1))
+            added.places[path] = place
+            return place
+        }
     }
 }
 
@@ -111,11 +174,13 @@ extension SlotTable {
     @usableFromInline
     func entry(named name: String, _ type: ObjectIdentifier, _ rules: KeyRules?) -> Unmanaged<SlotEntry>? {
         let name = name.utf8Span.span
-        let found = byName.newest(of: TypedName.number(name, type)) { entry in
+        let found = byName.any(of: TypedName.number(name, type)) { entry in
             entry.isOf(name, type) && entry.isSure(of: rules)
         }
         if let rules {
-            found?._withUnsafeGuaranteedRef { add(rules, SlotEntry.Meaning(rules: rules), to: $0, $0.rulesCount) }
+            found?._withUnsafeGuaranteedRef {
+                add(rules, SlotEntry.Meaning(rules: rules), to: $0.slot.takeUnretainedValue(), $0.rulesCount)
+            }
         }
         return found
     }
@@ -124,27 +189,43 @@ extension SlotTable {
     ///
     /// - Parameter needsDefault: whether its default has to be the key's, too.
     func slot<Value>(for key: DefaultsKey<Value>, withDefault needsDefault: Bool = false) -> Slot<Value> {
-        guard let entry = sharedEntry(of: key, withDefault: needsDefault) else { return makeSlot(for: key) }
-        if let rules = key.rules { add(rules, SlotEntry.Meaning(rules: rules), to: entry, entry.rulesCount) }
+        keptSlot(for: key, withDefault: needsDefault) ?? makeSlot(for: key)
+    }
+
+    /// The slot of a key, if it is kept: not of too many keys, and not where too many say something else under a name.
+    func keptSlot<Value>(for key: DefaultsKey<Value>, withDefault needsDefault: Bool = false) -> Slot<Value>? {
+        guard let entry = sharedEntry(of: key, withDefault: needsDefault, isOfPath: false) else { return nil }
+        if let rules = key.rules {
+            add(rules, SlotEntry.Meaning(rules: rules), to: entry.slot.takeUnretainedValue(), entry.rulesCount)
+        }
         return entry.withSlot(of: Value.self) { $0 }
     }
 
-    /// The entry of a key by all that it says, made if it is not known; nil if too many say something else under the name.
-    private func sharedEntry<Value>(of key: DefaultsKey<Value>, withDefault needsDefault: Bool) -> SlotEntry? {
+    /// The entry of a key by all that it says, made if it is not known; nil if there are too many.
+    private func sharedEntry<Value>(
+        of key: DefaultsKey<Value>, withDefault needsDefault: Bool, isOfPath: Bool
+    ) -> SlotEntry? {
         let type = ObjectIdentifier(Value.self)
         let name = key.name.utf8Span.span
         let number = TypedName.number(name, type)
-        let known = byName.newest(of: number) { entry in
+        let known = byName.any(of: number) { entry in
             entry.isOf(name, type)
                 && entry.withSlot(of: Value.self) { slot in
                     slot.key.hasSameRules(as: key) && (!needsDefault || slot.key.hasSameDefault(as: key))
                 }
         }
         if let known { return known.takeUnretainedValue() }
-        guard added.withLock({ $0.slotCounts[number, default: 0] < Self.mostOfOneKind }) else { return nil }
+        var count = 0
+        _ = byName.any(of: number) { _ in
+            count += 1
+            return false
+        }
+        guard count < Self.mostOfOneKind, isOfPath || added.withLock({ $0.nameCount < Self.mostNames }) else {
+            return nil
+        }
         let slot = makeSlot(for: key)
         return added.withLock { added in
-            added.slotCounts[number, default: 0] += 1
+            if !isOfPath { added.nameCount += 1 }
             let entry = byName.add(
                 number, SlotEntry.Meaning(name: TypedName(key.name, type), rules: key.rules), slot)
             added.entries.append(entry)
@@ -152,9 +233,17 @@ extension SlotTable {
         }
     }
 
-    private func makeSlot<Value>(for key: DefaultsKey<Value>) -> Slot<Value> {
-        let slot = Slot(key, replica: replica, arguments: arguments, readers: readers)
-        if case .failure(let error) = slot.codec { report(key.name, error) }
+    /// A slot that nobody finds.
+    func makeSlot<Value>(for key: DefaultsKey<Value>) -> Slot<Value> {
+        let type = ObjectIdentifier(Value.self)
+        // What is compiled of such a key is the same for all of its type.
+        let model = key.rules == nil ? added.withLock { $0.models[type] } : nil
+        let codec = model.flatMap { try? unsafeDowncast($0, to: Slot<Value>.self).codec.get() }
+        let slot = Slot(key, like: codec, replica: replica, arguments: arguments, readers: readers)
+        switch slot.codec {
+        case .failure(let error): report(key.name, error)
+        case .success: if key.rules == nil, model == nil { added.withLock { $0.models[type] = slot } }
+        }
         return slot
     }
 }

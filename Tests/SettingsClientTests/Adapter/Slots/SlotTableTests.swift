@@ -22,7 +22,7 @@ struct SlotTableTests {
 
     /// The slot as a read by key path finds it, or makes it.
     private func slot<Value>(_ path: KeyPath<Keys, DefaultsKey<Value>>) -> Slot<Value> {
-        table.slot(for: path) ?? table.addSlot(for: path, key: Keys()[keyPath: path])
+        table.slot(for: path, in: 0) ?? table.addSlot(for: path, in: 0) { Keys()[keyPath: path] }
     }
 
     @Test("However a key is named, it has one slot")

@@ -1,0 +1,155 @@
+import SettingsClient
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Stores within stores")
+struct ScopeTests {
+    @Test("A scope has what the adapter has for keys", arguments: Place.allCases)
+    func members(_ place: Place) async throws {
+        let world = try place.world()
+        let defaults = world.adapter()
+        let player = defaults.player
+        let loose = DefaultsKey<Double>("player.volume", defaultValue: 0.5)
+        let log = EventLog()
+        let observations = [
+            player.observe(\.volume) { log.add("\($0.oldValue as Any) \($0.newValue)") },
+            player.observe(key: loose) { log.add("loose \($0.newValue)") },
+            player.observe(\.volume, \.queue) { log.add("both \($0.key)") },
+        ]
+        var updates = player.updates(of: \.volume).makeAsyncIterator()
+        #expect(!player.hasKey(\.volume) && !player.isSet(\.volume) && !player.hasKey(key: loose))
+        try await player.set(\.volume, 0.75)
+        #expect(player.hasKey(\.volume) && player.isSet(key: loose))
+        #expect(try await player.value(\.volume) == 0.75)
+        #expect(try await player.value(key: loose) == 0.75)
+        #expect(await updates.next()?.newValue == 0.75)
+        try await player.update(\.volume) { $0 += 0.125 }
+        #expect(player.volume == 0.875 && defaults[key: loose] == 0.875)
+        #expect(try await !player.setIfAbsent(\.volume) { 0 })
+        player.remove(\.volume)
+        #expect(try await player.setIfAbsent(key: loose) { 0.25 })
+        #expect(player[\.volume] == 0.25 && player.equalizer[\.bass] == 0)
+        player.remove(key: loose)
+        #expect(!player.isSet(\.volume))
+        #expect(await log.waits(for: "Optional(0.25) 0.5"))
+        #expect(observations.count == 3)
+        #expect(world.takeIssues() == [])
+    }
+
+    /// Keys whose names come from the instance.
+    struct UserKeys: DefaultsKeyStore {
+        var user = "nobody"
+        var evaluations = EventLog()
+        init() {}
+        init(user: String) { self.user = user }
+        var color: DefaultsKey<String> {
+            evaluations.add("color of \(user)")
+            return .init("\(user).color", defaultValue: "red")
+        }
+        var desk: DeskKeys {
+            evaluations.add("desk of \(user)")
+            return DeskKeys(owner: user)
+        }
+        var guest: DeskKeys { DeskKeys(owner: "guest") }
+    }
+
+    struct DeskKeys: DefaultsKeyStore {
+        static let prefix = "desk"
+        var owner = "nobody"
+        init() {}
+        init(owner: String) { self.owner = owner }
+        var height: DefaultsKey<Int> { .init("desk.\(owner).height", defaultValue: 70) }
+    }
+
+    @Test("The keys are those of the instance that the adapter was given, in all forms")
+    func instance() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: UserKeys(user: "joe"))
+        var both = defaults.updates(of: \.color, \.desk.height).makeAsyncIterator()
+        defaults.color = "blue"
+        defaults[\.desk.height] = 71
+        #expect(defaults["joe.color"].string == "blue" && defaults["desk.joe.height"].int == 71)
+        #expect(await both.next()?[\.color]?.newValue == "blue")
+        #expect(await both.next()?[\.desk.height]?.newValue == 71)
+        defaults.desk.height += 1
+        defaults.guest.height = 90
+        #expect(defaults["desk.joe.height"].int == 72 && defaults["desk.guest.height"].int == 90)
+        try await defaults.desk.set(\.height, 73)
+        try await defaults.transaction {
+            $0.color += "!"
+            $0.desk.height += 1
+            $0.guest.height += 1
+        }
+        #expect(defaults.color == "blue!" && defaults.desk.height == 74 && defaults.guest.height == 91)
+        let height = Setting(\.height, in: defaults.guest)
+        #expect(height.value == 91 && defaults.hasKey(\.color) && !defaults.hasKey("nobody.color"))
+        #expect(
+            try await defaults.publishSchema {
+                \.color; \.desk.height; \.guest.height
+            })
+        #expect(defaults.color == "blue!")
+    }
+
+    @Test("An instance is asked for a key or a store once for each path and adapter")
+    func evaluations() {
+        let keys = UserKeys(user: "joe")
+        for _ in 1...2 {
+            let defaults = DefaultsAdapter.inMemory(keyStore: keys)
+            for _ in 1...100 { _ = (defaults.color, defaults[\.color], defaults.desk.height) }
+        }
+        // `defaults.color` and `defaults[\.color]` are one path.
+        #expect(keys.evaluations.all.filter { $0 == "color of joe" }.count == 2)
+        #expect(keys.evaluations.all.filter { $0 == "desk of joe" }.count == 2)
+    }
+
+    struct Forgetful: DefaultsKeyStore {
+        let size = DefaultsKey<Int>(Self["size"], defaultValue: 1)
+    }
+
+    struct Repeating: DefaultsKeyStore {
+        static let prefix = "outer"
+        let size = DefaultsKey<Int>(Self["size"], defaultValue: 1)
+    }
+
+    struct Outer: DefaultsKeyStore {
+        static let prefix = "outer"
+        var forgetful: Forgetful { Forgetful() }
+        var repeating: Repeating { Repeating() }
+    }
+
+    struct StoredForgetful: DefaultsKeyStore { let forgetful = Forgetful() }
+
+    struct StoredRepeating: DefaultsKeyStore {
+        static let prefix = "outer"
+        let repeating = Repeating()
+    }
+
+    @Test("A stored store without a prefix of its own ends a debug build when the adapter is made")
+    func refusedWhenMade() async {
+        await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoredForgetful()) }
+        await #expect(processExitsWith: .failure) { _ = DefaultsAdapter.inMemory(keyStore: StoredRepeating()) }
+    }
+
+    @Test("A computed store without a prefix of its own ends a debug build when it is used first")
+    func refusedWhenUsed() async {
+        await #expect(processExitsWith: .failure) {
+            _ = DefaultsAdapter.inMemory(keyStore: Outer()).forgetful.size
+        }
+        await #expect(processExitsWith: .failure) {
+            _ = DefaultsAdapter.inMemory(keyStore: Outer()).repeating.size
+        }
+    }
+
+    @Test("A schema with keys of a store without a prefix of its own is not published")
+    func refusedWhenPublished() async throws {
+        let defaults = DefaultsAdapter.inMemory(keyStore: Outer())
+        let forgetful = try await #require(throws: DefaultsError.self) {
+            try await defaults.publishSchema { \.forgetful.size }
+        }
+        #expect("\(forgetful)".contains("size is a key of a store within Outer, but lacks that store's prefix"))
+        let repeating = try await #require(throws: DefaultsError.self) {
+            try await defaults.publishSchema { \.repeating.size }
+        }
+        #expect("\(repeating)".contains("outer.size is a key of a store within Outer"))
+    }
+}
