@@ -34,7 +34,7 @@ struct MemoryTests {
         try peers[0].send(Request("PUT app/keys/a 1").bytes)
         let tag = try #require(try peers[0].readResponse().field("ETag"))
         // Each of these takes a second.
-        for _ in 0..<20 where left - before > (full - before) / 2 {
+        for _ in 0..<60 where left - before > (full - before) / 2 {
             try peers[0].send(Request("GET app/keys/a?wait=1", "If-None-Match: \(tag)").bytes)
             _ = try peers[0].readResponse()
             left = try resident(process)

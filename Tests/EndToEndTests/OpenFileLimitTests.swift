@@ -30,8 +30,8 @@ struct OpenFileLimitTests {
             "settingsd.json",
             #"{"listen":"unix:\#(socket)","snapshot":{"journalBytes":1024},"limits":{"lingerSeconds":60}}"#)
         let daemon = try ChildProcess(
-            ["-c", #"ulimit -n "$0" && exec "$@""#, "\(limit)", ChildProcess.program]
-                + ["--config", file, "--data", "\(directory.path)/data"], of: "/bin/sh")
+            ["-c", #"\#(Self.closeInherited) ulimit -n "$0" && exec "$@""#, "\(limit)", ChildProcess.program]
+                + ["--config", file, "--data", "\(directory.path)/data"], of: "/bin/bash")
         _ = try daemon.line(containing: "listening on unix:")
         let address = RawAddress.unix(socket)
         let first = try RawClient(address)
@@ -55,6 +55,10 @@ struct OpenFileLimitTests {
         let complaints = end.errors.split(separator: "\n").filter { $0.contains("warning") || $0.contains("error") }
         #expect(complaints.isEmpty)
     }
+
+    /// Other tests have files open at the same moment, which a child inherits.
+    private static let closeInherited =
+        "for file in /proc/$$/fd/*; do n=${file##*/}; if (( n > 2 )); then exec {n}>&-; fi; done;"
 
     private func write(_ number: Int, _ peer: RawClient) throws {
         try peer.send(Request("PUT app/keys/a \"\(number) \(String(repeating: "x", count: 200))\"").bytes)

@@ -62,7 +62,7 @@ struct LocalLogTests {
             for call in disk.calls { harness.disk.fail(call, with: disk.code) }
             try harness.open()
             try expect(harness, before)
-            let reason = FileError(.write, "", code: disk.code).description.split(separator: "(")[0].dropFirst(2)
+            let reason = FileError(.write, "", code: disk.code).reason
             #expect(harness.log?.health?.contains(reason) == true, "\(harness.log?.health ?? "ready")")
             harness.tend()
             try harness.step()
