@@ -14,6 +14,9 @@ extension AdapterCore {
     func place<Store, Inner: DefaultsKeyStore>(
         _ path: KeyPath<Store, Inner>, in parent: Unmanaged<StorePlace<Store>>
     ) -> Unmanaged<StorePlace<Inner>> {
+        // A store that holds nothing is known by its type. Which ones hold nothing is known where the program is compiled,
+        // which there does without the path: that is counted.
+        if MemoryLayout<Inner>.size == 0 { return slots.knownPlace(of: Inner.self) ?? missedPlace(in: parent) }
         let known = parent._withUnsafeGuaranteedRef { slots.knownPlace(for: path, in: $0.number) }
         return known ?? missedPlace(path, in: parent)
     }
@@ -23,11 +26,24 @@ extension AdapterCore {
     func missedPlace<Store, Inner: DefaultsKeyStore>(
         _ path: KeyPath<Store, Inner>, in parent: Unmanaged<StorePlace<Store>>
     ) -> Unmanaged<StorePlace<Inner>> {
-        if let outer = Store.self as? any DefaultsKeyStore.Type, let problem = nestedStoreProblem(Inner.self, in: outer)
-        {
-            assertionFailure(problem)
-        }
+        refuseWithoutPrefix(Inner.self, in: Store.self)
         return slots.addPlace(for: path, in: parent.takeUnretainedValue())
+    }
+
+    /// The place of a store that holds nothing and was not asked for.
+    @usableFromInline
+    func missedPlace<Store, Inner: DefaultsKeyStore>(
+        in parent: Unmanaged<StorePlace<Store>>
+    ) -> Unmanaged<StorePlace<Inner>> {
+        refuseWithoutPrefix(Inner.self, in: Store.self)
+        return slots.addPlace(of: Inner())
+    }
+
+    private func refuseWithoutPrefix<Store, Inner: DefaultsKeyStore>(_ inner: Inner.Type, in outer: Store.Type) {
+        guard let outer = outer as? any DefaultsKeyStore.Type, let problem = nestedStoreProblem(inner, in: outer) else {
+            return
+        }
+        assertionFailure(problem)
     }
 
     /// The value of a key path, if it is known and nothing changed since it was decoded.

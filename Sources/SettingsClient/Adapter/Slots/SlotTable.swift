@@ -27,8 +27,13 @@ final class SlotTable: Sendable {
         /// By what was said for an equal path: the same path in another place of the source may be another object.
         var places: [PlacePath: any AnyObject & Sendable] = [:]
         var slots: [PlacePath: SlotEntry] = [:]
+        /// The places of stores that hold nothing, by their types.
+        var stateless: [ObjectIdentifier: any AnyObject & Sendable] = [:]
         /// How many slots are not of a key path.
         var nameCount = 0
+
+        /// A number for a place, from 1.
+        var nextPlace: UInt { UInt(places.count + stateless.count + 1) }
         /// Of each type of values the first slot whose key says nothing but its name and default.
         var models: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
@@ -46,13 +51,13 @@ final class SlotTable: Sendable {
         added.withLock { $0.entries.count }
     }
 
-    /// Has an object stand for what an entry leads to from here on, unless enough do.
+    /// Has an object or a type stand for what an entry leads to from here on, unless enough do.
     private func add(
-        _ object: AnyObject, in place: UInt = 0, _ meaning: SlotEntry.Meaning,
+        _ identity: ObjectIdentifier, in place: UInt = 0, _ meaning: SlotEntry.Meaning,
         to target: @autoclosure () -> any AnyObject & Sendable, _ count: borrowing Atomic<Int>
     ) {
         guard count.load(ordering: .relaxed) < Self.mostOfOneKind else { return }
-        let number = UInt(bitPattern: ObjectIdentifier(object))
+        let number = UInt(bitPattern: identity)
         added.withLock { added in
             guard byObject.only(of: number, in: place) == nil,
                 count.load(ordering: .relaxed) < Self.mostOfOneKind
@@ -67,7 +72,8 @@ final class SlotTable: Sendable {
         guard entry.pathCount.load(ordering: .relaxed) < Self.mostOfOneKind else { return }
         added.withLock { $0.slots[path] = entry }
         add(
-            path.path.path, in: path.parent, SlotEntry.Meaning(path: path.path), to: entry.slot.takeUnretainedValue(),
+            ObjectIdentifier(path.path.path), in: path.parent, SlotEntry.Meaning(path: path.path),
+            to: entry.slot.takeUnretainedValue(),
             entry.pathCount)
     }
 }
@@ -124,6 +130,30 @@ extension SlotTable {
         }
     }
 
+    /// The place of a store that holds nothing, if one is known: all instances of the type are the same.
+    @inlinable
+    func knownPlace<Inner>(of type: Inner.Type) -> Unmanaged<StorePlace<Inner>>? {
+        withExtendedLifetime(self) {
+            byObject.only(of: UInt(bitPattern: ObjectIdentifier(type)))?._withUnsafeGuaranteedRef {
+                $0.place(of: Inner.self)
+            }
+        }
+    }
+
+    /// The place of a store that holds nothing.
+    func addPlace<Store: Sendable>(of store: Store) -> Unmanaged<StorePlace<Store>> {
+        let type = ObjectIdentifier(Store.self)
+        let place = added.withLock { added in
+            if let known = added.stateless[type] { return known }
+            let place = StorePlace(store, number: added.nextPlace)
+            added.stateless[type] = place
+            return place
+        }
+        let typed = unsafeDowncast(place, to: StorePlace<Store>.self)
+        add(type, SlotEntry.Meaning(), to: typed, typed.pathCount)
+        return Unmanaged.passUnretained(typed)
+    }
+
     /// The place of a store whose path is not known as an object.
     func addPlace<Store, Inner>(
         for path: KeyPath<Store, Inner>, in parent: StorePlace<Store>
@@ -133,14 +163,16 @@ extension SlotTable {
         // What the program says is asked without the lock. Of two that ask at once, the first to be kept counts.
         let place = known ?? keep(parent.store[keyPath: path], as: placePath)
         let typed = unsafeDowncast(place, to: StorePlace<Inner>.self)
-        add(path, in: parent.number, SlotEntry.Meaning(path: placePath.path), to: typed, typed.pathCount)
+        add(
+            ObjectIdentifier(path), in: parent.number, SlotEntry.Meaning(path: placePath.path), to: typed,
+            typed.pathCount)
         return Unmanaged.passUnretained(typed)
     }
 
     private func keep<Store: Sendable>(_ store: Store, as path: PlacePath) -> any AnyObject & Sendable {
         added.withLock { added in
             if let known = added.places[path] { return known }
-            let place = StorePlace(store, number: UInt(added.places.count + 1))
+            let place = StorePlace(store, number: added.nextPlace)
             added.places[path] = place
             return place
         }
@@ -179,7 +211,9 @@ extension SlotTable {
         }
         if let rules {
             found?._withUnsafeGuaranteedRef {
-                add(rules, SlotEntry.Meaning(rules: rules), to: $0.slot.takeUnretainedValue(), $0.rulesCount)
+                add(
+                    ObjectIdentifier(rules), SlotEntry.Meaning(rules: rules), to: $0.slot.takeUnretainedValue(),
+                    $0.rulesCount)
             }
         }
         return found
@@ -196,7 +230,9 @@ extension SlotTable {
     func keptSlot<Value>(for key: DefaultsKey<Value>, withDefault needsDefault: Bool = false) -> Slot<Value>? {
         guard let entry = sharedEntry(of: key, withDefault: needsDefault, isOfPath: false) else { return nil }
         if let rules = key.rules {
-            add(rules, SlotEntry.Meaning(rules: rules), to: entry.slot.takeUnretainedValue(), entry.rulesCount)
+            add(
+                ObjectIdentifier(rules), SlotEntry.Meaning(rules: rules), to: entry.slot.takeUnretainedValue(),
+                entry.rulesCount)
         }
         return entry.withSlot(of: Value.self) { $0 }
     }
