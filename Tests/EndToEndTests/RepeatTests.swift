@@ -213,6 +213,19 @@ struct RepeatTests {
         }
     }
 
+    @Test("A repeat of a request that version 0.3 answered is answered as the first time; one for another key is not")
+    func repeatedAcrossUpgrade() throws {
+        let daemon = try TestDaemon(in: StoredData(version: "0.3").write())
+        let key = "Idempotency-Key: louder"
+        for _ in 1...2 {
+            let answer = try daemon.send(Request("PUT player/keys/volume 0.8", key))
+            #expect(answer.json?["replayed"] == true && answer.json?["value"] == 0.8, "\(answer.text)")
+        }
+        #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25")
+        let other = try daemon.send(Request("PUT editor/keys/fontSize 15", key))
+        #expect(other.json?["code"] == "idempotency_mismatch", "\(other.text)")
+    }
+
     @Test("A write that changes nothing and is kept ends no wait for another answer")
     func unchangedEndsNoWait() throws {
         let daemon = try TestDaemon()

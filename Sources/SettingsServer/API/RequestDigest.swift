@@ -58,8 +58,10 @@ struct RequestDigest {
         state = (state ^ UInt128(byte)) &* Self.prime
     }
 
-    /// The digest in hexadecimal digits.
+    /// The digest in hexadecimal digits, after the name of its form.
+    ///
+    /// Digests that version 0.3 kept have no such name. They are of the bytes of the request.
     var text: String {
-        String(state, radix: 16)
+        "meaning:" + String(state, radix: 16)
     }
 }

@@ -6,7 +6,7 @@ extension WriteRequest {
     ///
     /// - Parameter state: the present one: the answer tells nothing that is not true at its place in history.
     func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
-        guard commit.requestDigest == digest else {
+        guard mayBeSame(as: commit) else {
             throw Problem(
                 .idempotencyMismatch,
                 "the idempotency key was used at revision \(commit.revision) for another request; use a new one")
@@ -33,6 +33,16 @@ extension WriteRequest {
         return WriteAnswer(
             .summary(summary), created: created, cursor: state.cursor, tag: tag(afterCommit: commit.revision),
             commit: commit.revision)
+    }
+
+    /// True if this request may have led to the commit.
+    ///
+    /// After an upgrade the kept digest can have another form, which cannot be compared. It counts as equal, or a client
+    /// would be refused the answer that it lost; unless the commit is plainly not that of this request.
+    private func mayBeSame(as commit: Commit) -> Bool {
+        if digest?.digestForm == commit.requestDigest?.digestForm { return digest == commit.requestDigest }
+        guard case .setting(let operation) = command else { return true }
+        return commit.changes.map(\.key) == [operation.key] && commit.changes.map(\.suite) == [operation.suite]
     }
 
     /// The first answer to this request, which changed nothing.
@@ -70,5 +80,12 @@ extension SettingState {
         previous = Previous(
             value: change.old, source: change.oldSource, revision: change.record.oldRevision ?? .zero)
         isReplayed = true
+    }
+}
+
+extension String {
+    /// The name of a digest's form, before the colon; nil for a digest of version 0.3.
+    fileprivate var digestForm: Substring? {
+        utf8.firstIndex(of: UInt8(ascii: ":")).map { self[..<$0] }
     }
 }
