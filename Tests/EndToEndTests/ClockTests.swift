@@ -1,6 +1,5 @@
 import Foundation
 import SettingsModel
-import SettingsServer
 import TestSupport
 import Testing
 
@@ -17,10 +16,7 @@ struct ClockTests {
         let time = Date(timeIntervalSinceNow: seconds).formatted(
             Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         text.replace(/"time":"[^"]*"/, with: "\"time\":\"\(time)\"")
-        let checked = Array(text.utf8.dropFirst(18))
-        let digits = CRC32C(of: checked.span).digits
-        let check = digits.indices.map { digits[$0] }
-        data.files[name]?.replaceSubrange(line, with: Array("{\"crc\":\"".utf8) + check + Array("\",".utf8) + checked)
+        data.files[name]?.replaceSubrange(line, with: StoredData.journalLine(text.dropFirst(18)))
         return try data.write()
     }
 

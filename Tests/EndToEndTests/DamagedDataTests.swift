@@ -36,6 +36,26 @@ struct DamagedDataTests {
         try check(try TestDaemon(in: first.directory))
     }
 
+    @Test("A schema of version 0.3 with writeOnly inside a key is read from journal, snapshot and history")
+    func earlierSchema() throws {
+        var data = try StoredData(version: "0.3")
+        let document = #"""
+            {"properties":{"login":{"properties":{"pin":{"writeOnly":true}}}},"additionalProperties":false}
+            """#
+        let line = #"""
+            "after":8,"synced":true,"commit":{"revision":9,"time":"2026-11-22T00:38:56.409Z","suites":\#
+            [{"op":"create","suite":"old"},{"op":"setSchema","suite":"old","schemaRevision":9,"schema":\#(document)}]}}
+            """#
+        data.files[data.newestJournal]? += StoredData.journalLine(line[...]) + Array("\n".utf8)
+        let first = try TestDaemon(in: data.write())
+        #expect(try first.send("GET old/schema").text == document)
+        first.stop()
+        let again = try TestDaemon(in: first.directory)
+        #expect(try again.send("GET old/schema").text == document)
+        try again.done("DELETE old/schema")
+        #expect(try again.send("GET old?at=9").json?["schemaRevision"] == 9)
+    }
+
     @Test("A changed byte of the last commit does not take it away unnoticed", arguments: [0x01, 0x10, 0x80, 0xFF])
     func changedByte(mask: UInt8) throws {
         let data = try StoredData(version: "0.3")

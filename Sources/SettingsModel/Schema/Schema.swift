@@ -34,12 +34,22 @@ public struct Schema: Sendable {
     ///
     /// - Parameter text: the document as it was sent, if that is known.
     public init(_ document: JSONValue, text: String? = nil) throws(SchemaError) {
+        try self.init(document, text: text, refusesNestedSecrets: true)
+    }
+
+    /// Compiles a document that was kept. Version 0.3 took schemas with `writeOnly` inside a key, where it has no effect.
+    package init(kept document: JSONValue, text: String?) throws(SchemaError) {
+        try self.init(document, text: text, refusesNestedSecrets: false)
+    }
+
+    private init(_ document: JSONValue, text: String?, refusesNestedSecrets: Bool) throws(SchemaError) {
         guard case .object(let source) = document else {
             let detail = "a schema must be an object, but is \(document.kindPhrase)"
             throw SchemaError(problems: [SchemaError.Problem(.root, "schema", detail)])
         }
         let compiled = SchemaCompiler.result(of: document)
-        var problems = Self.shapeProblems(of: source) + compiled.problems + compiled.nestedSecrets()
+        var problems = Self.shapeProblems(of: source) + compiled.problems
+        if refusesNestedSecrets { problems += compiled.nestedSecrets() }
         guard compiled.isFinite else { throw SchemaError(problems, of: document) }
         let nodes = compiled.nodes
         self.document = document

@@ -91,7 +91,8 @@ extension Suite {
 
     /// Puts the schema back in force that was before a change. It was compiled once, so it compiles again.
     fileprivate mutating func restoreSchema(before change: SuiteChange) {
-        guard let replaced = change.replaced, let schema = try? Schema(replaced.document, text: replaced.text) else {
+        guard let replaced = change.replaced, let schema = try? Schema(kept: replaced.document, text: replaced.text)
+        else {
             setSchema(nil, revision: change.oldSchemaRevision ?? .zero)
             return
         }

@@ -132,7 +132,7 @@ extension State {
         _ document: JSONValue, _ text: String?, of suite: SuiteName
     ) throws(CommitMismatch) -> Schema {
         do {
-            return try Schema(document, text: text)
+            return try Schema(kept: document, text: text)
         } catch {
             throw CommitMismatch("the schema of suite \(suite) is not valid: \(error)")
         }

@@ -1,4 +1,5 @@
 import Foundation
+import SettingsServer
 import TestSupport
 
 /// The files of a data directory, to be damaged and served.
@@ -23,6 +24,14 @@ struct StoredData {
     /// The journal that begins with the highest revision.
     var newestJournal: String {
         files.keys.filter { $0.hasPrefix("journal-") }.max { ($0.count, $0) < ($1.count, $1) } ?? ""
+    }
+
+    /// A line of a journal, without its line end: the check and what it is of, which begins with `"after":`.
+    static func journalLine(_ checked: Substring) -> [UInt8] {
+        let checked = Array(checked.utf8)
+        let digits = CRC32C(of: checked.span).digits
+        let check = digits.indices.map { digits[$0] }
+        return Array("{\"crc\":\"".utf8) + check + Array("\",".utf8) + checked
     }
 
     /// A directory with the files.

@@ -99,7 +99,7 @@ struct SnapshotReader {
         let kept = try form { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
         if let document = kept ?? json["schema"] {
             do {
-                schema = SchemaVersion(try Schema(document, text: text), revision: schemaRevision)
+                schema = SchemaVersion(try Schema(kept: document, text: text), revision: schemaRevision)
             } catch {
                 throw damage("the schema is not valid: \(error)")
             }
