@@ -30,9 +30,9 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
 
     /// Whether a request may have the field on several lines.
     ///
-    /// `Connection` and `Transfer-Encoding` are taken together, and so are the lists of tags, as RFC 9110 (5.3) says of
-    /// fields that are lists, and those of preferences; of `Accept` the first line counts. Any other field given twice means that somebody on the
-    /// way may have read the other one, so it is refused.
+    /// The lines of `Connection`, `Transfer-Encoding`, `Prefer` and the lists of tags are taken together, as RFC 9110 (5.3)
+    /// says of fields that are lists. Of `Accept` the first line counts. Any other field given twice is refused: a proxy
+    /// may have read the other one.
     var mayRepeat: Bool {
         switch self {
         case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer: true

@@ -102,8 +102,7 @@ extension State {
 
     /// A key as an error tells of it: without the value of a secret.
     package func current(_ suite: SuiteName, _ key: KeyName) -> Problem.Current {
-        let setting = setting(suite, key)
-        return .setting(setting.isSecret ? setting.concealed() : setting)
+        .setting(setting(suite, key).toldInErrors)
     }
 
     /// That there is no such suite, and which may have been meant.
