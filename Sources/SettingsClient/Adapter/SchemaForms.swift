@@ -111,7 +111,7 @@ extension AdapterCore {
         guard let document else { return [] }
         let schema: Schema
         do {
-            schema = try Schema(document.document)
+            schema = try Schema(kept: document.document)
         } catch {
             throw .unusableSchema(error)
         }

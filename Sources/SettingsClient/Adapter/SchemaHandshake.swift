@@ -113,7 +113,7 @@ extension AdapterCore {
         server.schema = nil
         guard let document else { return true }
         do {
-            server.schema = try Schema(document.document)
+            server.schema = try Schema(kept: document.document)
         } catch {
             throw .unusableSchema(error)
         }

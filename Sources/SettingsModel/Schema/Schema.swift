@@ -37,8 +37,8 @@ public struct Schema: Sendable {
         try self.init(document, text: text, refusesNestedSecrets: true)
     }
 
-    /// Compiles a document that was kept. Version 0.3 took schemas with `writeOnly` inside a key, where it has no effect.
-    package init(kept document: JSONValue, text: String?) throws(SchemaError) {
+    /// Compiles a document that a daemon keeps. Version 0.3 took schemas with `writeOnly` inside a key, where it has no effect.
+    package init(kept document: JSONValue, text: String? = nil) throws(SchemaError) {
         try self.init(document, text: text, refusesNestedSecrets: false)
     }
 

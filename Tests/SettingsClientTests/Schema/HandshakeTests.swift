@@ -159,6 +159,19 @@ struct HandshakeTests {
         }
     }
 
+    @Test("A schema that daemon 0.3 took, with writeOnly inside a key, is used as any other")
+    func older() async throws {
+        let world = try Place.memory.world(schema: try Schema(Self.document))
+        let (defaults, backend) = world.interruptedAdapter(Keys())
+        backend.answeredSchema = World.schema(of: [
+            "theme": ["enum": ["light", "dark"], "default": "light"],
+            "login": ["type": "object", "properties": ["pin": ["type": "string", "writeOnly": true]]],
+        ])
+        #expect(defaults.theme == .light)
+        #expect(world.takeIssues() == [])
+        try await defaults.checkSchema { \.theme }
+    }
+
     @Test("While the schema cannot be had values are read, and compared later")
     func away() async throws {
         let world = try Place.memory.world(schema: try Schema(Self.document))
