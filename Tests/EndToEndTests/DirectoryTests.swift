@@ -48,7 +48,7 @@ struct DirectoryTests {
         let daemon = try TestDaemon(in: directory, data: data)
         try daemon.done("PUT app/keys/n 1")
         try move(data, to: data + "-moved")
-        #expect(try ready(503, daemon).text.contains("was moved or removed"), "noticed though nobody writes")
+        #expect(try ready(503, daemon).text.contains("was moved or removed"), "noticed without a write")
         try expectRefused(daemon, "was moved or removed", "moved away")
         try files.createDirectory(atPath: data, withIntermediateDirectories: false)
         try expectRefused(daemon, "another is in its place", "another directory in its place")

@@ -3,7 +3,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Sections 4 and 7 of the contract: the value of a secret is in no error, whoever asks.
+/// Sections 4 and 7 of the contract: the value of a secret is in no error, for any caller.
 @Suite("Secrets")
 struct SecretTests {
     static let value = "hunter2"

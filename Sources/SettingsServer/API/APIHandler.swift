@@ -150,7 +150,7 @@ final class APIHandler: RequestHandler {
             return try write(incoming, bytes, body, exchange, on: state)
         }
         let handling = try read(incoming, bytes, exchange, on: state)
-        // What it is told must not come of what the same connection asks for after it.
+        // Requests that the connection sent after this one must not change its answer.
         if case .later = handling { return .laterAlone }
         return handling
     }

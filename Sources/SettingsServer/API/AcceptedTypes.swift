@@ -1,4 +1,4 @@
-/// The types of content that a request accepts, by its `Accept` field, each with how welcome it is.
+/// The media ranges of an `Accept` field, each with its quality.
 struct AcceptedTypes {
     private var ranges: [(type: String, quality: Int)] = []
 
@@ -12,12 +12,12 @@ struct AcceptedTypes {
         }
     }
 
-    /// Whether a type is named itself, not by a range such as `*/*`.
+    /// True if a type is named itself, not by a range such as `*/*`.
     func names(_ type: String) -> Bool {
         ranges.contains { $0.type == type }
     }
 
-    /// How welcome a type is, in thousandths, by the narrowest range that it is in.
+    /// The quality of a type in thousandths: that of the narrowest range that it is in, or 0.
     func quality(of type: String) -> Int {
         let family = type.prefix { $0 != "/" } + "/*"
         for name in [type, String(family), "*/*"] {

@@ -1,8 +1,9 @@
 internal import HTTPWire
 internal import SettingsModel
 
-/// A path that was probably meant by one that leads nowhere, made of the path and the table of resources alone: it tells
-/// nothing of what is stored.
+/// A path that the caller probably meant by one that leads nowhere.
+///
+/// It is made of the path and the table of resources alone, so it tells nothing of what is stored.
 struct PathSuggestion {
     let path: String
     /// Whether the key was written with a slash of its own.
@@ -12,7 +13,7 @@ struct PathSuggestion {
     init?(for path: String) {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
         let isEmpty = { (part: String) in part.isEmpty }
-        // Slashes too many at either end. An empty name in between stands for one that is not known here.
+        // Extra slashes at either end are ignored. An empty name in between cannot be guessed.
         let names = Array(parts.drop(while: isEmpty).reversed().drop(while: isEmpty).reversed())
         guard !names.contains(where: isEmpty) else { return nil }
         let best = Self.readings(of: names).flatMap { reading in

@@ -14,8 +14,8 @@ package protocol CommitLog: AnyObject, Sendable {
     func discard()
 
     /// Makes the staged commits as durable as was promised: all of them or, if it throws, as the error says. In either
-    /// case nothing is staged afterwards. Once it succeeds, no commit comes back that was unknown before, also if nothing is
-    /// staged.
+    /// case nothing is staged afterwards. After a success, also one with nothing staged, no commit comes back whose outcome
+    /// was unknown before.
     func flush() throws(CommitLogError)
 
     /// Gives the log a moment to see to itself, though nobody writes: to begin anew after it failed, to sync, to write a

@@ -15,7 +15,7 @@ extension Evaluator {
             let conflicts = schema.conflicts(storing: stored)
             reset = Set(conflicts.keys.compactMap(\.key))
             let kept = stored.filter { !reset.contains($0.key) }
-            // Of nothing at all no rule demands anything, as of a new suite.
+            // Rules are not held against a suite that stores nothing, as with a new one.
             let rest = kept.isEmpty ? nil : schema.conflicts(storing: kept)
             let told = policy == .refuse ? conflicts : rest
             if let told, !told.isEmpty {

@@ -86,7 +86,7 @@ struct WatchQuestion: Hashable, Sendable {
 }
 
 extension Incoming {
-    /// Whether the caller prefers server-sent events to JSON. Where both are equally welcome, naming events asks for them.
+    /// True if the caller prefers server-sent events to JSON. Where both have one quality, naming events asks for them.
     func wantsEventStream(in bytes: Span<UInt8>) -> Bool {
         guard let text = text(.accept, in: bytes) else { return false }
         let accept = AcceptedTypes(text)
