@@ -14,7 +14,7 @@ final class AnswerStream {
     private(set) var pending: [UInt8] = []
     /// Bytes that came while others of an earlier batch waited: the last that are sent.
     private var behind = 0
-    /// Since when the peer has been further behind than it may be for long; nil if it is not.
+    /// Since when the peer has been further behind than it may be for long; nil if it was not when the last piece came.
     private var lagStart: UInt64?
     /// The batch in which a piece came while nothing waited. Whatever comes in it, the peer had no chance to read
     /// before.
@@ -36,6 +36,8 @@ final class AnswerStream {
         let batch = context.batch
         let waiting = pending.count + unsent
         behind = min(behind, waiting)
+        // The peer has caught up since: what comes now begins another lag.
+        if behind <= context.limits.streamBytes { lagStart = nil }
         if waiting == 0 { freeBatch = batch }
         if pending.isEmpty, !piece.isEmpty { pending.reserveCapacity(piece.count + Self.frameSize) }
         let start = pending.count
@@ -45,15 +47,11 @@ final class AnswerStream {
             if http11 { ResponseWriter.lastChunk.withUTF8Buffer { pending.append(contentsOf: $0) } }
         }
         if batch != freeBatch { behind += pending.count - start }
-        if !isBehind(by: context.limits.streamBytes, unsent: unsent) {
-            lagStart = nil
-        } else if lagStart == nil {
-            lagStart = context.now
-        }
+        if lagStart == nil, isBehind(by: context.limits.streamBytes, unsent: unsent) { lagStart = context.now }
     }
 
-    /// Whether the peer is too far behind what comes: by much for long, or by very much. Of a body that has ended nothing
-    /// more comes.
+    /// True if the peer is too far behind what comes: by much for long, or by very much. Of a body that has ended
+    /// nothing more comes.
     func lags(unsent: Int, _ context: LoopContext) -> Bool {
         let limits = context.limits
         guard !hasEnded, let lagStart, isBehind(by: limits.streamBytes, unsent: unsent) else { return false }

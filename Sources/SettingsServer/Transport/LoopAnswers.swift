@@ -25,9 +25,9 @@ extension EventLoop {
     /// More of a body that was begun, and its end if `isLast`.
     ///
     /// A peer that does not keep up is closed, of which the handler hears as of any other end
-    /// (`RequestHandler.closed`): that is one with more than `TransportLimits.streamBytes` waiting of what was pushed
-    /// while something waited already. What comes while nothing waits, and in the same batch as that, is not counted,
-    /// however long it is.
+    /// (`RequestHandler.closed`): that is one with more than `TransportLimits.streamBytes` waiting for `streamTime`, or
+    /// with more than `mostStreamBytes`, of what was pushed while something waited already. What comes while nothing
+    /// waits, and in the same batch as that, is not counted, however long it is.
     ///
     /// - Returns: how many bytes of the stream the kernel has not taken. The piece is among them, as it is sent when
     ///   the batch ends; an empty piece, which sends nothing, asks how many there are from before.

@@ -188,6 +188,27 @@ struct StreamFlowTests {
         #expect(throws: RawClient.Failure.reset) { while try client.readChunk() != nil {} }
     }
 
+    @Test func `A reader that has caught up is not cut off for a lag before, one that lags on is`() throws {
+        var limits = TransportLimits()
+        // More than the kernel takes at a time, so that something waits while the reader catches up.
+        limits.streamBytes = 64 * Self.piece.count
+        limits.streamTime = 1
+        let server = try TestServer(limits: limits)
+        let (client, exchange) = try begin(server)
+        _ = try fill(server, exchange)
+        try server.onLoop(exchange) { loop, ticket in
+            for _ in 0..<65 { loop.push(ticket, Self.piece.span) }
+        }
+        while try waiting(server, exchange) > limits.streamBytes { _ = try client.readChunk() }
+        #expect(try waiting(server, exchange) > 0)
+        let event = [UInt8](repeating: 0x2E, count: limits.streamBytes + 1)
+        try server.onLoop(exchange) { _ = $0.push($1, event.span) }
+        server.settle()
+        #expect(server.script.log.count("closed") == 0)
+        try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span) }
+        #expect(server.script.log.wait(for: "closed"))
+    }
+
     @Test func `A stream that waits for an answer before it may not grow without end`() throws {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
