@@ -61,8 +61,8 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// Stops: takes no more connections, answers what was asked, makes everything durable, and lets go of the directory.
-    /// Then calls `completion` with what could not be done, if anything. To be called once.
+    /// Stops: takes no more connections, answers what was asked, makes everything durable, and lets go of the
+    /// directory. Then calls `completion` with what could not be done, if anything. To be called once.
     package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
         isStopping.set()
         log.info("stopping")

@@ -76,8 +76,8 @@ extension Configuration {
             remedy: suggestion.map { "did you mean \($0)?" } ?? "it may be one of \(names.joined(separator: ", "))")
     }
 
-    /// How a member is written that has its place in another group, as a file has it: groups are objects, and a name with
-    /// dots, as messages and the manual have it, is none of a member.
+    /// How a member is written that has its place in another group, as a file has it: groups are objects, and a name
+    /// with dots, as messages and the manual have it, is none of a member.
     private static func elsewhere(_ member: JSONObject.Member) -> String? {
         let all = ConfigurationMember.all
         let meant =

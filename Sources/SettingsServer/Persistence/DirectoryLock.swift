@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The lock of a data directory, held while a daemon has it.
 ///
-/// It is on the directory itself, which stays the same file whatever is removed from it, and on `LOCK`, which is all that
-/// older versions lock.
+/// It is on the directory itself, which stays the same file whatever is removed from it, and on `LOCK`, which is all
+/// that older versions lock.
 final class DirectoryLock: Sendable {
     private struct Held: Sendable {
         let directory: OpenFile
@@ -37,7 +37,7 @@ final class DirectoryLock: Sendable {
         self.held = Mutex(held)
     }
 
-    /// Lets go of the directory.
+    /// Releases the lock, so that another daemon can take it.
     func release() {
         held.withLock { $0 = nil }
     }
@@ -61,7 +61,7 @@ final class DirectoryLock: Sendable {
         return Held(directory: folder, identity: try folder.identity(), file: file)
     }
 
-    /// Locks a directory. Some file systems, as NFS, lock what is open for writing only: there is nothing but `LOCK` then.
+    /// Locks a directory. Some file systems, as NFS, lock only what is open for writing: there `LOCK` is the only lock.
     private static func lock(_ folder: OpenFile) throws(FileError) -> Bool {
         do throws(FileError) {
             return try folder.lock()
@@ -104,7 +104,8 @@ extension DataDirectory {
     }
 
     /// True if the directory is a copy, or has journals of another one: its `LOCK` was marked as another file, or its
-    /// newest journal names another directory. A directory that only older versions wrote in has no marks, and is none.
+    /// newest journal names another directory. A directory that only older versions wrote in has no mark, and is no
+    /// copy.
     func isCopy(withJournalOf name: String?) throws(FileError) -> Bool {
         guard let own = try markedName() else { return try mark() != nil || name != nil }
         return name.map { !$0.hasSameBytes(as: own) } ?? false

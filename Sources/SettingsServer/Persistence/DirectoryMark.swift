@@ -1,6 +1,6 @@
 internal import SettingsModel
 
-/// What `LOCK` remembers of its directory, by which a copy is known.
+/// A mark in `LOCK` that tells a directory from a copy of it.
 ///
 ///     1234
 ///     directory 7f3a09c2 file 1835012 made 1763632800123456789
@@ -12,7 +12,7 @@ struct DirectoryMark: Hashable {
     /// The name of the directory.
     var directory: String
     private var inode: UInt64
-    /// nil where the file system does not keep it.
+    /// When the file was made; nil where the file system does not keep it.
     private var made: Int64?
 
     init(_ directory: String, in file: FileIdentity) {
@@ -44,8 +44,8 @@ struct DirectoryMark: Hashable {
         return digits.isEmpty ? nil : String(digits)
     }
 
-    /// What `LOCK` holds while a process has it. Its length depends on the mark only, so that it can be written over the
-    /// same with another process without a moment in which the mark is not there.
+    /// The text of `LOCK` while a process has it. Its length depends on the mark only: overwriting it with the text of
+    /// another process leaves the mark in place at every moment.
     func text(process: Int32) -> String {
         let digits = String(process)
         let padding = String(repeating: " ", count: max(0, 10 - digits.utf8.count))

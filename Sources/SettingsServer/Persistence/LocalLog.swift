@@ -4,8 +4,8 @@ package import SettingsModel
 /// Commits made durable in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///
 /// All that changes while it runs, from `journal` to `unsnapshotted`, is touched on the writer's queue only, where
-/// `CommitLog` says that its calls come from, and ``close(within:)`` with them; what other queues tell comes through the
-/// mutexes of `syncs` and `snapshots`, and `obstacle` has its own. That is why it may be shared unchecked.
+/// `CommitLog` says that its calls come from, and ``close(within:)`` with them; what other queues tell comes through
+/// the mutexes of `syncs` and `snapshots`, and `obstacle` has its own. That is why it may be shared unchecked.
 package final class LocalLog: CommitLog, @unchecked Sendable {
     private let directory: DataDirectory
     private let name: String
@@ -17,7 +17,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private let snapshots: SnapshotSchedule
     private let obstacle: LogObstacle
 
-    /// What was found in the directory and is to be seen to before anything is written there; nil once that is done.
+    /// What recovery found, to be settled before anything is written; nil once that is done.
     private var unsettled: Recovered?
     /// The journal that is appended to; nil after it failed, until there is another, and after the end.
     private var journal: Journal?
@@ -156,11 +156,11 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         guard let journal else { return }
         let what =
-            "was moved, removed or replaced; move it back, or stop the daemon, which then writes a snapshot of all that it has"
+            "was moved, removed or replaced; move it back, or stop the daemon, which then writes a snapshot of all data"
         throw CommitLogError(.notDone, .failed, "\(journal.file.path) \(what)", reason: "the journal \(what)")
     }
 
-    /// Sees whether writes can be taken again, by one that is as large as that which failed, up to a bound.
+    /// Tries a write as large as the one that failed, up to a bound. Throws if writes cannot be taken yet.
     private func reserve() throws(CommitLogError) {
         do throws(Journal.Failure) {
             try journal?.reserve(min(max(refused, 4096), Journal.room))
@@ -270,7 +270,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
     }
 
-    /// With snapshots alone: begins the journal that goes on from a snapshot, so that a start notices if that is missing.
+    /// With snapshots alone: begins the journal that names a snapshot, so that a start notices if that is missing.
     private func follow(_ snapshot: Revision) {
         do throws(FileError) {
             try begin(after: snapshot)
@@ -318,8 +318,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     // MARK: The end
 
-    /// Makes everything durable, with a snapshot, says that the stop was a clean one, and lets go of the directory. On the
-    /// writer's queue, after the last flush; nothing is taken any more afterwards.
+    /// Makes everything durable, with a snapshot, says that the stop was a clean one, and lets go of the directory. On
+    /// the writer's queue, after the last flush; nothing is taken any more afterwards.
     ///
     /// - Parameter bound: how long the snapshot may take, in nanoseconds. If it takes longer it is given up, which costs
     ///   nothing but time at the next start where there is a journal.

@@ -7,9 +7,9 @@ extension DataDirectory {
     /// Locks the directory, recovers what is in it, logs what an operator should know of that, and makes it ready to be
     /// written to.
     ///
-    /// Nothing is changed if it throws because of damage. When it returns, whatever the state holds is on disk, and a new
-    /// journal with it that names the durability from now on. Where nothing can be written, because the disk is full or
-    /// read-only, the log begins that journal later, and takes no writes before.
+    /// Nothing is changed if it throws because of damage. When it returns, whatever the state holds is on disk, and a
+    /// new journal with it that names the durability from now on. Where nothing can be written, because the disk is
+    /// full or read-only, the log begins that journal later, and takes no writes before.
     package func open(
         options: LocalLog.Options, limits: History.Limits, log: Log, newEpoch: () -> Epoch,
         clock: @escaping @Sendable () -> UInt64
@@ -93,7 +93,8 @@ extension DataDirectory {
         try file.sync()
     }
 
-    /// Acknowledged writes may be missing, or others may go on from here elsewhere: no cursor from before may be believed.
+    /// Begins a new epoch: acknowledged writes may be missing, or the original of a copy goes on elsewhere, so that no
+    /// cursor from before may be believed.
     private func leap(_ recovered: inout Recovered, to epoch: Epoch) throws(RecoveryError) {
         guard let revision = recovered.state.revision.advanced(by: Self.leap) else {
             throw RecoveryError(.damaged, "\(path): there are no revisions left")
@@ -124,8 +125,8 @@ extension DataDirectory {
 }
 
 extension Recovered {
-    /// Whether acknowledged writes may be missing: the directory is a copy, the daemon did not stop as it should while it
-    /// ran in a way that can lose some, a journal is gone, or somebody put a snapshot here without what came after it.
+    /// True if cursors from before may lie: the directory is a copy, the last stop was not clean in a mode that can
+    /// lose acknowledged writes, a journal is missing, or there is only a snapshot without the journal behind it.
     var mustBeginEpoch: Bool {
         guard let head else { return !beganEpoch }
         return isCopy || head.mayLose && !isClosed || lacksJournal

@@ -3,12 +3,11 @@ internal import Glibc
 /// How many files and sockets the process may have open.
 enum OpenFileLimit {
     /// Descriptors that the running daemon opens besides connections and event loops: snapshots and journals, look-ups,
-    /// timers, what libdispatch reads of its threads. Where one of these finds none left, it fails; the last even ends the
-    /// process.
+    /// timers, what libdispatch reads of its threads. Without a descriptor these fail, and libdispatch ends the process.
     private static let reserve = 24
 
-    /// Raises the limit to the most that the process may ask for. Shells and service managers give a small one for the sake
-    /// of programs that use `select`.
+    /// Raises the limit to the most that the process may ask for. Shells and service managers give a small one for the
+    /// sake of programs that use `select`.
     static func raise() {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max else { return }

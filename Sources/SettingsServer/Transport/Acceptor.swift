@@ -4,7 +4,8 @@ import Glibc
 
 /// Takes connections from a listener and gives each to the loop that has the fewest.
 ///
-/// All acceptors of a server share one queue, so that together they keep to its limits: each counts what the others took.
+/// All acceptors of a server share one queue and count each other's connections, so that its limits hold for all
+/// together.
 ///
 /// When descriptors run out it pauses, says so once, and tries again until there is one: peers wait in the listener's
 /// backlog, and connections that exist go on.
@@ -78,7 +79,7 @@ final class Acceptor: @unchecked Sendable {
             switch accept(listener.descriptor) {
             case .accepted(let socket, let peer):
                 let total = loads.reduce(0, +)
-                // Those who are told so have descriptors, too.
+                // A refused connection has a descriptor, too, until it has its answer.
                 guard total < limits.connections + limits.refusedConnections else {
                     socket.close()
                     continue

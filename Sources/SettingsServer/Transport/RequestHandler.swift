@@ -1,7 +1,7 @@
 package import HTTPWire
 
-/// What the daemon does with requests. There is one instance for each loop, made by a factory on that loop, and only ever
-/// called there; it needs no locks for what is its own. It must not block.
+/// What the daemon does with requests. There is one instance for each loop, made by a factory on that loop, and only
+/// ever called there; it needs no locks for what is its own. It must not block.
 ///
 /// A handler may hold its loop `unowned`: the loop owns the handler.
 package protocol RequestHandler: AnyObject {
@@ -63,11 +63,11 @@ package enum Handling {
     case answer(Response)
     /// `EventLoop.respond` or `begin` comes, once: later, or before `handle` has returned.
     case later
-    /// As `later`; no further request of the connection is taken until the answer is complete. Its input waits in the kernel
-    /// meanwhile, save what was read already.
+    /// As `later`; no further request of the connection is taken until the answer is complete. Its input waits in the
+    /// kernel meanwhile, save what was read already.
     case laterAlone
-    /// Only where `Exchange.isBehind`: offer it again once all earlier requests of the connection are answered. Until then
-    /// its connection is not read.
+    /// Only where `Exchange.isBehind`: offer it again once all earlier requests of the connection are answered. Until
+    /// then its connection is not read.
     case notYet
 }
 
@@ -77,8 +77,8 @@ package struct Exchange: Sendable {
     package let loop: EventLoop
     package let ticket: Ticket
     package let peer: PeerAddress
-    /// Earlier requests of the connection have not been answered yet. Whoever wants them to have taken effect first says
-    /// `.notYet`, or queues behind them.
+    /// Earlier requests of the connection have not been answered yet. Whoever wants them to have taken effect first
+    /// says `.notYet`, or queues behind them.
     package let isBehind: Bool
 }
 

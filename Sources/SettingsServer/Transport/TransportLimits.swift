@@ -5,9 +5,9 @@ package struct TransportLimits: Sendable {
     /// Sizes of a single request.
     package var request = RequestLimits()
 
-    /// Connections at a time, over all loops. Those beyond are told so and closed.
+    /// Connections at a time, over all loops. Those beyond are answered 429 and closed.
     package var connections = 20_000
-    /// Connections beyond that are open at a time, while they are told so. With more, the next are closed without an answer.
+    /// Connections beyond that which may wait for their 429 at a time. Those beyond these, too, are closed at once.
     package var refusedConnections = 256
     /// From a request's first byte to the end of its head.
     package var headTime = 10 * second
@@ -21,7 +21,8 @@ package struct TransportLimits: Sendable {
     /// How long, and how far, a connection is read after its last answer, so that the peer sees that and not a reset.
     package var lingerTime = 2 * second
     package var lingerBytes = 1024 * 1024
-    /// Requests of one connection that wait for their answers at a time. With more it is not read until some are answered.
+    /// Requests of one connection that wait for their answers at a time. With more it is not read until some are
+    /// answered.
     package var owedAnswers = 128
     /// Rendered answers of one connection that wait for room in its send buffer: with more, no further request of it is
     /// looked at. A single answer may be larger.

@@ -191,8 +191,8 @@ struct SimulatedStorage: Sendable {
         }
     }
 
-    /// Applies some of the pieces of a write; the file may have become longer though they are not there. A piece that was
-    /// lost has nothing of later writes either: it is as it was at some moment.
+    /// Applies some of the pieces of a write; the file may have become longer though they are not there. A piece that
+    /// was lost has nothing of later writes either: it is as it was at some moment.
     private static func applySome(
         _ change: Change, to content: inout [UInt8], _ lost: inout Set<Int>, _ random: inout SeededGenerator
     ) {

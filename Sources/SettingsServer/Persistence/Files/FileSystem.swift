@@ -4,7 +4,8 @@
 package protocol FileSystem: Sendable {
     /// Makes a directory that only its owner may use, and those above it; does nothing where there is one.
     func makeDirectory(_ path: String) throws(FileError)
-    /// Opens a regular file, and waits for nothing if it is something else. Whoever opens it closes it; ``OpenFile`` does so by itself.
+    /// Opens a regular file. Throws at once if it is a FIFO or a device. The caller owns the descriptor; ``OpenFile``
+    /// closes it by itself.
     func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32
     func close(_ descriptor: Int32)
     /// Reads what there is, at most as much as fits; 0 at the end.
@@ -66,13 +67,13 @@ package struct FileStatus: Hashable, Sendable {
     }
 }
 
-/// Which file it is, whatever its name.
+/// An identity that a file keeps under every name.
 package struct FileIdentity: Hashable, Sendable {
     /// The file system. Another start of the machine may give it another number.
     package var device: UInt64
     /// The file's number in its file system.
     package var inode: UInt64
-    /// When it was made, in nanoseconds since 1970; nil where the file system does not keep that. A copy has another time.
+    /// When it was made, in nanoseconds since 1970; nil where the file system does not keep it. A copy has another one.
     package var made: Int64?
 
     package init(device: UInt64, inode: UInt64, made: Int64? = nil) {

@@ -2,9 +2,9 @@ package import SettingsModel
 
 /// Makes a directory that no start would take into one that starts: what `settingsd repair` does, or says it would.
 ///
-/// It keeps the longest beginning of the history that is sound, as a snapshot in a new epoch, far above every revision that
-/// was ever seen there, so that nothing can be mistaken for what it was. Nothing is deleted: what is of no use any more is
-/// moved to names that nobody reads.
+/// It keeps the longest beginning of the history that is sound, as a snapshot in a new epoch, far above every revision
+/// that was ever seen there, so that nothing can be mistaken for what it was. Nothing is deleted: what is of no use any
+/// more is moved to names that nobody reads.
 package struct DirectoryRepair: Sendable {
     /// What came of it.
     package enum Outcome: Sendable {
@@ -124,8 +124,8 @@ extension DirectoryRepair {
             if salvage.lost.count > 0 {
                 let commits = salvage.lost.count == 1 ? "1 commit" : "\(salvage.lost.count) commits"
                 lines.append(
-                    "\(isDone ? "" : "would be ")lost: \(commits) that can be read, up to revision \(salvage.lost.last), since "
-                        + "what comes before cannot")
+                    "\(isDone ? "" : "would be ")lost: \(commits) that can be read, up to revision "
+                        + "\(salvage.lost.last), since what comes before cannot")
             }
             for (name, reason) in salvage.unusable {
                 lines.append("\(name) cannot be read as a whole: \(reason)")

@@ -84,8 +84,8 @@ struct Salvage {
         }
     }
 
-    /// What the head of a journal said, if it cannot be read. The name tells what the commits follow, and each commit names
-    /// the one before, so that none is taken for another if this is wrong.
+    /// What the head of a journal said, if it cannot be read. The name tells what the commits follow, and each commit
+    /// names the one before, so that none is taken for another if this is wrong.
     private func likelyHead(
         of file: DataDirectory.Numbered, before next: JournalHead?, _ epoch: Epoch
     ) -> JournalHead {

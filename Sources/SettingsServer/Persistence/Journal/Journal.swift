@@ -113,8 +113,8 @@ struct Journal: Sendable {
     /// How much room is made at a time: enough for about a thousand commits, and little enough not to be noticed.
     static let room = 256 << 10
 
-    /// Makes room behind what is to be written, filled with zeros: a sync then has only content to write, and no blocks to
-    /// take or lengths to change, which halves the time that it takes under load.
+    /// Makes room behind what is to be written, filled with zeros: a sync then has only content to write, and no blocks
+    /// to take or lengths to change, which halves the time that it takes under load.
     private mutating func makeRoom(for count: Int) {
         let needed = end + count
         guard needed > allocated else { return }
@@ -127,7 +127,8 @@ struct Journal: Sendable {
         }
     }
 
-    /// Gives back the room that was not needed. Zeros behind the last line mean nothing, so nothing is lost if it fails.
+    /// Gives back the room that was not needed. Zeros behind the last line mean nothing, so nothing is lost if it
+    /// fails.
     mutating func giveBackRoom() {
         guard allocated > end else { return }
         allocated = end
@@ -141,7 +142,7 @@ struct Journal: Sendable {
         }
     }
 
-    /// Writes zeros where the next lines come, and syncs them: a write of so many bytes can then be expected to succeed.
+    /// Writes zeros where the next lines come, and syncs them. A write of so many bytes is then likely to succeed.
     mutating func reserve(_ count: Int) throws(Failure) {
         do throws(FileError) {
             try file.write([UInt8](repeating: 0, count: count).span, at: end)
@@ -168,8 +169,8 @@ struct Journal: Sendable {
         synced = place
     }
 
-    /// Cuts off what could not be synced, as far as that can be done. The page cache may keep it although the disk does not
-    /// have it: a process that starts again would read it, and no sync of its own would notice.
+    /// Cuts off what could not be synced, as far as that can be done. The page cache may keep it although the disk does
+    /// not have it: a process that starts again would read it, and no sync of its own would notice.
     func forgetUnsynced() {
         try? file.truncate(to: synced.end)
     }

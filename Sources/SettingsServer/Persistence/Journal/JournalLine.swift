@@ -7,8 +7,8 @@ internal import SettingsModel
 ///     {"crc":"5e6f7a8b","after":17,"closed":true}
 ///
 /// `after` names the commit before, so that a line that is missing is noticed. `synced` says that everything before the
-/// line was on disk before the line was written: it stands on the first line of each batch that a sync covers. Behind the
-/// last line there may be zeros, which is room for lines to come.
+/// line was on disk before the line was written: it stands on the first line of each batch that a sync covers. Behind
+/// the last line there may be zeros, which is room for lines to come.
 enum JournalLine {
     /// What stands before the digits of the check.
     static let opening: StaticString = "{\"crc\":\""
@@ -17,8 +17,8 @@ enum JournalLine {
     /// Where what is checked begins.
     static let checkedFrom = 18
 
-    /// How many of the bytes up to a line end, or up to the end of the file, are a sound line; nil if it is not as it was
-    /// written. The check does not cover the line end: behind the last line it may be missing, or be another byte.
+    /// How many of the bytes up to a line end, or up to the end of the file, are a sound line; nil if it is not as it
+    /// was written. The check does not cover the line end: behind the last line it may be missing, or be another byte.
     static func length(of bytes: Span<UInt8>, isTerminated: Bool) -> Int? {
         if isTerminated { return isSound(bytes) ? bytes.count : nil }
         let written = bytes.countBeforeZeros

@@ -61,12 +61,12 @@ struct JournalReader {
         return nil
     }
 
-    /// What a disk writes as a whole, or not at all.
+    /// The size of what a disk writes as a whole or not at all, in bytes.
     private static let sector = 512
 
-    /// True if a crash can have left a line that is not sound, and what comes behind it. Either the line ends in its middle,
-    /// and nothing comes behind. Or sectors are zeros, as they were before the batch was written. A line that was written
-    /// after a later sync shows that it was no crash.
+    /// True if a crash can have left a line that is not sound, and what comes behind it. Either the file ends in the
+    /// middle of the line, or sectors are zeros, as they were before the batch was written. A line behind it that
+    /// follows a sync rules a crash out.
     private func isTorn(from first: LineReader.Line, _ reader: LineReader) throws(RecoveryError) -> Bool {
         var reader = reader
         var line = first
@@ -91,7 +91,7 @@ struct JournalReader {
         return JournalEntry(json)?.followsSync ?? true
     }
 
-    /// Which zeros stand in a line, before its end.
+    /// The zeros in a line, before its end.
     private enum Zeros {
         case none
         /// Whole sectors that were not written, the first perhaps from the beginning of the line on.

@@ -4,8 +4,8 @@ internal import SettingsModel
 ///
 ///     {"crc":"0badcafe","newest":"journal-17.jsonl"}
 ///
-/// It is written once the journal stands, and before the journal takes its first commit. After a crash between the two the
-/// newest journal may be a later one than it names. An earlier one means that a file was removed.
+/// It is written once the journal stands, and before the journal takes its first commit. After a crash between the two
+/// the newest journal may be a later one than it names. An earlier one means that a file was removed.
 struct NewestJournal {
     static let name = "NEWEST"
 

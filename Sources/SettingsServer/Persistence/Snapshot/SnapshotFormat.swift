@@ -19,11 +19,11 @@ internal import SettingsModel
 ///     ,"check":"crc32c:1a2b3c4d"}
 ///
 /// A record is the key, what is stored, since which commit and when it stands as it does, how it stands if it is not
-/// simply stored, and `true` if what is stored is a secret, whatever the schema says. A log is of a suite, which may have been dropped, and says after which commit the history has those
-/// that touched it, and which was the last that was too large for it, if there was one. `historyFloor` and
-/// `historyBase` are the floors of all suites together and of those without a log; the commits up to `passed` are there
-/// only because a suite protects them. A commit comes behind the number of bytes that it took in the journal. The check
-/// covers all lines before its own.
+/// simply stored, and `true` if what is stored is a secret, whatever the schema says. A log is of a suite, which may
+/// have been dropped, and says after which commit the history has those that touched it, and which was the last that
+/// was too large for it, if there was one. `historyFloor` and `historyBase` are the floors of all suites together and
+/// of those without a log; the commits up to `passed` are there only because a suite protects them. A commit comes
+/// behind the number of bytes that it took in the journal. The check covers all lines before its own.
 ///
 /// Format 1 has nothing of single suites: there all of the history begins behind `historyFloor`.
 enum SnapshotFormat {
