@@ -55,9 +55,8 @@ package final class Daemon: Sendable {
         for address in addresses { log.info("listening on \(address.location)") }
         for address in addresses where !address.isLocal {
             log.warning(
-                "\(address) is open to the network: there is no access control, so who reaches it may read and write "
-                    + "everything; listen on 127.0.0.1 or unix:/path, or let a proxy or a firewall decide who reaches it"
-            )
+                "\(address) is open to the network: there is no access control, so every caller may read and write "
+                    + "everything; listen on 127.0.0.1 or unix:/path, or let a proxy or a firewall admit callers")
         }
     }
 

@@ -16,7 +16,8 @@ enum HelpText {
         }
         lines += [
             "",
-            "signals: TERM and INT stop the daemon cleanly, a second one at once, as QUIT does; HUP, USR1 and USR2 do nothing",
+            "signals: TERM and INT stop the daemon cleanly, a second one at once, as QUIT does;",
+            "         HUP, USR1 and USR2 do nothing",
             "",
             "exit codes:",
         ]

@@ -28,8 +28,7 @@ enum OpenFileLimit {
         let needed = openCount + loops + reserve
         guard allowed - needed >= 2 else {
             throw .system(
-                "only \(allowed) files may be open, and the daemon needs \(needed + 2) at least: raise LimitNOFILE or ulimit -n"
-            )
+                "only \(allowed) files may be open (LimitNOFILE, ulimit -n), and the daemon needs \(needed + 2)")
         }
         return allowed - needed
     }
