@@ -60,7 +60,7 @@ package final class Daemon: Sendable {
         }
     }
 
-    /// Stops: takes no more connections, answers what was asked, makes everything durable, and lets go of the
+    /// Stops: takes no more connections, answers what was asked, makes everything durable, and releases the
     /// directory. Then calls `completion` with what could not be done, if anything. To be called once.
     package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
         isStopping.set()

@@ -1,6 +1,6 @@
 extension Configuration {
-    /// Lowers limits to what there is room for: so that peers beyond are told, rather than left to wait for a
-    /// descriptor, and that somebody who does not wait for anything can always connect.
+    /// Lowers limits to what there is room for: so that peers beyond are refused with a reason instead of waiting for a
+    /// descriptor, and that a caller that waits for nothing can always connect.
     ///
     /// - Parameter files: how many files may be open for connections, those that are refused included; at least two.
     /// - Returns: what was lowered and why, for the log.

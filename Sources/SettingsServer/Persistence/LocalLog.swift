@@ -318,8 +318,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     // MARK: The end
 
-    /// Makes everything durable, with a snapshot, says that the stop was a clean one, and lets go of the directory. On
-    /// the writer's queue, after the last flush; nothing is taken any more afterwards.
+    /// Makes everything durable, with a snapshot, marks the stop as clean, and releases the directory. Runs on the
+    /// writer's queue, after the last flush; no write is taken afterwards.
     ///
     /// - Parameter bound: how long the snapshot may take, in nanoseconds. If it takes longer it is given up, which costs
     ///   nothing but time at the next start where there is a journal.

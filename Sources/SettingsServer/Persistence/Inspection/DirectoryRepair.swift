@@ -4,7 +4,7 @@ package import SettingsModel
 ///
 /// It keeps the longest beginning of the history that is sound, as a snapshot in a new epoch, far above every revision
 /// that was ever seen there, so that nothing can be mistaken for what it was. Nothing is deleted: what is of no use any
-/// more is moved to names that nobody reads.
+/// more is moved to names that no start reads.
 package struct DirectoryRepair: Sendable {
     /// What came of it.
     package enum Outcome: Sendable {
