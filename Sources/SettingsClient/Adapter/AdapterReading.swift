@@ -195,21 +195,25 @@ extension AdapterCore {
     /// Whether any layer but the defaults has a value for a key.
     func hasKey<Value>(_ slot: Slot<Value>) -> Bool {
         guard let cell = slot.cell else { return false }
-        settleRename(of: slot)
-        return slot.argument != nil || isRegistered(cell.name) || isSet(cell.name)
+        return WaitingTime.sharing {
+            settleRename(of: slot)
+            return slot.argument != nil || isRegistered(cell.name) || isSet(cell.name)
+        }
     }
 
     /// Whether somebody stored something for a key; no, if that cannot be found out.
     func isSet<Value>(_ slot: Slot<Value>) -> Bool {
         guard let cell = slot.cell else { return false }
-        settleRename(of: slot)
-        return isSet(cell.name)
+        return WaitingTime.sharing {
+            settleRename(of: slot)
+            return isSet(cell.name)
+        }
     }
 
     /// Whether somebody stored something; no, if that cannot be found out.
     func isSet(_ key: KeyName) -> Bool {
         do {
-            return try isStored(key)
+            return try WaitingTime.sharing { () throws(DefaultsError) in try isStored(key) }
         } catch {
             reportUnread(error, key.text)
             return false

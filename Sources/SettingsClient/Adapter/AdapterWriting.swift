@@ -61,8 +61,10 @@ extension AdapterCore {
     func set<Value>(_ slot: Slot<Value>, to value: Value) throws(DefaultsError) {
         let json = try slot.encode(value)
         guard let cell = slot.cell else { return }
-        settleRename(of: slot)
-        try write(json, to: cell, formerNames: slot.rename?.openNames ?? [])
+        try WaitingTime.sharing { () throws(DefaultsError) in
+            settleRename(of: slot)
+            try write(json, to: cell, formerNames: slot.rename?.openNames ?? [])
+        }
     }
 
     /// What a typed setter does.
@@ -73,9 +75,11 @@ extension AdapterCore {
     /// Takes what is stored for a key away.
     func remove<Value>(_ slot: Slot<Value>) {
         guard let cell = slot.cell else { return }
-        settleRename(of: slot)
         attempt(slot.key.name) { () throws(DefaultsError) in
-            try write(nil, to: cell, formerNames: slot.rename?.openNames ?? [])
+            try WaitingTime.sharing { () throws(DefaultsError) in
+                settleRename(of: slot)
+                try write(nil, to: cell, formerNames: slot.rename?.openNames ?? [])
+            }
         }
     }
 

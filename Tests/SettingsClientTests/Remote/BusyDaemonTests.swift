@@ -154,15 +154,28 @@ struct BusyDaemonTests {
         #expect(try MachineFiles().list(directory.path + "/outbox").count == 1 && issues.take() == [])
     }
 
-    @Test func `A daemon that answers nothing at all holds a change in place for one timeout`() throws {
+    /// Setters that send several requests.
+    enum Setter: CaseIterable {
+        case inPlace, ifAbsent, ofRenamedKey, removalOfRenamedKey
+    }
+
+    @Test(arguments: Setter.allCases)
+    func `A daemon that answers nothing at all holds a setter for one timeout`(_ setter: Setter) throws {
         let server = try ScriptedServer { _, peer, _ in while peer.read() != nil {} }
-        for number in 0..<2 {
-            let defaults = program(server, timeout: .seconds(5))
-            let start = ContinuousClock.now
-            if number == 0 { defaults.launchCount += 1 } else { defaults.launchCount ?= 1 }
-            let spent = ContinuousClock.now - start
-            #expect(spent >= .seconds(5) && spent < .seconds(9), "\(spent)")
-            #expect(defaults.launchCount == 1)
+        let defaults = program(server, timeout: .seconds(5))
+        let renamed = DefaultsKey<Int>("number", defaultValue: 0, renamedFrom: ["count"])
+        let start = ContinuousClock.now
+        switch setter {
+        case .inPlace: defaults.launchCount += 1
+        case .ifAbsent: defaults.launchCount ?= 1
+        case .ofRenamedKey: defaults[key: renamed] = 1
+        case .removalOfRenamedKey: defaults.remove(key: renamed)
+        }
+        let spent = ContinuousClock.now - start
+        #expect(spent >= .seconds(5) && spent < .seconds(9), "\(spent)")
+        switch setter {
+        case .inPlace, .ifAbsent: #expect(defaults.launchCount == 1)
+        case .ofRenamedKey, .removalOfRenamedKey: break
         }
     }
 
