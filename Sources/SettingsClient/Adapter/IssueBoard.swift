@@ -24,7 +24,7 @@ final class IssueBoard: Sendable {
     }
 
     func report(_ issue: DefaultsIssue) {
-        log(issue)
+        WaitingTime.apart { log(issue) }
         for stream in readers.withLock({ Array($0.streams.values) }) { stream.yield(issue) }
     }
 

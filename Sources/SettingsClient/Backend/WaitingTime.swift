@@ -20,6 +20,12 @@ enum WaitingTime {
         return try result.get()
     }
 
+    /// Runs a body whose requests have a timeout of their own. A task that it starts inherits what is task-local, and would
+    /// otherwise count its timeouts from the start of a getter that is long over.
+    static func apart(_ body: () -> Void) {
+        $start.withValue(nil, operation: body)
+    }
+
     /// Runs a body, and says how long that took.
     static func measuring<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result

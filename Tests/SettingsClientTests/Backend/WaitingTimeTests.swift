@@ -1,0 +1,27 @@
+import SettingsModel
+import Testing
+
+@testable import SettingsClient
+
+struct WaitingTimeTests {
+    @Test func `Requests of one getter or setter share a timeout, what was spent before included`() {
+        let deadline = WaitingTime.sharing(spent: .seconds(100)) {
+            WaitingTime.sharing { WaitingTime.deadline(after: .zero) }
+        }
+        #expect(deadline <= ContinuousClock.now - .seconds(100))
+    }
+
+    @Test func `A task that the log of issues starts counts its timeouts from its own requests`() async throws {
+        let (deadlines, told) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
+        let board = IssueBoard { _ in
+            Task { told.yield(WaitingTime.deadline(after: .zero)) }
+        }
+        let issue = DefaultsIssue(suite: try SuiteName("app"), key: nil, attempt: .read, error: .unreachable("x"))
+        let start = ContinuousClock.now
+        WaitingTime.sharing(spent: .seconds(100)) { board.report(issue) }
+        var iterator = deadlines.makeAsyncIterator()
+        let first = await iterator.next()
+        let deadline = try #require(first)
+        #expect(deadline >= start)
+    }
+}
