@@ -122,7 +122,7 @@ extension AdapterCore {
     }
 
     /// Brings the replica to where the backend is if only that tells what is there after something was removed. Until it is
-    /// there, what was removed is not seen, be it a default; so whoever follows asks soon if this fails.
+    /// there, what was removed is not seen, be it a default; so the follower asks soon if this fails.
     private func catchUpIfOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) {
         guard keys?.isEmpty != true, replica.leavesOpen(summary, removalOf: keys) else { return }
         if (try? catchUp()) == nil { refresh() }

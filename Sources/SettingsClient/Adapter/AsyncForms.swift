@@ -93,7 +93,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     }
 
     /// Waits until the server has what was written here, and what is read here is what the server has: everything that
-    /// was acknowledged to anybody before.
+    /// was acknowledged before.
     public nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
         let moment = ContinuousClock.now
         try await core.offloadBehindAll { [core] () throws(DefaultsError) in try core.synchronize(since: moment) }

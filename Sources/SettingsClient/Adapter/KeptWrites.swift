@@ -30,7 +30,7 @@ extension Replica {
 }
 
 extension KeptWriteNews {
-    /// Whether a removal was done that leaves it open what is there.
+    /// True if a removal was done that leaves it open what is there.
     func leavesOpen(in replica: Replica) -> Bool {
         guard case .done(let write, let summary) = self else { return false }
         let isReset = write.action == .reset

@@ -100,22 +100,22 @@ extension KeyedAccess {
 }
 
 extension KeyedAccess {
-    /// Whether a key has a value that is not a default: from the command line, stored, or registered.
+    /// True if a key has a value that is not a default: from the command line, stored, or registered.
     public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
         core.hasKey(slot(path))
     }
 
-    /// Whether a key has a value that is not a default.
+    /// True if a key has a value that is not a default.
     public func hasKey<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
         core.hasKey(core.slots.slot(for: key))
     }
 
-    /// Whether somebody stored a value for a key.
+    /// True if a value is stored for a key.
     public func isSet<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
         core.isSet(slot(path))
     }
 
-    /// Whether somebody stored a value for a key.
+    /// True if a value is stored for a key.
     public func isSet<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
         core.isSet(core.slots.slot(for: key))
     }

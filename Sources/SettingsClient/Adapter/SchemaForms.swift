@@ -8,8 +8,9 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ///
     ///     try await Defaults.publishSchema { \.username; \.launchCount; \.player.volume }
     ///
-    /// Throws if the keys make no schema, as when two types have one name or a store within the store lacks a prefix, and if something is stored that the schema
-    /// does not allow: the error names each such key. With `onConflict`, such values can be kept or taken away instead.
+    /// Throws if the keys make no schema, as when two types have one name or a store within the store lacks a prefix.
+    /// Throws also if something is stored that the schema does not allow: the error names each such key. With
+    /// `onConflict`, such values can be kept or taken away instead.
     ///
     /// - Parameters:
     ///   - additionalProperties: what keys that are not listed may hold; by default there may be none.

@@ -84,14 +84,14 @@ extension DefaultsAdapter {
         set { core.setUntyped(String(name), newValue) }
     }
 
-    /// Whether a name has a value that is not a default.
+    /// True if a name has a value that is not a default.
     public func hasKey<Name: SettingName>(_ name: Name) -> Bool {
         let name = String(name)
         guard let key = core.keyName(name, .read) else { return false }
         return !core.arguments.forms(of: name).isEmpty || core.isRegistered(key) || core.isSet(key)
     }
 
-    /// Whether somebody stored a value under a name.
+    /// True if a value is stored under a name.
     public func isSet<Name: SettingName>(_ name: Name) -> Bool {
         core.keyName(String(name), .read).map { core.isSet($0) } ?? false
     }

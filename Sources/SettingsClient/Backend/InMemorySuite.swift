@@ -25,7 +25,7 @@ struct InMemorySuite: Sendable {
         var stored: JSONValue?
         var revision = Revision.zero
         var modified: Timestamp?
-        /// Whether what is stored is a secret, whatever the schema says.
+        /// True if what is stored is a secret, whatever the schema says.
         var isSecret = false
     }
 
@@ -93,7 +93,7 @@ struct InMemorySuite: Sendable {
         return setting
     }
 
-    /// Whether a key is a secret, or was since what is stored was written.
+    /// True if a key is a secret, or was one when what is stored was written, or since.
     func isSecret(_ key: KeyName) -> Bool {
         records[key]?.isSecret ?? false || schema?.key(key.text)?.isSecret ?? false
     }

@@ -37,7 +37,7 @@ final class RemoteFollower: Sendable {
     private struct State {
         /// How failures and answers space the requests.
         var place: ObservedPlace
-        /// Who follows, each with the place up to which it was told everything.
+        /// The subscriptions, each with the place up to which its handler was told everything.
         var subscriptions: [UInt64: (subscription: Subscription, place: Cursor)] = [:]
         var lastID: UInt64 = 0
         /// The place that the last request asks from.
@@ -117,8 +117,8 @@ final class RemoteFollower: Sendable {
         state = Mutex(State(place: ObservedPlace(since: .cursor(cursor)), origin: cursor, newest: cursor))
     }
 
-    /// Tells everything that happens after a place in history. `onTrouble` is told why that fails, once until it works again.
-    /// Nil once the follower has ended.
+    /// Calls a handler with everything that happens after a place in history. Calls `onTrouble` with the reason if that
+    /// fails, once until it works again. Nil once the follower has ended.
     func follow(
         from cursor: Cursor, onTrouble: @escaping @Sendable (SettingsError) -> Void = { _ in },
         _ handler: @escaping @Sendable (SettingsObservation) -> Void

@@ -133,8 +133,8 @@ extension SharedServer {
 
 /// Following suites.
 extension SharedServer {
-    /// Follows a suite from a place in history, with all others that do. `onTrouble` is told why that fails, once until it
-    /// works again.
+    /// Follows a suite from a place in history, over the follower that all adapters of the suite share. Calls `onTrouble`
+    /// with the reason if that fails, once until it works again.
     func follow(
         _ suite: SuiteName, from cursor: Cursor, onTrouble: @escaping @Sendable (SettingsError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void

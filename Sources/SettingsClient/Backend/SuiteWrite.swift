@@ -72,7 +72,7 @@ extension SuiteWrite {
 }
 
 extension SuiteWrite {
-    /// Whether it compares revisions, which mean something in one history only.
+    /// True if it compares revisions, which mean something in one history only.
     var comparesRevisions: Bool {
         guard case .transaction(let transaction) = action else { return false }
         return transaction.conditions.contains { condition in

@@ -139,8 +139,8 @@ struct OutboxModelTests {
         #expect(Set(defaults.recent).count == defaults.recent.count, comment)
     }
 
-    /// Whether a program can compute something from a value that is not just the default, as long as nothing else is known:
-    /// that is a conflict later, if something is stored.
+    /// True if a program can compute something from a value that is not just the default. What is computed from the
+    /// default because nothing else is known is a conflict later, if something is stored.
     private func isKnown(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) -> Bool {
         _ = defaults[name].value
         guard let key = try? KeyName(name) else { return false }

@@ -147,7 +147,7 @@ struct BusyDaemonTests {
         #expect(defaults.launchCount == 1 && defaults.visits == 1)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         defaults.core.issues.finishReporting()
-        #expect(issues.take() == [], "what waits is no issue while nobody is there")
+        #expect(issues.take() == [], "what waits is no issue while no daemon answers")
         writes.answer.withLock { $0 = ScriptedServer.reset }
         var attempts = 1
         while (try? await defaults.synchronize()) == nil, attempts < 60 { attempts += 1 }

@@ -86,7 +86,7 @@ struct KeptWritesTests {
         defaults.visits += 1
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.visits) { $0 += 10 } }
         #expect(defaults.visits == 12)
-        #expect(try stored(try KeyName("visits"), daemon) == 2, "it was done, and nobody knows")
+        #expect(try stored(try KeyName("visits"), daemon) == 2, "it was done, and its answer was lost")
         proxy.cut(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(try KeyName("visits"), daemon) == 12)
@@ -293,16 +293,14 @@ struct KeptWritesTests {
         #expect(found.map(\.error.isConflict) == [true], "\(found)")
     }
 
-    @Test func `A change in place whose answer was lost is done once`()
-        async throws
-    {
+    @Test func `A change in place whose answer was lost is done once`() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
         defaults.launchCount = 5
         proxy.cut(100_000)
         defaults.launchCount += 1
-        #expect(try stored(names.count, daemon) == 6, "it was done, and nobody knows")
+        #expect(try stored(names.count, daemon) == 6, "it was done, and its answer was lost")
         proxy.cut(0)
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.take() == [])

@@ -7,7 +7,8 @@ final class SlotEntry: Sendable {
     @usableFromInline let number: UInt
     /// The place whose key path the number stands for; 0 for what belongs to no place, too.
     @usableFromInline let place: UInt
-    /// The slot, or what else is found; kept by the entry. Not counted when it is used, so that readers on several cores do not write to one place.
+    /// The slot, or the place of a store; retained by the entry. Not counted when it is used, so that readers on several
+    /// cores do not write to one place.
     @usableFromInline let slot: Unmanaged<any AnyObject & Sendable>
     @usableFromInline let next: Unmanaged<SlotEntry>?
     let meaning: Meaning
@@ -61,7 +62,7 @@ final class SlotEntry: Sendable {
         slot._withUnsafeGuaranteedRef { body(unsafeDowncast($0, to: Slot<Value>.self)) }
     }
 
-    /// The place; whoever asks knows that the entry is of a key path to a store of this type.
+    /// The place of a store. The caller has to know that the entry is of a key path to a store of this type.
     @inlinable
     func place<Store>(of type: Store.Type) -> Unmanaged<StorePlace<Store>> {
         slot._withUnsafeGuaranteedRef { Unmanaged.passUnretained(unsafeDowncast($0, to: StorePlace<Store>.self)) }

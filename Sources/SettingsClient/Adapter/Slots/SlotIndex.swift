@@ -4,7 +4,7 @@ public import Synchronization
 /// Slots by a number that stands for an object or a name, found without a lock.
 ///
 /// It consists of chains to which entries are only ever added, in front. An entry is whole before it is published, never
-/// changes, and is kept as long as the index; so whoever walks along a chain needs nothing of those who add to it. Where a
+/// changes, and is kept as long as the index; so a thread that walks along a chain needs no lock. Where a
 /// chain is long enough, what is added goes into a branch below it: so finding one of 50,000 takes a few steps, too.
 @usableFromInline
 struct SlotIndex: ~Copyable, Sendable {

@@ -269,7 +269,7 @@ extension SlotTable {
         }
     }
 
-    /// A slot that nobody finds.
+    /// Makes a slot that is not kept, unless the caller adds it.
     func makeSlot<Value>(for key: DefaultsKey<Value>) -> Slot<Value> {
         let type = ObjectIdentifier(Value.self)
         // What is compiled of such a key is the same for all of its type.
