@@ -33,6 +33,13 @@ extension ListedKey where Store: DefaultsKeyStore {
         let rest = name.utf8.starts(with: outer.utf8) ? name.utf8.dropFirst(outer.utf8.count) : name.utf8[...]
         let parts = rest.count { $0 == UInt8(ascii: ".") } + 1
         guard parts < depth else { return nil }
+        guard parts == 1 else {
+            return """
+                \(name) is a key \(depth - 1) stores deep within \(Store.self), but its name has no part for each of them; \
+                let the prefix of each store begin with that of the store around it, as in \
+                static let prefix = "player.equalizer"
+                """
+        }
         return """
             \(name) is a key of a store within \(Store.self), but lacks that store's prefix; give the store one of its own, \
             as in static let prefix = "player", and name the key Self["volume"]

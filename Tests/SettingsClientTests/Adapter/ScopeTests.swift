@@ -115,6 +115,17 @@ struct ScopeTests {
         static let prefix = "outer"
         var forgetful: Forgetful { Forgetful() }
         var repeating: Repeating { Repeating() }
+        var middle: Middle { Middle() }
+    }
+
+    struct Middle: DefaultsKeyStore {
+        static let prefix = "outer.middle"
+        var partial: Partial { Partial() }
+    }
+
+    struct Partial: DefaultsKeyStore {
+        static let prefix = "partial"
+        let size = DefaultsKey<Int>(Self["size"], defaultValue: 1)
     }
 
     struct StoredForgetful: DefaultsKeyStore { let forgetful = Forgetful() }
@@ -151,5 +162,9 @@ struct ScopeTests {
             try await defaults.publishSchema { \.repeating.size }
         }
         #expect("\(repeating)".contains("outer.size is a key of a store within Outer"))
+        let partial = try await #require(throws: DefaultsError.self) {
+            try await defaults.publishSchema { \.middle.partial.size }
+        }
+        #expect("\(partial)".contains("partial.size is a key 2 stores deep within Outer"))
     }
 }
