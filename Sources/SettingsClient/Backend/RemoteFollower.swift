@@ -74,8 +74,13 @@ final class RemoteFollower: Sendable {
             newest = observation.cursor
             var receivers: [Subscription] = []
             for (id, (subscription, place)) in subscriptions.sorted(by: { $0.key < $1.key }) {
-                if case .changes = observation {
+                switch observation {
+                case .changes:
                     guard place.epoch == origin.epoch, place.revision >= origin.revision else { continue }
+                case .state:
+                    // One that is further on in the same history can still have every change.
+                    let isAsked = place.epoch == origin.epoch && place.revision <= origin.revision
+                    guard isAsked || place.epoch != newest.epoch else { continue }
                 }
                 receivers.append(subscription)
                 if place.epoch != newest.epoch || place.revision < newest.revision {

@@ -93,6 +93,8 @@ struct FollowingTests {
                 } else if request.contains("since=d.9&") {
                     log.add("other")
                     peer.send(state(7, 70))
+                } else if request.contains("since=e.6&"), log.count("other") > 0 {
+                    peer.send(changes(7))
                 } else {
                     log.add("waiting")
                     if peer.read() == nil { return log.add("left") }
@@ -111,7 +113,8 @@ struct FollowingTests {
         #expect(log.wait { Set($0) == ["first e.6", "second e.6"] })
         #expect(server.log.wait(for: "waiting", times: 2))
         let third = try join("third", at: "d.9")
-        #expect(log.wait { Set($0.suffix(3)) == ["first e.7", "second e.7", "third e.7"] })
+        // The state is for the third alone: the others get the changes that lead there.
+        #expect(log.wait { Set($0.suffix(4)) == ["first e.7", "second e.7", "third e.7"] })
         #expect(server.log.wait(for: "waiting", times: 3))
         let fourth = try join("fourth", at: "e.8")
         for following in [first, second, third, fourth] { following.stop() }
