@@ -3,7 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// What becomes of a daemon whose data directory is taken away from under it.
+/// A daemon whose data directory is removed or moved while it runs.
 @Suite("The data directory of a daemon that runs")
 struct DirectoryTests {
     private let directory: TemporaryDirectory

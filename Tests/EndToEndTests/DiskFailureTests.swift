@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// What callers are told when the disk does not take a write.
+/// The answers to writes that the disk does not take.
 @Suite("Failures of the disk")
 struct DiskFailureTests {
     @Test("A write that the disk refuses tells the reason to the caller, and the file to the log alone")

@@ -30,7 +30,7 @@ final class InMemoryBackend: SuiteBackend {
             backend?.shared.withLock { $0.followers[id] = nil }
         }
 
-        // Everything is told as soon as it happens.
+        // The handler gets everything as soon as it happens.
         func refresh() {}
     }
 

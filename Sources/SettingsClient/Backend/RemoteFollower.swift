@@ -52,7 +52,7 @@ final class RemoteFollower: Sendable {
         var isUrgent = false
         var isStarted = false
         var isStopped = false
-        /// Why following fails, as it was told, until it works again.
+        /// Why following fails, as it was reported, until it works again.
         var trouble: SettingsError?
 
         /// True if a failure is to be told: trying again is not likely to help, or not soon.

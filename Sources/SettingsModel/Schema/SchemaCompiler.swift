@@ -24,7 +24,7 @@ struct SchemaCompiler {
         var nodes: [SchemaNode] = []
         /// Everything that is wrong. Without any of it, the nodes may be used.
         var problems: [SchemaError.Problem] = []
-        /// Whether values can be held against the nodes at all: no schema leads in a circle.
+        /// True if values can be validated against the nodes: no schema leads in a circle.
         var isFinite = false
         fileprivate(set) var places: [JSONPointer: SchemaNodeID] = [:]
         fileprivate(set) var flawed: Set<SchemaNodeID> = []

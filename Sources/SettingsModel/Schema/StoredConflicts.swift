@@ -26,7 +26,7 @@ public struct StoredConflicts: Hashable, Sendable {
     }
 }
 
-/// A stored value that is held against a schema.
+/// A stored value that is validated against a schema.
 public struct StoredSetting: Hashable, Sendable {
     /// The key.
     public let key: KeyName

@@ -160,10 +160,13 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         throw CommitLogError(.notDone, .failed, "\(journal.file.path) \(what)", reason: "the journal \(what)")
     }
 
+    /// No write within the usual limits is larger.
+    private static let mostReserved = 16 << 20
+
     /// Tries a write as large as the one that failed, up to a bound. Throws if writes cannot be taken yet.
     private func reserve() throws(CommitLogError) {
         do throws(Journal.Failure) {
-            try journal?.reserve(min(max(refused, 4096), Journal.room))
+            try journal?.reserve(min(max(refused, 4096), Self.mostReserved))
         } catch {
             if case .lost = error { journal = nil }
             throw CommitLogError(.notDone, error.cause)

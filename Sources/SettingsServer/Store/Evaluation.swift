@@ -101,7 +101,7 @@ struct Evaluator {
         return .commit(kept, answer, schema: nil)
     }
 
-    /// What a guard on a write about this is held against.
+    /// The revision that a guard on a write about this is compared with.
     private func presentRevision(of subject: Subject) -> Revision {
         switch subject {
         case .suite(let name): state.suite(name)?.revision ?? .zero

@@ -62,7 +62,7 @@ extension Suite {
         return keys
     }
 
-    /// Everything that is stored, valid or not, to be held against another schema.
+    /// Everything that is stored, valid or not, to be validated against another schema.
     func storedSettings() -> [StoredSetting] {
         records.elements.compactMap { record in
             record.stored.map { StoredSetting(key: record.key, value: $0, isSecret: isSecret(record)) }

@@ -58,7 +58,7 @@ final class AnswerStream {
         return context.now &- lagStart >= limits.streamTime || isBehind(by: limits.mostStreamBytes, unsent: unsent)
     }
 
-    /// What came while nothing waited is not held against the peer.
+    /// What came while nothing waited does not count as lag.
     private func isBehind(by limit: Int, unsent: Int) -> Bool {
         min(behind, pending.count + unsent) > limit
     }

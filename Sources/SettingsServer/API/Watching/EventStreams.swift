@@ -75,7 +75,7 @@ extension Watchers {
         }
     }
 
-    /// The stream is told the state: history does not reach back to where it is, or the suite that was missing is there.
+    /// The stream gets the state: history does not reach back to where it is, or the suite that was missing is there.
     func startAnew(_ ticket: Ticket) {
         waiting[ticket]?.purpose = .stream(.opening(isReset: true))
         proceed(ticket)

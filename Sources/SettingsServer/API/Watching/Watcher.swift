@@ -6,7 +6,7 @@ struct Watcher {
     enum Purpose {
         /// For changes, to be told in one answer.
         case changes(limit: Int?, keepsLatest: Bool)
-        /// For the suite to appear; then it is told the state.
+        /// For the suite to appear; then it gets the state.
         case suite(isReset: Bool)
         /// For another answer than the one that goes by these tags; without tags, for anything to show. Where the suite
         /// was there, its end is another answer.
@@ -23,12 +23,12 @@ struct Watcher {
         case catchingUp
         /// What it is told next is being made into text beside the loop.
         case awaitingText
-        /// It was told that the suite is missing, and is told the state when there is one.
+        /// It has had the event that the suite is missing, and gets the state when there is one.
         case missing
         /// It is told what happens at once.
         case live
 
-        /// Whether it was told all that happened.
+        /// True if it has had all that happened.
         var isPresent: Bool {
             switch self {
             case .missing, .live: true

@@ -34,7 +34,7 @@ extension State {
         return weight
     }
 
-    /// The suites that a watcher is told of: those that it names, and those that there are of the others.
+    /// The suites that a watcher's answer shows: those that it names, and those that exist of the others.
     private func names(of subject: WatchSubject) -> [SuiteName] {
         guard !subject.suitePrefixes.isEmpty else { return subject.suites }
         var names = Set(subject.suites)
