@@ -4,7 +4,9 @@ extension InPlaceOperation {
     /// Whether the result is allowed is decided when it is stored. What comes out can always be written and read back:
     /// it is nested no deeper than ``JSONValue/maximumDepth``, and its numbers are finite.
     ///
-    /// - Parameter holdsIntegers: whether the key asks for integers, so that `1.0` counts as one.
+    /// - Parameters:
+    ///   - value: the effective value.
+    ///   - holdsIntegers: true if the key asks for integers, so that `1.0` counts as one.
     public func applied(to value: JSONValue, holdsIntegers: Bool = false) throws(OperationError) -> JSONValue {
         switch self {
         case .add(let amount):

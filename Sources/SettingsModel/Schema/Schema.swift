@@ -32,7 +32,9 @@ public struct Schema: Sendable {
     /// Compiles a document. Throws everything that is wrong with it; what a schema of a suite needs beyond
     /// ``JSONSchema`` is an `additionalProperties` and defaults that are valid together.
     ///
-    /// - Parameter text: the document as it was sent, if that is known.
+    /// - Parameters:
+    ///   - document: the JSON Schema.
+    ///   - text: the document as it was sent, if that is known.
     public init(_ document: JSONValue, text: String? = nil) throws(SchemaError) {
         try self.init(document, text: text, refusesNestedSecrets: true)
     }
@@ -114,7 +116,9 @@ public struct Schema: Sendable {
 
     /// What the effective values of a suite break of the rules about it as a whole.
     ///
-    /// - Parameter secrets: keys whose values are secrets beside those that the schema says are.
+    /// - Parameters:
+    ///   - effective: the effective values of all keys.
+    ///   - secrets: keys whose values are secrets beside those that the schema says are.
     public func suiteViolations(of effective: JSONObject, secrets: [KeyName] = []) -> [Violation] {
         SuiteRules.findings(suiteNodes, .rules, effective, secretKeys(in: effective, and: secrets)).map(\.violation)
     }
