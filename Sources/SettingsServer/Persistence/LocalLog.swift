@@ -34,6 +34,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private var unsnapshotted: Int
     /// How many bytes the write took that failed last.
     private var refused = 0
+    /// Why the directory or the journal is not where the next start looks for it; nil if the last look found both.
+    private var displaced: CommitLogError?
 
     /// Takes over a directory that was recovered. Its journals will have the name of the directory.
     init(
@@ -110,6 +112,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     package func tend() {
         guard !isClosed else { return }
         do throws(CommitLogError) {
+            try checkPlace()
             try ensureJournal()
         } catch {
             obstacle.set(error)
@@ -132,8 +135,9 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private func ensureJournal() throws(CommitLogError) {
         guard !isClosed else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
         takeReports()
-        try checkPlace()
+        if let displaced { throw displaced }
         guard journal == nil else { return }
+        try checkPlace()
         do throws(FileError) {
             try begin()
         } catch {
@@ -141,9 +145,20 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
     }
 
-    /// Checks that what is written now is found by the next start: that neither the directory nor the journal was moved
-    /// or removed.
+    /// Checks that the next start finds what is written now: that neither the directory nor the journal was moved or
+    /// removed. Writes are refused from a check that fails until one that succeeds. The check costs a system call or two,
+    /// so it is made once a second and before a new journal, not before each flush.
     private func checkPlace() throws(CommitLogError) {
+        do throws(CommitLogError) {
+            try findPlace()
+            displaced = nil
+        } catch {
+            displaced = error
+            throw error
+        }
+    }
+
+    private func findPlace() throws(CommitLogError) {
         // Where the path of the journal leads to the journal, that of the directory leads to the directory.
         if let journal, (try? journal.checkPlace(in: directory.fileSystem)) != nil { return }
         do throws(FileError) {
