@@ -40,6 +40,8 @@ struct MachineFiles: StateFileSystem {
     }
 
     func close(_ descriptor: Int32) {
+        // A child process has a copy of the descriptor until it calls exec, and with it the lock, if there is one.
+        _ = flock(descriptor, LOCK_UN)
         _ = Glibc.close(descriptor)
     }
 
