@@ -189,6 +189,28 @@ struct EventStreamTests {
         try daemon.awaitWatchers(0)
     }
 
+    @Test("The stream of a missing suite that comes and goes says nothing of its end before its state")
+    func comesAndGoes() throws {
+        let daemon = try TestDaemon()
+        let writer = try daemon.connect()
+        // So many, that the suite is gone again when some of them get their turn.
+        let streams = try (1...300).map { _ in try daemon.stream("GET app/observe") }
+        for stream in streams { #expect(try stream.event()?.type == "missing") }
+        for _ in 1...20 {
+            try writer.send(
+                "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\n1"
+                    + "DELETE /v1/suites/app?drop=true HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            #expect(try writer.readResponse().status == 201)
+            #expect(try writer.readResponse().status == 200)
+        }
+        let made = try daemon.done("PUT app/keys/b 2").cursorText
+        for stream in streams {
+            var event = try #require(try stream.event())
+            #expect(event.type == "reset", "\(event.data)")
+            while event.lastEventID != made { event = try #require(try stream.event()) }
+        }
+    }
+
     @Test("To HEAD a stream is a head, and others follow on its connection")
     func head() throws {
         let daemon = try TestDaemon()

@@ -65,6 +65,14 @@ extension Watchers {
         switch progress {
         case .live, .missing, .awaitingText: return
         case .opening(let isReset): open(ticket, watcher.subject, isReset: isReset, on: state)
+        case .appearing:
+            // It may be gone again by now: then the reader still knows what it was told, that the suite is missing.
+            guard state.isThere(watcher.subject) else {
+                waiting[ticket]?.after = state.revision
+                waiting[ticket]?.purpose = .stream(.missing)
+                return
+            }
+            open(ticket, watcher.subject, isReset: true, on: state)
         case .catchingUp:
             guard state.reaches(watcher.subject, after: watcher.after) else { return startAnew(ticket) }
             let (commits, reached) = state.nextCommits(
@@ -75,7 +83,7 @@ extension Watchers {
         }
     }
 
-    /// The stream gets the state: history does not reach back to where it is, or the suite that was missing is there.
+    /// Sends the state, as history does not reach back to where the stream is.
     func startAnew(_ ticket: Ticket) {
         waiting[ticket]?.purpose = .stream(.opening(isReset: true))
         proceed(ticket)

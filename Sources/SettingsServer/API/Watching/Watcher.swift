@@ -25,6 +25,8 @@ struct Watcher {
         case awaitingText
         /// It has had the event that the suite is missing, and gets the state when there is one.
         case missing
+        /// The suite that was missing is there, and the stream is about to get its state.
+        case appearing
         /// It is told what happens at once.
         case live
 
@@ -32,7 +34,7 @@ struct Watcher {
         var isPresent: Bool {
             switch self {
             case .missing, .live: true
-            case .opening, .catchingUp, .awaitingText: false
+            case .opening, .catchingUp, .awaitingText, .appearing: false
             }
         }
     }

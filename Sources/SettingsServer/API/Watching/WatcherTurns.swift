@@ -75,7 +75,8 @@ extension Watchers {
         case .stream(.live): advance(ticket, on: state)
         case .stream(.missing):
             guard state.isThere(subject) else { return }
-            startAnew(ticket)
+            waiting[ticket]?.purpose = .stream(.appearing)
+            proceed(ticket)
         case .stream: break
         }
     }
