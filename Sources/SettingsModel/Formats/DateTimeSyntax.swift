@@ -80,3 +80,77 @@ struct ClockTime {
         return isBehind ? -(hours * 60 + minutes) : hours * 60 + minutes
     }
 }
+
+/// A day of the proleptic Gregorian calendar, in any year that comes of a four-digit one give or take an offset.
+struct CivilDate: Equatable {
+    let year: Int
+    let month: Int
+    let day: Int
+
+    /// Nil unless the calendar has this day.
+    init?(year: Int, month: Int, day: Int) {
+        guard 1...12 ~= month, day >= 1, day <= Self.daysInMonth(month, year: year) else { return nil }
+        self.year = year
+        self.month = month
+        self.day = day
+    }
+
+    /// The day that is `days` after 2001-01-01.
+    ///
+    /// Years are counted from 1 March here, so that the leap day is the last of its year and the month lengths before
+    /// it follow one formula: from March on they repeat as 31 30 31 30 31, which is 153 days in five months.
+    init(daysSince2001 days: Int) {
+        let (era, dayOfEra) = (days + Self.daysFromYear0To2001).flooringDivision(by: Self.daysInEra)
+        let yearOfEra =
+            (dayOfEra - dayOfEra / (Self.daysIn4Years - 1) + dayOfEra / Self.daysInCentury
+                - dayOfEra / (Self.daysInEra - 1)) / 365
+        let dayOfYear = dayOfEra - Self.daysBefore(yearOfEra: yearOfEra)
+        let monthFromMarch = (5 * dayOfYear + 2) / 153
+        day = dayOfYear - Self.daysBefore(monthFromMarch: monthFromMarch) + 1
+        month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+        year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
+    }
+
+    /// How many days this one lies after 2001-01-01; negative before it.
+    var daysSince2001: Int {
+        let (era, yearOfEra) = (month <= 2 ? year - 1 : year).flooringDivision(by: 400)
+        let monthFromMarch = month <= 2 ? month + 9 : month - 3
+        return era * Self.daysInEra + Self.daysBefore(yearOfEra: yearOfEra)
+            + Self.daysBefore(monthFromMarch: monthFromMarch) + (day - 1) - Self.daysFromYear0To2001
+    }
+
+    private static let daysIn4Years = 1_461
+    private static let daysInCentury = 36_524
+    /// 400 years, after which the calendar repeats.
+    private static let daysInEra = 146_097
+    /// From 1 March of the year 0, the first day of an era, to 2001-01-01.
+    private static let daysFromYear0To2001 = 730_791
+
+    private static func daysBefore(yearOfEra: Int) -> Int {
+        yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100
+    }
+
+    private static func daysBefore(monthFromMarch: Int) -> Int {
+        (153 * monthFromMarch + 2) / 5
+    }
+
+    private static func daysInMonth(_ month: Int, year: Int) -> Int {
+        switch month {
+        case 2: isLeap(year) ? 29 : 28
+        case 4, 6, 9, 11: 30
+        default: 31
+        }
+    }
+
+    private static func isLeap(_ year: Int) -> Bool {
+        year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
+    }
+}
+
+extension Int {
+    /// Quotient rounded down and the remainder that goes with it, never negative; `divisor` is positive.
+    func flooringDivision(by divisor: Int) -> (quotient: Int, remainder: Int) {
+        let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+        return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+    }
+}

@@ -56,3 +56,73 @@ extension JSONValue {
         }
     }
 }
+
+/// A number as decimal digits times a power of ten: what a person wrote, rather than the binary fraction near it.
+struct DecimalDigits {
+    /// The digits without sign, at most 19 of them.
+    private let digits: UInt64
+    private let exponent: Int
+
+    /// The digits of a finite number; of a double the fewest that read back to it. Nil for what is no number.
+    init?(_ value: JSONValue) {
+        switch value {
+        case .integer(let integer):
+            digits = integer.magnitude
+            exponent = 0
+        case .double(let double):
+            var digits: UInt64 = 0
+            var exponent = 0
+            var isFraction = false
+            let parts = double.magnitude.description.utf8.split(separator: UInt8(ascii: "e"))
+            for byte in parts.first ?? Substring().utf8 {
+                if byte == UInt8(ascii: ".") {
+                    isFraction = true
+                } else {
+                    // A double's shortest text has at most 17 digits, of which a last zero may be written out.
+                    digits = digits &* 10 &+ UInt64(byte &- UInt8(ascii: "0"))
+                    if isFraction { exponent -= 1 }
+                }
+            }
+            if parts.count > 1 { exponent += Int(Substring(parts[1])) ?? 0 }
+            self.digits = digits
+            self.exponent = exponent
+        default:
+            return nil
+        }
+    }
+
+    /// Whether this is an integer times the other, decided on the digits: 0.3 is a multiple of 0.1.
+    func isMultiple(of step: DecimalDigits) -> Bool {
+        if digits == 0 { return true }
+        if step.digits == 0 { return false }
+        let shift = exponent - step.exponent
+        let modulus = UInt128(step.digits)
+        if shift >= 0 {
+            return UInt128(digits) % modulus * Self.powerOfTen(shift, modulo: modulus) % modulus == 0
+        }
+        // More than 19 further digits cannot divide any 64-bit number.
+        guard shift >= -19 else { return false }
+        return UInt128(digits).isMultiple(of: modulus * Self.powerOfTen(-shift, modulo: .max))
+    }
+
+    /// Ten to the power, by squaring; no product exceeds 128 bits as the modulus has 64 or is not reached.
+    private static func powerOfTen(_ power: Int, modulo modulus: UInt128) -> UInt128 {
+        var result: UInt128 = 1 % modulus
+        var square: UInt128 = 10 % modulus
+        var rest = power
+        while rest > 0 {
+            if rest & 1 == 1 { result = result * square % modulus }
+            rest >>= 1
+            if rest > 0 { square = square * square % modulus }
+        }
+        return result
+    }
+}
+
+extension JSONValue {
+    /// Whether this is an integer times the other number, both taken as the decimals that they are written as.
+    func isMultiple(of step: JSONValue) -> Bool {
+        guard let digits = DecimalDigits(self), let step = DecimalDigits(step) else { return false }
+        return digits.isMultiple(of: step)
+    }
+}

@@ -48,3 +48,68 @@ struct SchemaNode: Sendable {
         combination?.denies ?? false || arrays?.counts ?? false
     }
 }
+
+/// Looks for circles among the schemas that judge one and the same value.
+enum SchemaChains {
+    enum Finding {
+        case sound
+        case circle(SchemaNodeID)
+        case tooLong(SchemaNodeID)
+    }
+
+    /// Walks from each node along its in-place sub-schemas, depth first with a stack of its own.
+    static func examine(_ nodes: [SchemaNode], longest: Int) -> Finding {
+        /// For each node: nil before it was reached, 0 while it is on the way, then the length of its longest chain.
+        var lengths = [Int?](repeating: nil, count: nodes.count)
+        for start in nodes.indices where lengths[start] == nil {
+            lengths[start] = 0
+            var stack = [Visit(id: start, rest: nodes[start].inPlaceNodes[...])]
+            while var visit = stack.popLast() {
+                guard let next = visit.rest.popFirst() else {
+                    let length = 1 + (nodes[visit.id].inPlaceNodes.compactMap { lengths[$0] }.max() ?? 0)
+                    if length > longest { return .tooLong(visit.id) }
+                    lengths[visit.id] = length
+                    continue
+                }
+                stack.append(visit)
+                if lengths[next] == 0 { return .circle(next) }
+                if lengths[next] == nil {
+                    lengths[next] = 0
+                    stack.append(Visit(id: next, rest: nodes[next].inPlaceNodes[...]))
+                }
+            }
+        }
+        return .sound
+    }
+
+    private struct Visit {
+        let id: SchemaNodeID
+        var rest: ArraySlice<SchemaNodeID>
+    }
+}
+
+/// Schemas that hold together for one value: some, and all that they refer to or take in by `allOf`.
+enum SchemaConjunction {
+    /// The schemas and those that hold with them, each once, however they refer to each other.
+    static func closure(of ids: [SchemaNodeID], in nodes: [SchemaNode]) -> [SchemaNodeID] {
+        var closed: [SchemaNodeID] = []
+        var seen: Set<SchemaNodeID> = []
+        var pending = ids
+        while let id = pending.popLast() {
+            guard seen.insert(id).inserted else { continue }
+            closed.append(id)
+            pending += nodes[id].conjunctiveNodes
+        }
+        return closed
+    }
+
+    /// Whether a value under these schemas is a secret.
+    static func isSecret(_ ids: [SchemaNodeID], in nodes: [SchemaNode]) -> Bool {
+        closure(of: ids, in: nodes).contains { nodes[$0].isSecret }
+    }
+
+    /// Whether a key under these schemas is locked.
+    static func isLocked(_ ids: [SchemaNodeID], in nodes: [SchemaNode]) -> Bool {
+        closure(of: ids, in: nodes).contains { nodes[$0].isLocked }
+    }
+}

@@ -71,3 +71,26 @@ package struct UTF8Text: Hashable, Comparable, Sendable {
         string.hashBytes(into: &hasher)
     }
 }
+
+extension [UInt8] {
+    /// Adds all bytes of a span at once.
+    mutating func append(copying bytes: Span<UInt8>) {
+        bytes.withUnsafeBufferPointer { append(contentsOf: $0) }
+    }
+}
+
+extension Unicode.Scalar {
+    /// The scalar by its number, as `U+0009`, for messages about what cannot be shown.
+    var codePointText: String {
+        let digits = String(value, radix: 16, uppercase: true)
+        return "U+" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
+    }
+}
+
+/// Counted things in a sentence.
+enum Plural {
+    /// `1 character`, `2 characters`.
+    static func count(_ count: Int, _ noun: String) -> String {
+        count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
+    }
+}

@@ -1,0 +1,114 @@
+/// E-mail addresses: the `Mailbox` of RFC 5321 section 4.1.2.
+///
+/// The domain is held to the rules of a host name, lengths and A-labels included, as no mail could be delivered
+/// otherwise. The length of the local part is left to the servers, because the RFC makes 64 bytes a size to be
+/// supported rather than a rule of the grammar.
+enum MailboxSyntax {
+    static func accepts(_ bytes: Substring.UTF8View) -> Bool {
+        var cursor = ByteCursor(bytes)
+        guard takeLocalPart(&cursor), cursor.take("@") else { return false }
+        guard cursor.take("[") else { return HostNameSyntax.accepts(cursor.rest) }
+        let literal = cursor.take(while: { $0 != UInt8(ascii: "]") })
+        return cursor.take("]") && cursor.isAtEnd && isAddressLiteral(literal)
+    }
+
+    private static func takeLocalPart(_ cursor: inout ByteCursor) -> Bool {
+        if cursor.take("\"") { return takeQuotedText(&cursor) }
+        repeat {
+            guard !cursor.take(while: isAtomText).isEmpty else { return false }
+        } while cursor.take(".")
+        return true
+    }
+
+    /// Reads on behind the opening quote as far as the closing one.
+    private static func takeQuotedText(_ cursor: inout ByteCursor) -> Bool {
+        while true {
+            _ = cursor.take(while: { isPrintable($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") })
+            if cursor.take("\"") { return true }
+            guard cursor.take("\\"), cursor.take(if: isPrintable) else { return false }
+        }
+    }
+
+    private static func isPrintable(_ byte: UInt8) -> Bool {
+        0x20...0x7E ~= byte
+    }
+
+    private static func isAtomText(_ byte: UInt8) -> Bool {
+        ASCII.isLetterOrDigit(byte) || "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
+    }
+
+    /// An IPv4 address or a tagged one; the only tag ever registered is `IPv6`, so any other is refused.
+    private static func isAddressLiteral(_ bytes: Substring.UTF8View) -> Bool {
+        if IPv4Syntax.accepts(bytes, allowingLeadingZeros: true) { return true }
+        var cursor = ByteCursor(bytes)
+        let tag = cursor.take(while: { $0 != UInt8(ascii: ":") })
+        return tag.map(ASCII.lowercased).elementsEqual("ipv6".utf8) && cursor.take(":")
+            && IPv6Syntax.accepts(cursor.rest, dialect: .mail)
+    }
+}
+
+/// IPv4 addresses in dotted decimal.
+enum IPv4Syntax {
+    /// Four decimal numbers up to 255 without leading zeros, the `IPv4address` of RFC 3986 and the `dotted-quad` of
+    /// RFC 2673.
+    ///
+    /// RFC 5321 allows leading zeros up to three digits; elsewhere they are refused, as many programs take such a
+    /// number for octal.
+    static func accepts(_ bytes: Substring.UTF8View, allowingLeadingZeros: Bool = false) -> Bool {
+        var cursor = ByteCursor(bytes)
+        for position in 0..<4 {
+            if position > 0, !cursor.take(".") { return false }
+            let digits = cursor.take(while: ASCII.isDigit)
+            guard isOctet(digits, allowingLeadingZeros: allowingLeadingZeros) else { return false }
+        }
+        return cursor.isAtEnd
+    }
+
+    private static func isOctet(_ digits: Substring.UTF8View, allowingLeadingZeros: Bool) -> Bool {
+        guard let first = digits.first, digits.count <= 3 else { return false }
+        guard allowingLeadingZeros || first != UInt8(ascii: "0") || digits.count == 1 else { return false }
+        return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 } <= 255
+    }
+}
+
+/// IPv6 addresses in text, without brackets and without a zone.
+enum IPv6Syntax {
+    /// The two standards that disagree on small things.
+    enum Dialect {
+        /// RFC 4291 section 2.2, and the same language in RFC 3986: `::` stands for one group or more.
+        case plain
+        /// RFC 5321 section 4.1.3: `::` stands for two groups or more, and the octets of an embedded IPv4 address may
+        /// have leading zeros.
+        case mail
+    }
+
+    static func accepts(_ bytes: Substring.UTF8View, dialect: Dialect = .plain) -> Bool {
+        var cursor = ByteCursor(bytes)
+        var groups = 0
+        var isElided = false
+        if cursor.take(":") {
+            guard cursor.take(":") else { return false }
+            isElided = true
+        }
+        while !(isElided && cursor.isAtEnd) {
+            let start = cursor
+            let digits = cursor.take(while: ASCII.isHexDigit)
+            if cursor.take(".") {
+                guard IPv4Syntax.accepts(start.rest, allowingLeadingZeros: dialect == .mail) else { return false }
+                groups += 2
+                break
+            }
+            guard 1...4 ~= digits.count, groups < 8 else { return false }
+            groups += 1
+            if cursor.isAtEnd { break }
+            guard cursor.take(":") else { return false }
+            if cursor.take(":") {
+                guard !isElided else { return false }
+                isElided = true
+            } else if cursor.isAtEnd {
+                return false
+            }
+        }
+        return isElided ? groups <= (dialect == .mail ? 6 : 7) : groups == 8
+    }
+}

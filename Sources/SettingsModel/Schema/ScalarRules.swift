@@ -1,0 +1,210 @@
+/// `enum` and `const`: the values that are allowed, compared mathematically.
+final class ValueRules: Sendable {
+    private let listed: [JSONValue]?
+    private let listedSet: Set<MathematicalJSON>
+    private let constant: JSONValue?
+
+    init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
+        constant = source.object["const"]
+        var listed: [JSONValue]?
+        if let value = source.object["enum"] {
+            listed = value.array
+            if listed == nil {
+                let detail = "must be an array, but is \(value.kindPhrase)"
+                compiler.report(source.pointer.appending("enum"), "enum", detail)
+            }
+        }
+        self.listed = listed
+        listedSet = Set((listed ?? []).map(MathematicalJSON.init))
+        if listed == nil && constant == nil { return nil }
+    }
+
+    func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
+        guard validator.spend(value.extent) else { return }
+        if let constant, !value.isMathematicallyEqual(to: constant) {
+            validator.fail("const", "must be \(Self.naming(constant))", value, expected: constant)
+        }
+        if let listed, !listedSet.contains(MathematicalJSON(value)) {
+            validator.fail("enum", "must be one of \(Self.listing(listed))", value, expected: .array(listed))
+        }
+    }
+
+    /// A container in a message is only its size, which says nothing about what it has to hold.
+    private static func naming(_ constant: JSONValue) -> String {
+        constant.briefScalar == nil ? "exactly what the schema names" : constant.description
+    }
+
+    private static func listing(_ values: [JSONValue]) -> String {
+        if values.isEmpty { return "no values at all" }
+        let most = 12
+        let shown = values.prefix(most).map(\.briefPhrase).joined(separator: ", ")
+        return values.count > most ? "\(shown) and \(values.count - most) more" : shown
+    }
+}
+
+/// The rules for numbers. Limits are compared exactly, also between an Int64 and a Double.
+final class NumberRules: Sendable {
+    private let minimum: SchemaNumber?
+    private let maximum: SchemaNumber?
+    private let exclusiveMinimum: SchemaNumber?
+    private let exclusiveMaximum: SchemaNumber?
+    private let multipleOf: SchemaNumber?
+
+    init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
+        minimum = compiler.number("minimum", source)
+        maximum = compiler.number("maximum", source)
+        exclusiveMinimum = compiler.number("exclusiveMinimum", source)
+        exclusiveMaximum = compiler.number("exclusiveMaximum", source)
+        multipleOf = compiler.number("multipleOf", source)
+        if let multipleOf, !JSONNumber.integer(0).isLess(than: multipleOf.number) {
+            compiler.report(source.pointer.appending("multipleOf"), "multipleOf", "must be greater than 0")
+        }
+        if minimum == nil, maximum == nil, exclusiveMinimum == nil, exclusiveMaximum == nil, multipleOf == nil {
+            return nil
+        }
+    }
+
+    func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
+        guard let number = JSONNumber(value) else { return }
+        if let limit = minimum, number.isLess(than: limit.number) {
+            validator.fail("minimum", "must be at least \(limit.json)", value, expected: limit.json)
+        }
+        if let limit = maximum, limit.number.isLess(than: number) {
+            validator.fail("maximum", "must be at most \(limit.json)", value, expected: limit.json)
+        }
+        if let limit = exclusiveMinimum, !limit.number.isLess(than: number) {
+            validator.fail("exclusiveMinimum", "must be greater than \(limit.json)", value, expected: limit.json)
+        }
+        if let limit = exclusiveMaximum, !number.isLess(than: limit.number) {
+            validator.fail("exclusiveMaximum", "must be less than \(limit.json)", value, expected: limit.json)
+        }
+        if let step = multipleOf, !value.isMultiple(of: step.json) {
+            validator.fail("multipleOf", "must be a multiple of \(step.json)", value, expected: step.json)
+        }
+    }
+}
+
+/// The rules for strings. Lengths count Unicode scalars.
+final class StringRules: Sendable {
+    private let minLength: Int?
+    private let maxLength: Int?
+    private let pattern: Pattern?
+    private let format: StringFormat?
+    private let isBase64: Bool
+
+    init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
+        minLength = compiler.count("minLength", source)
+        maxLength = compiler.count("maxLength", source)
+        pattern = compiler.string("pattern", source).flatMap {
+            compiler.pattern($0, at: source.pointer.appending("pattern"), "pattern")
+        }
+        format = Self.format(source, &compiler)
+        isBase64 = Self.isBase64(source, &compiler)
+        if minLength == nil, maxLength == nil, pattern == nil, format == nil, !isBase64 { return nil }
+    }
+
+    func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
+        guard case .string(let text) = value else { return }
+        // Reading a text as a format takes several times as long as counting or decoding it.
+        guard validator.spend(format == nil ? text.utf8.count / 8 : text.utf8.count) else { return }
+        if minLength != nil || maxLength != nil { checkLength(value, text, &validator) }
+        if let pattern, !validator.matches(text, pattern) {
+            validator.fail(
+                "pattern", "must match the pattern \(pattern.source.cut(to: 200))", value,
+                expected: .string(pattern.source))
+        }
+        if let format, !format.accepts(text) {
+            validator.fail("format", "must be \(format.expectation)", value, expected: .string(format.rawValue))
+        }
+        if isBase64, !Base64Text.isValid(text) {
+            validator.fail("contentEncoding", "must be Base64 text with its padding", value, expected: "base64")
+        }
+    }
+
+    private func checkLength(_ value: JSONValue, _ text: String, _ validator: inout SchemaValidator) {
+        let length = text.unicodeScalars.count
+        if let minLength, length < minLength {
+            validator.fail(
+                "minLength", "must have at least \(Plural.count(minLength, "character"))", value,
+                butWhat: "has \(length)", expected: .integer(Int64(minLength)))
+        }
+        if let maxLength, length > maxLength {
+            validator.fail(
+                "maxLength", "must have at most \(Plural.count(maxLength, "character"))", value,
+                butWhat: "has \(length)", expected: .integer(Int64(maxLength)))
+        }
+    }
+
+    private static func format(_ source: SchemaSource, _ compiler: inout SchemaCompiler) -> StringFormat? {
+        guard let name = compiler.string("format", source) else { return nil }
+        if let format = StringFormat(rawValue: name) { return format }
+        let known = StringFormat.allCases.map(\.rawValue)
+        let hint = NameSuggestion.phrase(for: name, among: known)
+        compiler.unsupported(
+            source.pointer.appending("format"), "format", "\(name) is not one that is checked\(hint)")
+        return nil
+    }
+
+    private static func isBase64(_ source: SchemaSource, _ compiler: inout SchemaCompiler) -> Bool {
+        guard let encoding = compiler.string("contentEncoding", source) else { return false }
+        if encoding == "base64" { return true }
+        compiler.unsupported(
+            source.pointer.appending("contentEncoding"), "contentEncoding", "must be base64, but is \(encoding)")
+        return false
+    }
+}
+
+/// The kinds of values that `type` may name.
+struct JSONTypeSet: OptionSet, Hashable, Sendable {
+    let rawValue: UInt8
+
+    static let null = JSONTypeSet(rawValue: 1)
+    static let boolean = JSONTypeSet(rawValue: 2)
+    static let integer = JSONTypeSet(rawValue: 4)
+    static let number = JSONTypeSet(rawValue: 8)
+    static let string = JSONTypeSet(rawValue: 16)
+    static let array = JSONTypeSet(rawValue: 32)
+    static let object = JSONTypeSet(rawValue: 64)
+
+    /// The names in the order in which messages list them.
+    static let names: [(name: String, type: JSONTypeSet, phrase: String)] = [
+        ("boolean", .boolean, "a boolean"), ("integer", .integer, "an integer"), ("number", .number, "a number"),
+        ("string", .string, "a string"), ("array", .array, "an array"), ("object", .object, "an object"),
+        ("null", .null, "null"),
+    ]
+
+    /// The type of this name.
+    init?(name: String) {
+        guard let entry = Self.names.first(where: { $0.name == name }) else { return nil }
+        self = entry.type
+    }
+
+    init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// Whether a value is of one of these types. A double is an integer if it is one that ``Double/exactInteger``
+    /// finds: beyond 2⁵³ no double stands for one integer alone.
+    func admits(_ value: JSONValue) -> Bool {
+        switch value {
+        case .null: contains(.null)
+        case .bool: contains(.boolean)
+        case .integer: !isDisjoint(with: [.integer, .number])
+        case .double(let double):
+            double.isFinite && (contains(.number) || (contains(.integer) && double.exactInteger != nil))
+        case .string: contains(.string)
+        case .array: contains(.array)
+        case .object: contains(.object)
+        }
+    }
+
+    /// Whether an integral double is to be kept as an integer.
+    var prefersIntegers: Bool {
+        contains(.integer) && !contains(.number)
+    }
+
+    /// The types in a sentence: `an integer or null`.
+    var phrase: String {
+        Self.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ")
+    }
+}
