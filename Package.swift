@@ -21,9 +21,11 @@ let package = Package(
         .target(name: "SettingsModel", swiftSettings: houseRules),
         .target(name: "CLinux"),
         .target(name: "HTTPWire", swiftSettings: houseRules),
+        .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: houseRules),
         .target(
-            name: "SettingsServer", dependencies: ["CLinux", "HTTPWire", "SettingsModel"], swiftSettings: houseRules),
-        .target(name: "SettingsClient", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+            name: "SettingsServer", dependencies: ["CLinux", "HTTPWire", "Platform", "SettingsModel"],
+            swiftSettings: houseRules),
+        .target(name: "SettingsClient", dependencies: ["Platform", "SettingsModel"], swiftSettings: houseRules),
         .target(name: "SettingsClientHTTPS", dependencies: ["SettingsClient"], swiftSettings: houseRules),
         .executableTarget(name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules),
         .executableTarget(
@@ -62,9 +64,10 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
+            name: "EndToEndTests", dependencies: ["HTTPWire", "Platform", "SettingsModel", "SettingsServer", "TestSupport"],
             exclude: ["Fixtures"], swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
+        .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: houseRules),
         .testTarget(
             name: "MainActorAppTests", dependencies: ["SettingsClient", "TestSupport"],
             swiftSettings: houseRules + [.defaultIsolation(MainActor.self)]),
@@ -75,12 +78,13 @@ let package = Package(
         .testTarget(
             name: "SettingsClientTests",
             dependencies: [
-                "ExportingKit", "HTTPWire", "SettingsClient", "SettingsModel", "SettingsServer", "TestSupport",
+                "ExportingKit", "HTTPWire", "Platform", "SettingsClient", "SettingsModel", "SettingsServer",
+                "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",
-            dependencies: ["CLinux", "HTTPWire", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: ["CLinux", "HTTPWire", "Platform", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),

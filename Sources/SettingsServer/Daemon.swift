@@ -1,4 +1,5 @@
 internal import Glibc
+package import Platform
 package import SettingsModel
 internal import Synchronization
 

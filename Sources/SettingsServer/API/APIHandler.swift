@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import HTTPWire
+internal import Platform
 internal import SettingsModel
 
 /// The interface as one loop serves it: from requests to the store and back.

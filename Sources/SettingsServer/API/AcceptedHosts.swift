@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Platform
 internal import SettingsModel
 
 /// The check of `Host` and `Origin`, which remembers the last host that it let pass: most requests name the same one.

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Platform
 internal import SettingsModel
 
 /// A request as far as its head goes: where it leads and with which names, and the fields that somebody asks for.

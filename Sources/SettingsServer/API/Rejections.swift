@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Platform
 internal import SettingsModel
 
 /// Errors of the protocol in the words of the interface.

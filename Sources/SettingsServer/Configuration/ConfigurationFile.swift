@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import SettingsModel
 
 /// A file that holds a configuration in JSON.

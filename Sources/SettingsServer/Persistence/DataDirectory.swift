@@ -1,3 +1,4 @@
+package import Platform
 internal import SettingsModel
 
 /// The directory that a daemon keeps its data in, with the names of what is there.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// A mark in `LOCK` that tells a directory from a copy of it.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import Synchronization
 
 /// Why writes are not taken at present, to be asked from any thread; told to the operator once when it comes and once

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// How many files and sockets the process may have open.
 enum OpenFileLimit {

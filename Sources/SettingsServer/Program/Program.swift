@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import Platform
 internal import SettingsModel
 
 /// The program `settingsd`, from its command line to its exit code.

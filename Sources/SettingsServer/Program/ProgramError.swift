@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 
 /// Why the program does not do what it was started for: one line for people, one number for programs.
 package struct ProgramError: Error, Hashable, Sendable {

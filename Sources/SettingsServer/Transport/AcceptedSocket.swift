@@ -1,3 +1,5 @@
+import Platform
+
 /// A connection on its way from the acceptor to its loop.
 struct AcceptedSocket: Sendable {
     let socket: Socket

@@ -1,6 +1,7 @@
 import CLinux
 import Dispatch
 import Glibc
+import Platform
 
 /// Takes connections from a listener and gives each to the loop that has the fewest.
 ///

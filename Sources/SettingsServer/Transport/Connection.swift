@@ -1,4 +1,5 @@
 import HTTPWire
+import Platform
 
 /// One connection: what it has sent that could not be taken yet, what it is owed, what it has not read.
 ///

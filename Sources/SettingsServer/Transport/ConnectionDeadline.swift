@@ -1,4 +1,5 @@
 import HTTPWire
+internal import Platform
 
 /// How long a connection may wait for what it waits for.
 extension Connection {

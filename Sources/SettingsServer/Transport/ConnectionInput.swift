@@ -1,4 +1,5 @@
 import HTTPWire
+internal import Platform
 
 /// How a connection takes requests: from the loop's read buffer as they lie there, and only if something is missing from
 /// a backlog of its own.

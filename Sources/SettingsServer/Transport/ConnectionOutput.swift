@@ -1,4 +1,5 @@
 import HTTPWire
+import Platform
 
 /// How a connection sends: all answers of a turn in one write, and only what found no room is kept.
 extension Connection {

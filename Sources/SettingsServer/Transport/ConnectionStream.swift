@@ -1,4 +1,5 @@
 import HTTPWire
+internal import Platform
 
 /// How a connection sends bodies that come bit by bit.
 extension Connection {

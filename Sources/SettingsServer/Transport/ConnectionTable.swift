@@ -1,3 +1,5 @@
+import Platform
+
 /// The connections of one loop, each at a place that it keeps. A place that is used again gets another generation, so that
 /// events and tickets of the one before find nothing.
 struct ConnectionTable {

@@ -1,4 +1,5 @@
 import Dispatch
+package import Platform
 import Synchronization
 
 /// A serial queue that serves connections: they are given to it and never leave it.

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+package import Platform
 import Synchronization
 
 /// Listeners, the loops that serve what comes in, and their end.

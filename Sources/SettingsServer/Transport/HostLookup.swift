@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Platform
 
 /// From the host that an operator named to addresses.
 enum HostLookup {

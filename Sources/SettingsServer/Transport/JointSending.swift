@@ -1,5 +1,6 @@
 import Dispatch
 import HTTPWire
+import Platform
 
 /// Small pieces for many connections, sent by all processors at once.
 ///

@@ -1,3 +1,5 @@
+package import Platform
+
 /// Why the daemon cannot listen somewhere.
 package struct ListenError: Error, Hashable, Sendable {
     package enum Reason: Error, Hashable {

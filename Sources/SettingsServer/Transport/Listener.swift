@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Platform
 
 /// A socket that listens. It is closed by `close()`, or when nobody holds it any more.
 package final class Listener: Sendable {

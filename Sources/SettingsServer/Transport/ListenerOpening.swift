@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 
 /// From what an operator wrote to sockets that listen.
 extension Listener {

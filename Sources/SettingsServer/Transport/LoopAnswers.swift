@@ -1,4 +1,5 @@
 package import HTTPWire
+internal import Platform
 
 /// What handlers do with the answers that they owe. All of it on the loop; all of it ignored if the answer is
 /// complete, or its connection gone.

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPWire
+import Platform
 
 /// What the connections of a loop share while it is their turn: buffers, the parser for requests that lie whole in the read
 /// buffer, the clock's time. Confined to the loop's queue like they are.

@@ -1,4 +1,5 @@
 package import HTTPWire
+package import Platform
 
 /// What the daemon does with requests. There is one instance for each loop, made by a factory on that loop, and only
 /// ever called there; it needs no locks for what is its own. It must not block.

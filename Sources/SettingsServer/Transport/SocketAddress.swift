@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Platform
 
 /// An address of TCP as the kernel takes and gives it.
 struct SocketAddress: Sendable {

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Platform
 import Synchronization
 
 /// The file of a Unix domain socket: made for a socket, removed with it.

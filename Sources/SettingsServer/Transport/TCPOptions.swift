@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import Platform
 
 /// What every TCP connection has.
 ///

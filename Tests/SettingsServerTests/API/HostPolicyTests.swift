@@ -1,4 +1,5 @@
 import HTTPWire
+import Platform
 import SettingsModel
 import Testing
 

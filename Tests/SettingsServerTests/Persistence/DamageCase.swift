@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import SettingsModel
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import SettingsModel
 import TestSupport
 import Testing

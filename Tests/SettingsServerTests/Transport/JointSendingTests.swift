@@ -1,6 +1,7 @@
 import Dispatch
 import Glibc
 import HTTPWire
+import Platform
 import TestSupport
 import Testing
 

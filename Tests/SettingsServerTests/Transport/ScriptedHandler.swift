@@ -1,4 +1,5 @@
 import HTTPWire
+import Platform
 import SettingsServer
 import Synchronization
 import TestSupport

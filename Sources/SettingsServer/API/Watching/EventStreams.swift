@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Platform
 internal import SettingsModel
 
 /// Streams of events.

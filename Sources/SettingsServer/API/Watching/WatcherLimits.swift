@@ -1,3 +1,4 @@
+internal import Platform
 internal import Synchronization
 
 /// How many may wait for something to happen at a time.

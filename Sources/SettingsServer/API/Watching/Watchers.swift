@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Platform
 internal import SettingsModel
 
 /// Those on one loop who wait for something to happen.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// What is in a data directory, read without taking it or changing anything: what `settingsd check` prints.

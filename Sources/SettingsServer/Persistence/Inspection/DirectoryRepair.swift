@@ -1,3 +1,4 @@
+internal import Platform
 package import SettingsModel
 
 /// Makes a directory that no start would take into one that starts: what `settingsd repair` does, or says it would.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// What one journal holds, read by itself and as far as it goes.

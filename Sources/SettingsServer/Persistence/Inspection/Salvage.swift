@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// The most that can be had from a directory that no start would take: the longest sound beginning of its history.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// Lines on their way to the journal, in one buffer that is used again and again.

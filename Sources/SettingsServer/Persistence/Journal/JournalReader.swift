@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// Reads one journal, and judges what it finds behind the last sound line.

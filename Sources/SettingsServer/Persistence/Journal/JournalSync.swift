@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Platform
 internal import Synchronization
 
 /// Syncs a journal beside the writer, from time to time.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// The file that names the newest journal, so that a start notices if that journal is missing.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// From a data directory to the state that it holds: the newest snapshot, and what the journals have beyond it.

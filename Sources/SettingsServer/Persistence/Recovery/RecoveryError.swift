@@ -1,3 +1,5 @@
+import Platform
+
 /// Why a data directory cannot be used.
 package struct RecoveryError: Error, Hashable, CustomStringConvertible {
     /// What kind of reason it is.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// What snapshots look like: one JSON document, laid out in lines that can be read and written one at a time.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// Reads a snapshot line by line, so that there is never more of it in memory than the state.

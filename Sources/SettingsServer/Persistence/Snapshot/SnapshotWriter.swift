@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import SettingsModel
 
 /// Writes a state as one JSON document, a line a record, in slices.

@@ -1,4 +1,5 @@
-import Glibc
+internal import CLinux
+internal import Glibc
 
 /// Nanoseconds since some moment, never running back. Tests bring one that they move by hand.
 package struct MonotonicClock: Sendable {

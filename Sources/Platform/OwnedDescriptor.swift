@@ -1,15 +1,15 @@
-import Glibc
+internal import Glibc
 import Synchronization
 
 /// A descriptor that is closed exactly once: when told to, or when its last owner lets go.
-final class OwnedDescriptor: Sendable {
+package final class OwnedDescriptor: Sendable {
     private let descriptor: Atomic<Int32>
 
-    init(_ descriptor: Int32) {
+    package init(_ descriptor: Int32) {
         self.descriptor = Atomic(descriptor)
     }
 
-    func close() {
+    package func close() {
         let value = descriptor.exchange(-1, ordering: .acquiringAndReleasing)
         if value >= 0 { _ = Glibc.close(value) }
     }

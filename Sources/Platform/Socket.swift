@@ -1,12 +1,16 @@
-import CLinux
-import Glibc
+internal import CLinux
+internal import Glibc
 
 /// A connected socket that does not block. Whoever holds it closes it, once; calls repeat themselves when a signal
 /// interrupts them.
-struct Socket: Sendable {
-    let descriptor: Int32
+package struct Socket: BitwiseCopyable, Sendable {
+    package let descriptor: Int32
 
-    enum Received {
+    package init(descriptor: Int32) {
+        self.descriptor = descriptor
+    }
+
+    package enum Received {
         case bytes(Int)
         /// The peer has shut down its sending side.
         case end
@@ -16,13 +20,13 @@ struct Socket: Sendable {
         case failed
     }
 
-    enum Sent {
+    package enum Sent {
         /// That many, which may be fewer than given; 0 if the send buffer is full.
         case bytes(Int)
         case failed
     }
 
-    func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+    package func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
         while true {
             let count = recv(descriptor, buffer.baseAddress, buffer.count, 0)
             if count > 0 { return .bytes(count) }
@@ -36,7 +40,7 @@ struct Socket: Sendable {
     }
 
     /// Without a SIGPIPE, whatever the process does with signals.
-    func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
+    package func send(_ bytes: UnsafeRawBufferPointer) -> Sent {
         while true {
             let count = Glibc.send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
             if count >= 0 { return .bytes(count) }
@@ -49,18 +53,18 @@ struct Socket: Sendable {
     }
 
     /// Says that nothing more will be sent. A failure means that the peer is gone, which the next read tells.
-    func endSending() {
+    package func endSending() {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
     /// What has not been acknowledged is thrown away at `close`, and the peer is told that it was.
-    func resetOnClose() {
+    package func resetOnClose() {
         var option = linger(l_onoff: 1, l_linger: 0)
         _ = setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &option, socklen_t(MemoryLayout<linger>.size))
     }
 
     /// Closing repeats for no error: on Linux the descriptor is free even after EINTR.
-    func close() {
+    package func close() {
         _ = Glibc.close(descriptor)
     }
 }

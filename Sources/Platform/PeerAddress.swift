@@ -1,5 +1,4 @@
-import CLinux
-import Glibc
+package import Glibc
 
 /// Who is at the other end of a connection: an address of 20 bytes, rendered only when somebody asks.
 package struct PeerAddress: Hashable, Sendable {
@@ -15,13 +14,13 @@ package struct PeerAddress: Hashable, Sendable {
     package static let none = PeerAddress(family: .none, high: 0, low: 0, port: 0)
 
     /// Whoever has come over a Unix domain socket: such peers have no address of their own.
-    static let unix = PeerAddress(family: .unix, high: 0, low: 0, port: 0)
+    package static let unix = PeerAddress(family: .unix, high: 0, low: 0, port: 0)
 
     private init(family: Family, high: UInt64, low: UInt64, port: UInt16) {
         (self.family, self.high, self.low, self.port) = (family, high, low, port)
     }
 
-    init(_ storage: sockaddr_storage) {
+    package init(_ storage: sockaddr_storage) {
         self = withUnsafeBytes(of: storage) { raw in
             switch Int32(storage.ss_family) {
             case AF_INET:

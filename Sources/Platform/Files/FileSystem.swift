@@ -83,7 +83,7 @@ package struct FileIdentity: Hashable, Sendable {
     }
 
     /// True if both are the same file at this moment.
-    func isSameFile(as other: FileIdentity) -> Bool {
+    package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }
 }

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import Platform
 
 struct PeerAddressTests {
     private func peer(_ text: String, _ port: UInt16) -> PeerAddress {

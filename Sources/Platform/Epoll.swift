@@ -1,30 +1,34 @@
-import CLinux
-import Glibc
+internal import CLinux
+internal import Glibc
 
 /// Which descriptors are ready. Level-triggered: what was not finished is reported again.
 ///
 /// It belongs to one loop; `Connection` decides which events it wants to hear of.
-final class Epoll {
+package final class Epoll {
     /// A set of events, as the kernel writes it. Errors and hang-ups are reported whether asked for or not.
-    struct Events: OptionSet {
-        let rawValue: UInt32
+    package struct Events: OptionSet {
+        package let rawValue: UInt32
 
-        static let readable = Events(rawValue: EPOLLIN.rawValue)
-        static let writable = Events(rawValue: EPOLLOUT.rawValue)
+        package init(rawValue: UInt32) {
+            self.rawValue = rawValue
+        }
+
+        package static let readable = Events(rawValue: EPOLLIN.rawValue)
+        package static let writable = Events(rawValue: EPOLLOUT.rawValue)
         /// The peer has shut down its sending side, told without reading up to there.
-        static let peerEnded = Events(rawValue: EPOLLRDHUP.rawValue)
-        static let failed = Events(rawValue: EPOLLERR.rawValue)
-        static let hungUp = Events(rawValue: EPOLLHUP.rawValue)
+        package static let peerEnded = Events(rawValue: EPOLLRDHUP.rawValue)
+        package static let failed = Events(rawValue: EPOLLERR.rawValue)
+        package static let hungUp = Events(rawValue: EPOLLHUP.rawValue)
     }
 
     /// Few, so that the writer begins with what one batch handed over while the loop goes on with the next.
-    static let capacity = 24
+    package static let capacity = 24
 
-    let descriptor: Int32
+    package let descriptor: Int32
     private let owned: OwnedDescriptor
     private let events: UnsafeMutablePointer<epoll_event>
 
-    init() throws(SystemError) {
+    package init() throws(SystemError) {
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError(call: "epoll_create1", code: errno) }
         owned = OwnedDescriptor(descriptor)
@@ -37,22 +41,22 @@ final class Epoll {
     }
 
     /// False if the kernel has no room for another.
-    func add(_ socket: Socket, _ wanted: Events, name: UInt64) -> Bool {
+    package func add(_ socket: Socket, _ wanted: Events, name: UInt64) -> Bool {
         control(EPOLL_CTL_ADD, socket, wanted, name)
     }
 
-    func change(_ socket: Socket, _ wanted: Events, name: UInt64) {
+    package func change(_ socket: Socket, _ wanted: Events, name: UInt64) {
         _ = control(EPOLL_CTL_MOD, socket, wanted, name)
     }
 
     /// How many are ready now, at most `capacity`; never waits.
-    func poll() -> Int {
+    package func poll() -> Int {
         let count = epoll_wait(descriptor, events, Int32(Self.capacity), 0)
         return count > 0 ? Int(count) : 0
     }
 
     /// What the last `poll` found, by its position.
-    subscript(position: Int) -> (events: Events, name: UInt64) {
+    package subscript(position: Int) -> (events: Events, name: UInt64) {
         let event = events[position]
         return (Events(rawValue: event.events), event.data.u64)
     }

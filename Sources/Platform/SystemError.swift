@@ -1,9 +1,14 @@
-import Glibc
+internal import Glibc
 
 /// A system call that failed, with the error it left.
 package struct SystemError: Error, Hashable, Sendable {
     package let call: String
     package let code: Int32
+
+    package init(call: String, code: Int32) {
+        self.call = call
+        self.code = code
+    }
 }
 
 extension SystemError: CustomStringConvertible {

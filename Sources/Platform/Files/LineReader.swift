@@ -1,24 +1,31 @@
 internal import Glibc
 
 /// Reads a file line by line, in pieces, so that what it takes in memory is the longest line.
-struct LineReader {
+package struct LineReader {
     /// A line, or what stands after the last line end.
-    struct Line {
+    package struct Line {
         /// Where it is in ``LineReader/buffer`` until the next line is read, without its end.
-        var range: Range<Int>
+        package var range: Range<Int>
         /// Where it begins in the file.
-        var offset: Int
+        package var offset: Int
         /// Its number, from 1.
-        var number: Int
+        package var number: Int
         /// Whether it has an end.
-        var isTerminated: Bool
+        package var isTerminated: Bool
+
+        package init(range: Range<Int>, offset: Int, number: Int, isTerminated: Bool) {
+            self.range = range
+            self.offset = offset
+            self.number = number
+            self.isTerminated = isTerminated
+        }
 
         /// Where the next line begins in the file.
-        var end: Int { offset + range.count + (isTerminated ? 1 : 0) }
+        package var end: Int { offset + range.count + (isTerminated ? 1 : 0) }
     }
 
     private let file: OpenFile
-    private(set) var buffer: [UInt8]
+    package private(set) var buffer: [UInt8]
     /// What is read and not yet given out.
     private var pending = 0..<0
     /// Where the buffer begins in the file.
@@ -26,13 +33,13 @@ struct LineReader {
     private var number = 0
     private var hasEnded = false
 
-    init(_ file: OpenFile, chunk: Int = 1 << 18) {
+    package init(_ file: OpenFile, chunk: Int = 1 << 18) {
         self.file = file
         buffer = [UInt8](repeating: 0, count: chunk)
     }
 
     /// The next line; nil at the end of the file.
-    mutating func next() throws(FileError) -> Line? {
+    package mutating func next() throws(FileError) -> Line? {
         var searched = pending.lowerBound
         while true {
             if let end = lineEnd(in: searched..<pending.upperBound) {

@@ -1,0 +1,99 @@
+/// A ring buffer that adds elements at the back and removes them at the front, each in constant time.
+///
+/// A removed element is released at once. The storage grows by doubling; an empty deque that was made anew has none.
+@usableFromInline
+package struct Deque<Element> {
+    /// Holds the elements from `head` on, around the end; nil elsewhere.
+    @usableFromInline
+    internal var slots: [Element?] = []
+    @usableFromInline
+    internal var head = 0
+    @usableFromInline
+    internal var used = 0
+
+    @inlinable
+    package init() {}
+
+    /// The number of elements that fit without growing.
+    @inlinable package var capacity: Int { slots.count }
+
+    @inlinable
+    package mutating func append(_ element: Element) {
+        if used == slots.count { grow() }
+        slots[slot(of: used)] = element
+        used += 1
+    }
+
+    /// Removes the first element and returns it; nil if there is none.
+    @inlinable
+    package mutating func popFirst() -> Element? {
+        guard used > 0 else { return nil }
+        let element = slots[head].take()
+        head = slot(of: 1)
+        used -= 1
+        return element
+    }
+
+    /// Removes the last element and returns it; nil if there is none.
+    @inlinable
+    package mutating func popLast() -> Element? {
+        guard used > 0 else { return nil }
+        used -= 1
+        return slots[slot(of: used)].take()
+    }
+
+    @inlinable
+    internal func slot(of position: Int) -> Int {
+        let index = head + position
+        return index < slots.count ? index : index - slots.count
+    }
+
+    @inlinable
+    internal mutating func grow() {
+        var grown: [Element?] = []
+        grown.reserveCapacity(Swift.max(1, slots.count * 2))
+        for position in 0..<used { grown.append(slots[slot(of: position)]) }
+        while grown.count < Swift.max(1, slots.count * 2) { grown.append(nil) }
+        slots = grown
+        head = 0
+    }
+}
+
+extension Deque: RandomAccessCollection, MutableCollection, RangeReplaceableCollection {
+    @inlinable package var startIndex: Int { 0 }
+    @inlinable package var endIndex: Int { used }
+
+    @inlinable
+    package subscript(position: Int) -> Element {
+        get {
+            guard position >= 0, position < used, let element = slots[slot(of: position)] else {
+                preconditionFailure("the deque has no element \(position)")
+            }
+            return element
+        }
+        set {
+            precondition(position >= 0 && position < used, "the deque has no element \(position)")
+            slots[slot(of: position)] = newValue
+        }
+    }
+
+    /// Replaces a part by other elements. Copies all of them, so it is for what happens rarely.
+    @inlinable
+    package mutating func replaceSubrange(_ range: Range<Int>, with elements: some Collection<Element>) {
+        var all = Array(self)
+        all.replaceSubrange(range, with: elements)
+        slots = all
+        head = 0
+        used = slots.count
+    }
+}
+
+extension Deque: Sendable where Element: Sendable {}
+
+extension Deque: ExpressibleByArrayLiteral {
+    @inlinable
+    package init(arrayLiteral elements: Element...) {
+        slots = elements
+        used = elements.count
+    }
+}

@@ -1,0 +1,39 @@
+import Platform
+import Testing
+
+@Suite struct CRC32CTests {
+    /// The vectors of RFC 3720, B.4, and the usual check value.
+    private static let published: [(bytes: [UInt8], checksum: UInt32)] = [
+        ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),
+        ([UInt8](0..<32), 0x46DD_794E), ([UInt8]((0..<32).reversed()), 0x113F_DB5C),
+        ([UInt8]("123456789".utf8), 0xE306_9283), ([], 0),
+    ]
+
+    @Test(arguments: published)
+    func `The checksum of known bytes is the published one`(_ bytes: [UInt8], _ expected: UInt32) {
+        let checksum = CRC32C(of: bytes.span).value
+        #expect(checksum == expected)
+    }
+
+    @Test func `Bytes taken in pieces of any length give the same checksum`() {
+        let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        let whole = CRC32C(of: bytes.span)
+        for length in 1...17 {
+            var check = CRC32C()
+            var start = 0
+            while start < bytes.count {
+                let end = min(start + length, bytes.count)
+                check.update(bytes.span.extracting(start..<end))
+                start = end
+            }
+            #expect(check == whole)
+        }
+    }
+
+    @Test(arguments: [("e3069283", true), ("e3069284", false), ("e306928", false)])
+    func `Only the eight digits of the checksum are recognised`(_ digits: String, _ isRight: Bool) {
+        let check = CRC32C(of: [UInt8]("123456789".utf8).span)
+        let isWritten = check.isWritten(as: [UInt8](digits.utf8).span)
+        #expect(isWritten == isRight)
+    }
+}
