@@ -79,13 +79,13 @@ extension AdapterCore {
 
     private func commitUnlessChanged(_ transaction: Transaction, isLast: Bool) throws(DefaultsError) -> Bool {
         do {
-            try commit(transaction.operations, if: transaction.conditions)
+            try session.commit(transaction.operations, if: transaction.conditions)
             return true
         } catch {
             guard !isLast, case .refused(let problem) = error, problem.code == .preconditionFailed,
                 !problem.failed.isEmpty
             else { throw DefaultsError(error) }
-            learn(problem)
+            session.learn(problem)
             return false
         }
     }

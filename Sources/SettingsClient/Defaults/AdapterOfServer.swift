@@ -62,7 +62,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
     ) {
         self.init(
             keyStore: keyStore,
-            backend: ProgramEnvironment.current.backend(
+            session: ProgramEnvironment.current.session(
                 suite: suite, server: server, timeout: timeout, outbox: outbox, cache: cache),
             arguments: arguments ?? Self.ownArguments, log: log ?? IssueBoard.standardLog)
     }

@@ -74,7 +74,7 @@ extension AdapterCore {
         if let slot = slots.keptSlot(for: key) { return value(of: slot, orDefault: key.defaultValue) }
         guard let name = try? KeyName(key.name) else { return look(slots.makeSlot(for: key)).value }
         // Nothing stays of a key that is not kept.
-        return replica.withCell(for: name) { _ in value(of: slots.makeSlot(for: key), orDefault: key.defaultValue) }
+        return session.withCell(for: name) { _ in value(of: slots.makeSlot(for: key), orDefault: key.defaultValue) }
     }
 
     private func value<Value>(of slot: Slot<Value>, orDefault defaultValue: Value) -> Value {
@@ -157,13 +157,12 @@ extension AdapterCore {
     func withSource(
         _ visible: VisibleSetting, _ key: KeyName, insists: Bool = false, isReported: Bool = true
     ) -> VisibleSetting {
-        guard visible.source == nil, insists || !absence.isPaused else { return visible }
+        guard visible.source == nil, insists || !session.absence.isPaused else { return visible }
         do {
-            let setting = try backend.setting(key)
-            replica.change { $0.learn(setting, fromRefusal: false) }
+            let setting = try session.ask(for: key, isNewest: false)
             return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         } catch {
-            absence.beginPause()
+            session.absence.beginPause()
             if isReported { report(DefaultsError(error), key.text, .read) }
             return visible
         }
@@ -176,7 +175,7 @@ extension AdapterCore {
         _ key: KeyName, since moment: ContinuousClock.Instant? = nil, isReported: Bool = true
     ) throws(DefaultsError) -> Bool {
         try load(for: key, unlessFailedSince: moment)
-        let source = withSource(replica.visible(key), key, insists: true, isReported: isReported).source
+        let source = withSource(session.visible(key), key, insists: true, isReported: isReported).source
         // Where even asking did not help, a value is there.
         return source?.isStored ?? true
     }
@@ -235,7 +234,7 @@ extension AdapterCore {
             }
         }
         // Both at once, so that whoever begins to observe finds it or is told of it.
-        replica.change { [values] state in
+        session.change { [values] state in
             registered.withLock { $0.merge(values) { $1 } }
             state.register(values)
         }

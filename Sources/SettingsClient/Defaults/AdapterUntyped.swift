@@ -25,8 +25,8 @@ extension AdapterCore {
             reportUnread(error, name)
             return registered.withLock { $0[key] }
         }
-        guard let registered = registered.withLock({ $0[key] }) else { return replica.visible(key).value }
-        let visible = withSource(replica.visible(key), key)
+        guard let registered = registered.withLock({ $0[key] }) else { return session.visible(key).value }
+        let visible = withSource(session.visible(key), key)
         return visible.source == .default ? registered : visible.value ?? registered
     }
 
@@ -35,7 +35,7 @@ extension AdapterCore {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
             try refuseNonsense(json, name)
-            try replica.withCell(for: key) { cell throws(DefaultsError) in try write(json, to: cell) }
+            try session.withCell(for: key) { cell throws(DefaultsError) in try write(json, to: cell) }
         }
     }
 
@@ -69,8 +69,8 @@ extension AdapterCore {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
             try refuseNonsense(first, name)
-            try replica.withCell(for: key) { cell throws(DefaultsError) in
-                try cell.send(orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
+            try session.withCell(for: key) { cell throws(DefaultsError) in
+                try session.inTurn(of: cell, orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
                     try WaitingTime.sharing { () throws(DefaultsError) in
                         try change(key, by: operation, orStore: first)
                     }
@@ -95,8 +95,8 @@ extension AdapterCore {
                     try isThere(key, orRegistered: start)
                 }
             do throws(BackendError) {
-                if isThere { return try commit([self.operation(key, .change(operation))], else: .change(plan)) }
-                return try commit(
+                if isThere { return try session.commit([self.operation(key, .change(operation))], else: .change(plan)) }
+                return try session.commit(
                     [self.operation(key, .set(value))], if: [.setting(suite, key, .stored(false))],
                     else: .change(plan))
             } catch {
@@ -111,7 +111,7 @@ extension AdapterCore {
     private func isThere(_ key: KeyName, orRegistered start: JSONValue?) throws(DefaultsError) -> Bool {
         do {
             // It is not reported: the write itself is kept, or says why not. And this is done while it is being sent.
-            return try isStored(key, isReported: false) || start == nil && replica.visible(key).value != nil
+            return try isStored(key, isReported: false) || start == nil && session.visible(key).value != nil
         } catch {
             guard case .unreachable = error else { throw error }
             return true
@@ -121,7 +121,7 @@ extension AdapterCore {
     /// Takes in what is there, if a refusal was about that; nil if it was about something else.
     private func learn(from error: BackendError, of key: KeyName) throws(DefaultsError) -> SettingState? {
         if let current = error.current, !current.isConcealed {
-            replica.change { $0.learn(current, fromRefusal: true) }
+            session.change { $0.learn(current, fromRefusal: true) }
             return current
         }
         guard case .refused(let problem) = error else { return nil }
@@ -153,7 +153,7 @@ extension AdapterCore {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
             try refuseNonsense(json, name)
-            _ = try replica.withCell(for: key) { cell throws(DefaultsError) in try setIfAbsent(json, to: cell) }
+            _ = try session.withCell(for: key) { cell throws(DefaultsError) in try setIfAbsent(json, to: cell) }
         }
     }
 }

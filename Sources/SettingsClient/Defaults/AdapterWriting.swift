@@ -3,35 +3,6 @@ internal import Synchronization
 
 /// Writing.
 extension AdapterCore {
-    /// Sends a transaction, and shows it meanwhile, or until it was sent if it is kept.
-    func commit(
-        _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [],
-        else conflict: SuiteWrite.Conflict = .refusal
-    ) throws(BackendError) {
-        // What earlier programs left comes first, also in what is shown.
-        backend.inherit()
-        let write = SuiteWrite(
-            action: .transaction(Transaction(if: conditions, do: operations)), requestKey: requestKeys.next(),
-            conflict: conflict)
-        replica.change { $0.begin(write.requestKey, operations) }
-        try WaitingTime.sharing { () throws(BackendError) in try send(write, operations) }
-    }
-
-    private func send(_ write: SuiteWrite, _ operations: [Transaction.Operation]) throws(BackendError) {
-        do {
-            let summary = try backend.perform(write)
-            catchUpIfOpen(summary, removalOf: operations.filter { $0.action == .delete }.map(\.key))
-            replica.change { $0.settle(write.requestKey, operations, summary) }
-            loadAfterWriting()
-        } catch {
-            if case .kept = error { throw error }
-            replica.change { $0.abandon(write.requestKey, operations) }
-            // What does not exist has nothing to remove.
-            if case .refused(let problem) = error, write.isVain(after: problem) { return }
-            throw error
-        }
-    }
-
     /// What is done to a key.
     func operation(_ key: KeyName, _ action: Transaction.Operation.Action) -> Transaction.Operation {
         Transaction.Operation(suite: suite, key: key, action)
@@ -44,8 +15,8 @@ extension AdapterCore {
         var operations = [operation(cell.name, json.map { .set($0) } ?? .delete)]
         if json == nil { operations += formerNames.map { operation($0, .delete) } }
         do throws(BackendError) {
-            try cell.send(orThrow: isReentered(cell.name)) { [operations] () throws(BackendError) in
-                try commit(operations)
+            try session.inTurn(of: cell, orThrow: isReentered(cell.name)) { [operations] () throws(BackendError) in
+                try session.commit(operations)
             }
         } catch {
             throw DefaultsError(error)
@@ -87,15 +58,15 @@ extension AdapterCore {
     func setIfAbsent(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) -> Bool {
         guard let json else { return false }
         do throws(BackendError) {
-            return try cell.send(orThrow: isReentered(cell.name)) { () throws(BackendError) in
+            return try session.inTurn(of: cell, orThrow: isReentered(cell.name)) { () throws(BackendError) in
                 do throws(BackendError) {
-                    try commit(
+                    try session.commit(
                         [operation(cell.name, .set(json))], if: [.setting(suite, cell.name, .stored(false))],
                         else: .yielding)
                     return true
                 } catch {
                     guard let current = error.current else { throw error }
-                    if !current.isConcealed { replica.change { $0.learn(current, fromRefusal: true) } }
+                    if !current.isConcealed { session.change { $0.learn(current, fromRefusal: true) } }
                     return false
                 }
             }
@@ -104,33 +75,13 @@ extension AdapterCore {
         }
     }
 
-    /// Takes all stored values of the suite away.
+    /// Removes all stored values of the suite.
     func removeAll() throws(DefaultsError) {
-        backend.inherit()
-        let write = SuiteWrite(action: .reset, requestKey: requestKeys.next())
-        do {
-            try WaitingTime.sharing { () throws(BackendError) in
-                let summary = try backend.perform(write)
-                catchUpIfOpen(summary, removalOf: nil)
-                replica.change { $0.apply(reset: write.requestKey, summary) }
-                loadAfterWriting()
-            }
+        do throws(BackendError) {
+            try session.removeAll()
         } catch {
-            if case .refused(let problem) = error, write.isVain(after: problem) { return }
             throw DefaultsError(error)
         }
-    }
-
-    /// Brings the replica to where the backend is if only that tells what is there after something was removed. Until it is
-    /// there, what was removed is not seen, be it a default; so the follower asks soon if this fails.
-    private func catchUpIfOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) {
-        guard keys?.isEmpty != true, replica.leavesOpen(summary, removalOf: keys) else { return }
-        if (try? catchUp()) == nil { refresh() }
-    }
-
-    /// Has the replica brought soon to where the backend is.
-    func refresh() {
-        loading.withLock { $0.following }?.refresh()
     }
 
     /// Does what a setter does: what fails is reported, as it cannot be thrown. What is kept has not failed.

@@ -21,5 +21,5 @@ public import SettingsModel
 /// besides the program's is meant where that is imported by name: `import let Kit.Defaults`.
 public let Defaults = DefaultsAdapter<DefaultsKeys>(
     keyStore: DefaultsKeys(),
-    backend: ProgramEnvironment.current.backend(suite: nil, server: nil, timeout: .seconds(2), outbox: .usual),
+    session: ProgramEnvironment.current.session(suite: nil, server: nil, timeout: .seconds(2), outbox: .usual),
     arguments: DefaultsAdapter<DefaultsKeys>.ownArguments)

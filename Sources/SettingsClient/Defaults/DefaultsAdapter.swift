@@ -27,11 +27,11 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     @usableFromInline let rootPlace: Unmanaged<StorePlace<KeyStore>>
 
     init(
-        keyStore: KeyStore, backend: any SuiteBackend, arguments: [String] = [],
+        keyStore: KeyStore, session: SuiteSession, arguments: [String] = [],
         log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
     ) where KeyStore: DefaultsKeyStore {
         if let problem = nestedStoreProblem(in: keyStore) { assertionFailure(problem) }
-        let core = AdapterCore(backend: backend, arguments: arguments, log: log)
+        let core = AdapterCore(session: session, arguments: arguments, log: log)
         self.core = core
         root = StorePlace(keyStore)
         rootPlace = Unmanaged.passUnretained(root)
@@ -51,8 +51,8 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     ) -> DefaultsAdapter where KeyStore: DefaultsKeyStore {
         guard let suite = try? SuiteName("memory") else { preconditionFailure("the name is a suite's") }
         return DefaultsAdapter(
-            keyStore: keyStore, backend: InMemoryBackend(suite: suite, schema: schema), arguments: arguments,
-            log: log ?? IssueBoard.standardLog)
+            keyStore: keyStore, session: SuiteSession(InMemoryBackend(suite: suite, schema: schema)),
+            arguments: arguments, log: log ?? IssueBoard.standardLog)
     }
 
     /// What the settings are reached through.

@@ -42,7 +42,7 @@ extension AdapterCore {
     private func write<Value>(_ new: JSONValue?, _ change: InPlaceChange<Value>) throws(DefaultsError) {
         guard let cell = change.slot.cell else { return }
         let plan = plan(change, to: new)
-        try cell.send(orThrow: DefaultsError(isReentered(cell.name))) { () throws(DefaultsError) in
+        try session.inTurn(of: cell, orThrow: DefaultsError(isReentered(cell.name))) { () throws(DefaultsError) in
             try WaitingTime.sharing(spent: change.spent) { () throws(DefaultsError) in
                 try write(plan, change, to: cell.name)
             }
@@ -56,7 +56,7 @@ extension AdapterCore {
         for _ in 0..<Self.mostAttempts {
             let conditions = attempt.test.map { [Transaction.Condition.setting(suite, key, $0)] } ?? []
             do throws(BackendError) {
-                return try commit([operation(key, attempt.action)], if: conditions, else: .change(plan))
+                return try session.commit([operation(key, attempt.action)], if: conditions, else: .change(plan))
             } catch {
                 attempt = try resolved(error, after: attempt, plan, change.slot)
             }
@@ -69,13 +69,13 @@ extension AdapterCore {
     ) throws(DefaultsError) -> ChangeAttempt {
         guard change.reading.isStoredUnreadable, let problem = change.reading.problem else {
             // Another value by now: what was computed from the old one would be shown, and refused.
-            if let value = replica.visible(key).value, value != plan.base, let delta = plan.delta,
+            if let value = session.visible(key).value, value != plan.base, let delta = plan.delta,
                 let operation = delta.operation, let merged = delta.applied(to: value)
             {
                 _ = try change.slot.normalized(merged)
                 return ChangeAttempt(operation)
             }
-            return ChangeAttempt(plan.new, guardedBy: replica.guardTest(for: key, base: plan.base))
+            return ChangeAttempt(plan.new, guardedBy: session.guardTest(for: key, base: plan.base))
         }
         // A stored value that cannot be decoded is not overwritten by one computed from the default.
         guard case .unreachable = problem else { throw problem }
@@ -106,7 +106,7 @@ extension AdapterCore {
     ) throws(DefaultsError) -> SettingState? {
         guard case .refused(let problem) = error else { return nil }
         if let current = error.current, !current.isConcealed {
-            replica.change { $0.learn(current, fromRefusal: true) }
+            session.change { $0.learn(current, fromRefusal: true) }
             return current
         }
         // A refusal does not tell the value of a secret.
@@ -119,9 +119,7 @@ extension AdapterCore {
     /// Asks the server for a setting, and takes in what it says.
     func settingNow(_ key: KeyName) throws(DefaultsError) -> SettingState {
         do {
-            let setting = try backend.setting(key)
-            replica.change { $0.learn(setting, fromRefusal: true) }
-            return setting
+            return try session.ask(for: key)
         } catch {
             throw DefaultsError(error)
         }

@@ -48,12 +48,12 @@ struct KeySight: Sendable {
 extension AdapterCore {
     /// What a key is read from. Until its value is taken over, a renamed key is read from its former name.
     func sight<Value>(of slot: Slot<Value>, _ cell: KeyCell, asks: KeySight.Asking) -> KeySight {
-        let seen = replica.visible(cell.name)
+        let seen = session.visible(cell.name)
         let registered = registered.withLock { $0[cell.name] }
         if let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot),
             let former = rename.migration.formerNames.first(where: maybeStored)
         {
-            let old = VisibleSetting(value: replica.visible(former).value, source: .stored, revision: nil)
+            let old = VisibleSetting(value: session.visible(former).value, source: .stored, revision: nil)
             return KeySight(visible: seen, origin: old, registered: registered, isLasting: false)
         }
         var sight = KeySight(visible: seen, origin: seen, registered: registered)
@@ -78,7 +78,7 @@ extension AdapterCore {
 
     /// Whether all that was read is so now, at one time.
     func holds(_ sights: [KeyName: KeySight]) -> Bool {
-        let now = replica.visible(Array(sights.keys))
+        let now = session.visible(Array(sights.keys))
         return sights.allSatisfy { key, sight in sight.holds(over: now[key] ?? .unset) }
     }
 }

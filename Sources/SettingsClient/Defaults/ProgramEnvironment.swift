@@ -26,20 +26,20 @@ struct ProgramEnvironment: Sendable {
 
     /// Where a suite lives: on the server that is given, else where the environment says. What is wrong there is not
     /// guessed at, as the values of another suite would be worse than none: nothing can be read and written then.
-    func backend(
+    func session(
         suite given: SuiteName?, server address: ServerAddress?, timeout: Duration, outbox: KeptFiles = .none,
         cache: KeptFiles = .none
-    ) -> any SuiteBackend {
+    ) -> SuiteSession {
         let suite = given ?? suiteOfProgram
         do {
             let named = try given ?? suiteOfEnvironment() ?? suite
             let address = try address ?? ServerAddress.from(variable: server)
             let backend = RemoteBackend(suite: named, server: .at(address), timeout: timeout)
-            return backend.keeping(outbox: outbox, cache: cache, of: address, patience: timeout)
+            return SuiteSession(backend.keeping(outbox: outbox, cache: cache, of: address, patience: timeout))
         } catch let error as ServerAddressError {
-            return NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)")
+            return SuiteSession(NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)"))
         } catch {
-            return NoBackend(suite: suite, reason: "\(Self.suiteVariable): \(error)")
+            return SuiteSession(NoBackend(suite: suite, reason: "\(Self.suiteVariable): \(error)"))
         }
     }
 

@@ -42,7 +42,8 @@ extension AdapterCore {
     /// Takes the value over unless that was done. The suite is loaded.
     func takeOver<Value>(for slot: Slot<Value>) {
         guard let rename = slot.rename, rename.isOpen, let cell = slot.cell else { return }
-        let reason = try? cell.send(orThrow: isReentered(cell.name)) { () throws(BackendError) -> DefaultsError? in
+        let reason = try? session.inTurn(of: cell, orThrow: isReentered(cell.name)) {
+            () throws(BackendError) -> DefaultsError? in
             for _ in 0..<Self.mostAttempts where rename.isOpen {
                 switch attempt(slot, cell, rename) {
                 case .again: continue
@@ -56,7 +57,7 @@ extension AdapterCore {
             if rename.isOpen { rename.become(.waiting) }
             return nil
         }
-        if rename.isWaiting { absence.add(rename) }
+        if rename.isWaiting { session.absence.add(rename) }
         // Whoever hears of it may read the key, so nothing is locked.
         if let reason { report(reason, slot.key.name, .read) }
     }
@@ -74,10 +75,10 @@ extension AdapterCore {
 
     private func attempt<Value>(_ slot: Slot<Value>, _ cell: KeyCell, _ rename: RenameProgress) -> Outcome {
         let source = rename.migration.source { name in
-            name == cell.name ? replica.visible(name).source?.isStored ?? false : maybeStored(name)
+            name == cell.name ? session.visible(name).source?.isStored ?? false : maybeStored(name)
         }
         // What was known at an earlier time does not say what is not there.
-        guard let former = source else { return .become(absence.isStale ? .waiting : .settled) }
+        guard let former = source else { return .become(session.absence.isStale ? .waiting : .settled) }
         let value: JSONValue
         let tests: [Transaction.Condition.Test]
         do {
@@ -94,7 +95,7 @@ extension AdapterCore {
         }
         let transaction = rename.migration.transaction(in: suite, from: former, value: value, while: tests)
         do {
-            try commit(transaction.operations, if: transaction.conditions)
+            try session.commit(transaction.operations, if: transaction.conditions)
             return .become(.settled)
         } catch {
             return outcome(of: error, from: former)
@@ -104,7 +105,7 @@ extension AdapterCore {
     private func outcome(of error: BackendError, from former: KeyName) -> Outcome {
         guard case .refused(let problem) = error else { return .become(.waiting) }
         if problem.code == .preconditionFailed, !problem.failed.isEmpty {
-            learn(problem)
+            session.learn(problem)
             return .again
         }
         return .leave(.notTakenOver(from: former.text, .refused(problem)))
@@ -112,7 +113,7 @@ extension AdapterCore {
 
     /// Whether something seems to be stored under a former name; a default of the schema may look the same.
     func maybeStored(_ name: KeyName) -> Bool {
-        let seen = replica.visible(name)
+        let seen = session.visible(name)
         return seen.value != nil && seen.source != .default || seen.source == .invalid
     }
 
@@ -120,13 +121,12 @@ extension AdapterCore {
     private func stored(
         _ former: KeyName
     ) throws(BackendError) -> (value: JSONValue, tests: [Transaction.Condition.Test])? {
-        let seen = replica.visible(former)
+        let seen = session.visible(former)
         if let value = seen.value {
             return (value, [.stored(true), .value(value)])
         }
         // The schema does not allow what is there, so it was not told.
-        let setting = try backend.setting(former)
-        replica.change { $0.learn(setting, fromRefusal: true) }
+        let setting = try session.ask(for: former)
         return (setting.stored ?? setting.value).map { ($0, [.revision(setting.revision)]) }
     }
 

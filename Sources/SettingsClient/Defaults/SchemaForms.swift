@@ -90,8 +90,8 @@ extension AdapterCore {
     /// Puts a schema to the server unless it is in force already.
     func publish(_ schema: Schema, onConflict policy: ConflictPolicy) throws(DefaultsError) -> Bool {
         do throws(BackendError) {
-            if try backend.schema()?.document == schema.document { return false }
-            let summary = try backend.setSchema(schema.document, onConflict: policy, requestKey: requestKeys.next())
+            if try session.backend.schema()?.document == schema.document { return false }
+            let summary = try session.setSchema(schema.document, onConflict: policy)
             guard summary.changed else { return false }
         } catch {
             throw DefaultsError(error)
@@ -105,7 +105,7 @@ extension AdapterCore {
     func differences(of keys: [any AnyDefaultsKey]) throws(DefaultsError) -> [SchemaDifference] {
         let document: SchemaDocument?
         do {
-            document = try backend.schema()
+            document = try session.backend.schema()
         } catch {
             throw DefaultsError(error)
         }

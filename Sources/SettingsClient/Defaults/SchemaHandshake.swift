@@ -1,24 +1,6 @@
 internal import SettingsModel
 internal import Synchronization
 
-/// The server's schema, as far as it is known here.
-struct ServerSchema: Sendable {
-    /// When it was asked for, by what had been told of it then.
-    var asked: SchemaPlace?
-    /// The commit that set what was answered; nil if there was none.
-    var revision: Revision?
-    var schema: Schema?
-    /// Until when it is not asked for again, after nobody answered.
-    var pause: ContinuousClock.Instant?
-
-    /// Whether it is the one that is in force at a place.
-    func holds(at place: SchemaPlace) -> Bool {
-        asked == place || asked?.epoch == place.epoch && revision == place.revision
-    }
-
-    var isPaused: Bool { pause.map { $0 > .now } ?? false }
-}
-
 /// What was found when a key was compared with the schema in force.
 struct KeyAgreement: Sendable {
     var schema: SchemaPlace?
@@ -33,9 +15,9 @@ extension AdapterCore {
     /// While the schema cannot be had, nothing is known: the values that are known here are read all the same.
     func differences<Value>(of slot: Slot<Value>) -> [SchemaDifference] {
         if let known = knownDifferences(of: slot) { return known }
-        guard let place = replica.schema else { return [] }
+        guard let place = session.schema else { return [] }
         do {
-            return try fetched(at: place).map { differences(of: slot, $0.schema, at: place) } ?? []
+            return try session.serverSchema(at: place).map { differences(of: slot, $0.schema, at: place) } ?? []
         } catch {
             report(error, nil, .check)
             return []
@@ -44,9 +26,9 @@ extension AdapterCore {
 
     /// The same without asking anybody; nil if somebody has to be asked first.
     func knownDifferences<Value>(of slot: Slot<Value>) -> [SchemaDifference]? {
-        guard let place = replica.schema else { return [] }
+        guard let place = session.schema else { return [] }
         if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
-        let server = serverSchema.withLock { $0 }
+        let server = session.knownSchema
         if server.holds(at: place) { return differences(of: slot, server.schema, at: place) }
         return server.isPaused ? [] : nil
     }
@@ -80,45 +62,7 @@ extension AdapterCore {
 
     /// Has the schema ready, so that comparing keys does not wait for it.
     func prepareSchema() {
-        guard let place = replica.schema else { return }
-        _ = try? fetched(at: place)
+        guard let place = session.schema else { return }
+        _ = try? session.serverSchema(at: place)
     }
-
-    /// The schema in force; nil if it cannot be had now. Throws, once, if it is none that is known here. Nothing that
-    /// others look at is locked while it is asked for.
-    private func fetched(at place: SchemaPlace) throws(DefaultsError) -> ServerSchema? {
-        try askingSchema.withLock { _ throws(DefaultsError) in
-            var server = serverSchema.withLock { $0 }
-            if server.holds(at: place) { return server }
-            if server.isPaused { return nil }
-            let fetched = Result { () throws(DefaultsError) in try fetch(&server, at: place) }
-            serverSchema.withLock { [server] in $0 = server }
-            return try fetched.get() ? server : nil
-        }
-    }
-
-    private func fetch(_ server: inout ServerSchema, at place: SchemaPlace) throws(DefaultsError) -> Bool {
-        var document: SchemaDocument?
-        if place.revision != .zero {
-            do {
-                document = try backend.schema()
-            } catch {
-                server.pause = ContinuousClock.now + Self.pauseAfterSilence
-                return false
-            }
-        }
-        server.pause = nil
-        server.asked = place
-        server.revision = document?.revision
-        server.schema = nil
-        guard let document else { return true }
-        do {
-            server.schema = try Schema(kept: document.document)
-        } catch {
-            throw .unusableSchema(error)
-        }
-        return true
-    }
-
-    private static var pauseAfterSilence: Duration { .seconds(1) }
 }

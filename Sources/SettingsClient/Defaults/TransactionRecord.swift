@@ -54,7 +54,7 @@ struct TransactionRecord {
                 sight.take(told)
             } else {
                 prepare { told in
-                    let seen = core.replica.visible(cell.name)
+                    let seen = core.session.visible(cell.name)
                     told.settings[cell.name] = core.withSource(seen, cell.name)
                 }
             }

@@ -41,7 +41,7 @@ final class Absence: Sendable {
     /// Somebody answered: what waits is to be tried again when it is read.
     ///
     /// - Parameter isWhole: whether what is known is how it is by now.
-    func end(in replica: Replica, isWhole: Bool = true) {
+    func end(in session: SuiteSession, isWhole: Bool = true) {
         let renames = shared.withLock { shared in
             shared.pause = nil
             guard isWhole else { return [RenameProgress]() }
@@ -51,6 +51,6 @@ final class Absence: Sendable {
         }
         guard !renames.isEmpty else { return }
         for rename in renames { rename.become(.open) }
-        replica.change { $0.touch(renames.map(\.migration.key)) }
+        session.change { $0.touch(renames.map(\.migration.key)) }
     }
 }

@@ -2,7 +2,7 @@ internal import SettingsModel
 
 // What becomes of writes that are kept: the replica shows them until they end, and what was refused is an issue.
 
-extension Replica {
+extension SuiteSession {
     func apply(_ news: KeptWriteNews) {
         switch news {
         case .kept(let write, let isInherited):
@@ -31,12 +31,12 @@ extension Replica {
 
 extension KeptWriteNews {
     /// True if a removal was done that leaves it open what is there.
-    func leavesOpen(in replica: Replica) -> Bool {
+    func leavesOpen(in session: SuiteSession) -> Bool {
         guard case .done(let write, let summary) = self else { return false }
         let isReset = write.action == .reset
         let removed = write.operations.filter { $0.action == .delete }.map(\.key)
         guard isReset || !removed.isEmpty else { return false }
-        return replica.leavesOpen(summary, removalOf: isReset ? nil : removed)
+        return session.leavesOpen(summary, removalOf: isReset ? nil : removed)
     }
 
     /// What there is to report.
@@ -85,13 +85,12 @@ extension ReplicaState {
     }
 }
 
-extension AdapterCore {
-    /// Takes in the settings whose conditions did not hold; the server is asked for secrets, of which a refusal tells
-    /// nothing.
+extension SuiteSession {
+    /// Takes in the settings whose conditions did not hold; asks the server for secrets, of which a refusal tells nothing.
     func learn(_ problem: Problem) {
-        replica.change { $0.learn(problem) }
+        change { $0.learn(problem) }
         for failed in problem.failed {
-            if case .setting(let current) = failed.current, current.isConcealed { _ = try? settingNow(current.key) }
+            if case .setting(let current) = failed.current, current.isConcealed { _ = try? ask(for: current.key) }
         }
     }
 }

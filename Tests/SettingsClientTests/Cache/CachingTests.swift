@@ -29,7 +29,8 @@ struct CachingTests {
     ) -> DefaultsAdapter<ClientKeys> {
         DefaultsAdapter(
             keyStore: ClientKeys(),
-            backend: CachingBackend(FlakyBackend(backend, holding: directory), file(), interval: interval),
+            session: SuiteSession(
+                CachingBackend(FlakyBackend(backend, holding: directory), file(), interval: interval)),
             log: { issues.add("\($0)") })
     }
 
@@ -82,7 +83,7 @@ struct CachingTests {
         let error = await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         #expect(error == .unreachable(absence == .nobody ? "nobody is there" : "not now"))
         // It goes on from there.
-        let other = DefaultsAdapter(keyStore: ClientKeys(), backend: server, log: { _ in })
+        let other = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(server), log: { _ in })
         other.username = "you"
         link.decide { .answered }
         link.comeBack()
@@ -207,7 +208,7 @@ struct CachingTests {
             let suite = try SuiteName("com.example.app")
             let file = CacheFile(in: path, of: KeptOwner(server: "server", suite: suite))
             let backend = CachingBackend(InMemoryBackend(suite: suite), file, interval: .seconds(1000))
-            let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend, log: { _ in })
+            let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend), log: { _ in })
             defaults.launchCount = 1
             let limit = ContinuousClock.now + .seconds(20)
             while file.read() == nil, ContinuousClock.now < limit { poll(nil, 0, 1) }

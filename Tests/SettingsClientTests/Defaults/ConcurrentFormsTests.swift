@@ -81,11 +81,11 @@ struct ConcurrentFormsTests {
             Task { try await defaults.set(\.launchCount, number) }
         }
         let seen = Mutex<[JSONValue?]>([])
-        let listener = defaults.core.replica.listen { changes in
+        let listener = defaults.core.session.listen { changes in
             seen.withLock { $0 += changes.map(\.new.value) }
         }
         for task in tasks { try await task.value }
-        defaults.core.replica.stopListening(listener)
+        defaults.core.session.stopListening(listener)
         let values = seen.withLock { $0.compactMap { $0?.integer } }
         #expect(values == values.sorted() && defaults.launchCount == 200)
     }

@@ -33,7 +33,7 @@ struct LifetimeTests {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
         weak var last: AdapterCore?
         for round in 0..<1000 {
-            let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend)
+            let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend))
             defaults.launchCount += 1
             #expect(defaults.launchCount == round + 1)
             #expect(backend.followerCount == 1)

@@ -27,7 +27,7 @@ struct LoadingTests {
 
     @Test func `After nobody answered, getters and setters leave it to the background to try again`() async {
         backend.isAway = true
-        let queue = defaults.core.retrying
+        let queue = defaults.core.session.retrying
         queue.suspend()
         #expect(defaults.launchCount == 0)
         #expect(backend.log.all == ["load"])
@@ -65,7 +65,7 @@ struct LoadingTests {
     @Test(.timeLimit(.minutes(10)))
     func `A server that tells of more and says the same each time is left alone`() async throws {
         defaults.launchCount = 1
-        let cursor = try #require(defaults.core.replica.cursor)
+        let cursor = try #require(defaults.core.session.cursor)
         let scope = ObservedChanges.Scope.several(
             schemas: [SuiteRevision(suite: backend.suite, revision: .zero)], dropped: [], missing: [])
         backend.answer(news: .changes(ObservedChanges(scope, cursor: cursor, changes: [], hasMore: true)))

@@ -70,7 +70,7 @@ final class World: Sendable {
     func adapter<Keys: DefaultsKeyStore>(
         _ keys: Keys, arguments: [String] = [], backend: (any SuiteBackend)? = nil
     ) -> DefaultsAdapter<Keys> {
-        DefaultsAdapter(keyStore: keys, backend: backend ?? makeBackend(), arguments: arguments) {
+        DefaultsAdapter(keyStore: keys, session: SuiteSession(backend ?? makeBackend()), arguments: arguments) {
             [weak self, daemon] issue in
             withExtendedLifetime(daemon) {}
             self?.issues.withLock { $0.append(issue) }

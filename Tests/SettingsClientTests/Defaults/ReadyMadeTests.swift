@@ -97,7 +97,7 @@ struct ReadyMadeTests {
 
     @Test("The suite is what the environment says, else the program's name made one", arguments: rows)
     func suites(_ row: Row) throws {
-        let backend = row.environment.backend(suite: nil, server: nil, timeout: .milliseconds(1))
+        let backend = row.environment.session(suite: nil, server: nil, timeout: .milliseconds(1)).backend
         #expect(backend.suite.text == row.suite)
         guard let refusal = row.refusal else {
             #expect(backend is RemoteBackend)
@@ -114,8 +114,9 @@ struct ReadyMadeTests {
     @Test("What a program says itself does not ask the environment")
     func explicit() throws {
         let environment = ProgramEnvironment(server: "ftp://host", suite: "my app", program: "player")
-        let backend = environment.backend(
-            suite: try SuiteName("app"), server: .usual, timeout: .milliseconds(1))
+        let backend = environment.session(
+            suite: try SuiteName("app"), server: .usual, timeout: .milliseconds(1)
+        ).backend
         #expect(backend is RemoteBackend && backend.suite.text == "app")
     }
 }

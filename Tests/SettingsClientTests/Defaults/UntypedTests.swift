@@ -156,7 +156,7 @@ struct UntypedTests {
         }
         // What is told of these writes may still be on its way.
         try await defaults.synchronize()
-        #expect(defaults.core.replica.keys.map(\.text) == ["session-0"])
+        #expect(defaults.core.session.keys.map(\.text) == ["session-0"])
         defaults["session-0"] = 7
         #expect(defaults[key: typed] == 7)
         #expect(world.takeIssues() == [])

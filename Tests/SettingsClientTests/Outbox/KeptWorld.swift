@@ -39,7 +39,7 @@ final class KeptWorld: Sendable {
         let folder = OutboxFolder(path: directory.path + "/outbox", owner: owner, files: files)
         let backend = OutboxBackend(
             link, OutboxStore(folder, limits: limits), patience: patience, lookInterval: lookInterval)
-        let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend) { [weak self] issue in
+        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend)) { [weak self] issue in
             self?.issues.withLock { $0.append(issue) }
             log?(issue)
         }
@@ -50,7 +50,7 @@ final class KeptWorld: Sendable {
     func end(_ program: inout Program?) -> Bool {
         let held = HeldFiles(directory: directory.path)
         let before = held.count
-        weak let backend = program?.defaults.core.backend
+        weak let backend = program?.defaults.core.session.backend
         program = nil
         return held.waits { backend == nil && (before == 0 || $0 < before) }
     }

@@ -81,7 +81,7 @@ struct BusyDaemonTests {
 
     /// Waits until what the outbox was about to do at once is done.
     private func settle(_ defaults: DefaultsAdapter<ClientKeys>) throws {
-        try #require(defaults.core.backend as? OutboxBackend).queue.sync {}
+        try #require(defaults.core.session.backend as? OutboxBackend).queue.sync {}
     }
 
     /// Answers of somebody who takes nothing, and what is told of it.

@@ -297,7 +297,7 @@ struct FollowingTests {
         let world = World(at: try daemon.address(.unix), names.app)
         let defaults = world.adapter()
         let log = EventLog()
-        _ = defaults.core.replica.listen { changes in
+        _ = defaults.core.session.listen { changes in
             for change in changes { log.add("\(change.key) \(change.new.value.map { "\($0)" } ?? "-")") }
         }
         #expect(defaults.launchCount == 0)

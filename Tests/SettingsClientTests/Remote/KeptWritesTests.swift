@@ -317,7 +317,7 @@ struct KeptWritesTests {
         first.stop()
         let log = EventLog()
         defaults.remove(\.loginTries)
-        _ = defaults.core.replica.listen { changes in
+        _ = defaults.core.session.listen { changes in
             for change in changes where change.key == key { log.add("\(change.new.value ?? .null)") }
         }
         let second = try ServedDaemon(in: directory, port: 0)

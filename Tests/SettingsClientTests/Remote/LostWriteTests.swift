@@ -55,7 +55,7 @@ struct LostWriteTests {
         let defaults = world.adapter()
         defaults.launchCount = 1
         let log = EventLog()
-        _ = defaults.core.replica.listen { changes in
+        _ = defaults.core.session.listen { changes in
             for change in changes where change.new.source == .stored { log.add("\(change.new.value ?? .null)") }
         }
         proxy.cut(1_000_000, of: "POST")

@@ -17,7 +17,7 @@ struct RestartTests {
     /// Notes the values of a key as a reader sees them, one after the other.
     private func watch(_ key: String, in defaults: DefaultsAdapter<ClientKeys>) -> EventLog {
         let log = EventLog()
-        _ = defaults.core.replica.listen { changes in
+        _ = defaults.core.session.listen { changes in
             for change in changes where change.key.text == key {
                 log.add(change.new.value.map { "\($0)" } ?? "-")
             }

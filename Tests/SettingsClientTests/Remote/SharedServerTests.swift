@@ -27,7 +27,7 @@ struct SharedServerTests {
         }
         let log = EventLog()
         for adapter in [one, two] {
-            _ = adapter.core.replica.listen { changes in
+            _ = adapter.core.session.listen { changes in
                 for change in changes where change.key == names.theme { log.add("\(change.new.value ?? .null)") }
             }
         }
@@ -50,7 +50,7 @@ struct SharedServerTests {
         let log = EventLog()
         for (number, adapter) in adapters.enumerated() {
             #expect(adapter.theme == .light)
-            _ = adapter.core.replica.listen { changes in
+            _ = adapter.core.session.listen { changes in
                 for change in changes where change.key == names.theme {
                     log.add("\(number) \(change.new.value ?? .null)")
                 }

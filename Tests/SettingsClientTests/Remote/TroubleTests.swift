@@ -59,8 +59,8 @@ struct TroubleTests {
         let log = EventLog()
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
-            backend: RemoteBackend(
-                suite: names.app, server: SharedServer(server.address), timeout: .seconds(20)),
+            session: SuiteSession(
+                RemoteBackend(suite: names.app, server: SharedServer(server.address), timeout: .seconds(20))),
             arguments: [], log: { log.add("\($0.attempt) \($0.key ?? "-")") })
         #expect(defaults.launchCount == 0)
         #expect(log.wait(for: "read -"))

@@ -31,7 +31,7 @@ struct UnchangedWritesTests {
 
     private func pendingCount(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) throws -> Int {
         let key = try KeyName(name)
-        return defaults.core.replica.change { $0.entries[key]?.pending.count ?? 0 }
+        return defaults.core.session.change { $0.entries[key]?.pending.count ?? 0 }
     }
 
     @Test func `They do not pile up`() throws {
@@ -79,7 +79,7 @@ struct UnchangedWritesTests {
         try daemon.client().blocking.merge(["player.volume": 0.2, "status": "old"], into: names.app)
         #expect(defaults["player.volume"].double == 0.2 && defaults["status"].string == "old")
         let log = EventLog()
-        _ = defaults.core.replica.listen { changes in
+        _ = defaults.core.session.listen { changes in
             for change in changes { log.add("\(change.key) \(change.new.value.map { "\($0)" } ?? "-")") }
         }
         backend.holdNews()

@@ -53,8 +53,8 @@ struct KeyCellTests {
         let (log, counter) = (EventLog(), Held<DefaultsAdapter<ClientKeys>>())
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
-            backend: link.keeping(
-                outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20)),
+            session: SuiteSession(
+                link.keeping(outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20))),
             arguments: [],
             log: { issue in
                 log.add("\(issue)")

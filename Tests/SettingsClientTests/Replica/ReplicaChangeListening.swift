@@ -1,6 +1,6 @@
 @testable import SettingsClient
 
-extension Replica {
+extension SuiteSession {
     /// Calls the handler with the changes among the news.
     func listen(_ handler: @escaping @Sendable ([ReplicaChange]) -> Void) -> UInt64 {
         listenForNews { news in

@@ -9,7 +9,7 @@ import Testing
 struct ReplicaListeningTests {
     private let suite: SuiteName
     private let key: KeyName
-    private let replica = Replica()
+    private let replica = SuiteSession(InMemoryBackend(suite: .sample))
 
     init() throws {
         suite = try SuiteName("app")

@@ -119,13 +119,13 @@ struct HandshakeTests {
         let defaults = world.adapter(Keys())
         #expect(defaults.volume == 0.5 && defaults.count == 0)
         let log = EventLog()
-        let listener = defaults.core.replica.listen { changes in
+        let listener = defaults.core.session.listen { changes in
             for change in changes { log.add(change.key.text) }
         }
         try world.put(schema: Self.document)
         #expect(await log.waits(for: "count"), "its default is another")
         #expect(defaults.volume == 0.5 && defaults.count == 0)
-        defaults.core.replica.stopListening(listener)
+        defaults.core.session.stopListening(listener)
         #expect(Set(world.takeIssues().filter { $0.attempt == .check }.map(\.key)) == ["player.volume", "count"])
     }
 
@@ -183,7 +183,7 @@ struct HandshakeTests {
             try await defaults.checkSchema { \.volume }
         }
         backend.isSchemaAway = false
-        defaults.core.serverSchema.withLock { $0.pause = nil }
+        defaults.core.session.serverSchema.withLock { $0.pause = nil }
         defaults.volume = 0.25
         #expect(defaults.volume == 0.25)
         #expect(world.takeIssues().map(\.key) == ["player.volume"])

@@ -199,12 +199,12 @@ struct RenameTests {
         #expect(defaults.libraries == ["a"])
         backend.isAway = false
         let log = EventLog()
-        let listener = defaults.core.replica.listen { changes in
+        let listener = defaults.core.session.listen { changes in
             for change in changes { log.add(change.key.text) }
         }
         world.adapter(NewKeys()).other = 1
         #expect(await log.waits(for: "other"))
-        defaults.core.replica.stopListening(listener)
+        defaults.core.session.stopListening(listener)
         // What was told is shown before what waited is tried again.
         let rename = try #require(defaults.slot(\NewKeys.libraries).rename)
         while rename.isWaiting { await Task.yield() }
@@ -218,7 +218,7 @@ struct RenameTests {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
         let heard = Mutex<[Int]>([])
         let adapter = Mutex<DefaultsAdapter<NewKeys>?>(nil)
-        let defaults = DefaultsAdapter(keyStore: NewKeys(), backend: backend) { _ in
+        let defaults = DefaultsAdapter(keyStore: NewKeys(), session: SuiteSession(backend)) { _ in
             let defaults = adapter.withLock { $0 }
             heard.withLock { $0.append(defaults?.count ?? 0) }
         }

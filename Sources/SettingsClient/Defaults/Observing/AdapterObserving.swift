@@ -52,7 +52,7 @@ extension AdapterCore {
 
     private func begin(_ observer: any SettingObserver) {
         learnSources(of: observer.keys)
-        replica.change { state in
+        session.change { state in
             state.begin(observer.id, observer.keys, registered: registered.withLock { $0 })
         }
     }
@@ -63,7 +63,7 @@ extension AdapterCore {
         let registered = registered.withLock { $0 }
         for key in keys ?? registered.keys.sorted() where registered[key] != nil {
             // Who does not answer once is not waited for again.
-            guard withSource(replica.visible(key), key).source != nil else { return }
+            guard withSource(session.visible(key), key).source != nil else { return }
         }
     }
 

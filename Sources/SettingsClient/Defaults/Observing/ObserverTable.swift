@@ -29,7 +29,7 @@ final class ObserverTable: Sendable {
     /// Where handlers run.
     let queue = DispatchQueue(label: "observers of an adapter")
 
-    private let replica: Replica
+    private let session: SuiteSession
     private let shared = Mutex(Shared())
     private let lastID = Atomic<UInt64>(0)
 
@@ -49,8 +49,8 @@ final class ObserverTable: Sendable {
         var listener: UInt64?
     }
 
-    init(_ replica: Replica) {
-        self.replica = replica
+    init(_ session: SuiteSession) {
+        self.session = session
     }
 
     /// How many observe.
@@ -78,7 +78,7 @@ final class ObserverTable: Sendable {
                 shared.ofAll.append(observer)
             }
             guard shared.listener == nil else { return }
-            shared.listener = replica.listenForNews { [weak self] in self?.take($0) }
+            shared.listener = session.listenForNews { [weak self] in self?.take($0) }
         }
     }
 
@@ -102,7 +102,7 @@ final class ObserverTable: Sendable {
             shared.waiting.removeAll { $0.id == removed.id }
             if removed.isQueued { shared.backlog.removeAll(for: removed.id) }
             guard shared.observers.isEmpty, let listener = shared.listener else { return removed }
-            replica.stopListening(listener)
+            session.stopListening(listener)
             shared.listener = nil
             shared.registered = [:]
             shared.backlog.removeAll()

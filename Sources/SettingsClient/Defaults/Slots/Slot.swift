@@ -24,7 +24,7 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
 
     /// - Parameter model: the codec of a key that says the same but for name and default, if there is one.
     init(
-        _ key: DefaultsKey<Value>, like model: KeyCodec<Value>?, replica: Replica, arguments: LaunchArguments,
+        _ key: DefaultsKey<Value>, like model: KeyCodec<Value>?, session: SuiteSession, arguments: LaunchArguments,
         readers: Readers
     ) {
         self.key = key
@@ -41,7 +41,7 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
             if case .success = codec { codec = .failure(.unusableName(error)) }
         }
         self.codec = codec
-        cell = (try? KeyName(key.name)).map { replica.cell(for: $0) }
+        cell = (try? KeyName(key.name)).map { session.cell(for: $0) }
         var argument: Value?
         if case .success(let codec) = codec {
             for form in arguments.forms(of: key.name) where argument == nil { argument = try? codec.decode(form) }

@@ -8,7 +8,7 @@ internal import Synchronization
 /// its values. All keys that say the same share one slot, so that what is stored is decoded once for all of them.
 @usableFromInline
 final class SlotTable: Sendable {
-    private let replica: Replica
+    private let session: SuiteSession
     private let arguments: LaunchArguments
     private let report: @Sendable (String, DefaultsError) -> Void
     private let readers = Readers()
@@ -39,9 +39,9 @@ final class SlotTable: Sendable {
     }
 
     init(
-        replica: Replica, arguments: LaunchArguments, report: @escaping @Sendable (String, DefaultsError) -> Void
+        session: SuiteSession, arguments: LaunchArguments, report: @escaping @Sendable (String, DefaultsError) -> Void
     ) {
-        self.replica = replica
+        self.session = session
         self.arguments = arguments
         self.report = report
     }
@@ -275,7 +275,7 @@ extension SlotTable {
         // What is compiled of such a key is the same for all of its type.
         let model = key.rules == nil ? added.withLock { $0.models[type] } : nil
         let codec = model.flatMap { try? unsafeDowncast($0, to: Slot<Value>.self).codec.get() }
-        let slot = Slot(key, like: codec, replica: replica, arguments: arguments, readers: readers)
+        let slot = Slot(key, like: codec, session: session, arguments: arguments, readers: readers)
         switch slot.codec {
         case .failure(let error): report(key.name, error)
         case .success: if key.rules == nil, model == nil { added.withLock { $0.models[type] = slot } }

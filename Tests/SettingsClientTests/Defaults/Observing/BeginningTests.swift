@@ -39,7 +39,7 @@ struct BeginningTests {
         let suite = try SuiteName("app")
         let backend = InterruptedBackend(InMemoryBackend(suite: suite))
         backend.isAway = true
-        let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend, log: { _ in })
+        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend), log: { _ in })
         let log = EventLog()
         let observations = Mutex<[DefaultsObservation]>([])
         DispatchQueue.concurrentPerform(iterations: 4) { _ in

@@ -122,7 +122,7 @@ struct ObservationLifetimeTests {
         let sequence = Held<DefaultsUpdates<DefaultsUpdate<Int>>>()
         let all = Held<DefaultsUpdates<UntypedUpdate>>()
         // This listener is called before the one of the observers, with the same news.
-        let listener = defaults.core.replica.listenForNews { [unowned defaults] news in
+        let listener = defaults.core.session.listenForNews { [unowned defaults] news in
             guard held.value == nil, case .changed? = news.first else { return }
             sequence.value = defaults.updates(of: \.launchCount)
             all.value = defaults.updates()
@@ -138,7 +138,7 @@ struct ObservationLifetimeTests {
         var untyped = try #require(all.value).makeAsyncIterator()
         #expect(await updates.next()?.told == "1→2")
         #expect(await untyped.next()?.newValue == 2)
-        defaults.core.replica.stopListening(listener)
+        defaults.core.session.stopListening(listener)
         held.value = nil
         withExtendedLifetime(early) {}
     }
@@ -150,13 +150,13 @@ struct ObservationLifetimeTests {
         let backend = InMemoryBackend(suite: .sample)
         var observation: DefaultsObservation?
         do {
-            let defaults = DefaultsAdapter(keyStore: ClientKeys(), backend: backend)
+            let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend))
             core = defaults.core
             // Even a handler that holds the adapter does not keep it longer.
             observation = defaults.observe(\.launchCount) { log.add("\($0.newValue) \(defaults.launchCount)") }
         }
         #expect(core != nil)
-        DefaultsAdapter(keyStore: ClientKeys(), backend: backend).launchCount = 3
+        DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend)).launchCount = 3
         #expect(log.wait(for: "3 3"))
         observation?.dispose()
         observation = nil
@@ -180,7 +180,7 @@ struct ObservationLifetimeTests {
         // Eight paths for each key, and eight slots.
         #expect(defaults.core.slots.entryCount <= 4 * (8 + 8))
         #expect(defaults.core.observers.count == 0)
-        #expect(defaults.core.replica.listenerCount == 0)
+        #expect(defaults.core.session.listenerCount == 0)
     }
 
     @Test("A slow handler is told the newest of each key when too much waits, and old is what it was told before")

@@ -95,7 +95,7 @@ struct UpdatesTests {
         #expect(defaults.core.observers.count == 1)
         task.cancel()
         #expect(await log.waits(for: "ended"))
-        #expect(defaults.core.observers.count == 0 && defaults.core.replica.listenerCount == 0)
+        #expect(defaults.core.observers.count == 0 && defaults.core.session.listenerCount == 0)
         defaults.launchCount = 2
         var rest = updates.makeAsyncIterator()
         #expect(await rest.next() == nil)

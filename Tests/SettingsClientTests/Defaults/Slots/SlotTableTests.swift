@@ -16,7 +16,9 @@ struct SlotTableTests {
         subscript(numbered number: Int) -> DefaultsKey<Int> { .init("key \(number)", defaultValue: number) }
     }
 
-    private let table = SlotTable(replica: Replica(), arguments: LaunchArguments([])) { name, error in
+    private let table = SlotTable(
+        session: SuiteSession(InMemoryBackend(suite: .sample)), arguments: LaunchArguments([])
+    ) { name, error in
         Issue.record("\(name): \(error)")
     }
 

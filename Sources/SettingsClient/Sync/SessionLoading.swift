@@ -62,33 +62,40 @@ struct Loading: Sendable {
     }
 }
 
-/// Having the suite there.
-extension AdapterCore {
-    /// Whether the suite is loaded and followed.
+/// Loading the suite, and following it from there.
+extension SuiteSession {
+    /// True if the suite is loaded and followed.
     var isLoaded: Bool { loaded.load(ordering: .acquiring) }
 
-    /// Has the suite loaded and followed. The first caller does it, others wait for that.
+    /// Loads and follows the suite. The first caller does it, others wait for that.
     ///
-    /// - Parameter moment: since when the caller waits, if they insist: they try though it failed before that. All who
-    ///   wait while it fails share the failure.
-    func load(unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(DefaultsError) {
-        do throws(BackendError) {
-            // It may ask, and report: nothing is locked meanwhile.
-            if try becomeLoaded(unlessFailedSince: moment) { beginObserving() }
+    /// - Parameter moment: since when the caller waits, if it insists: it tries though an attempt before that failed. All
+    ///   callers that wait while an attempt fails share its failure.
+    func load(unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(BackendError) {
+        // Observers may ask and report as they begin: nothing is locked meanwhile.
+        if try becomeLoaded(unlessFailedSince: moment) { observersMayBegin() }
+    }
+
+    /// Loads the suite after a write that was acknowledged. Not before it: the write may be kept while the server is away,
+    /// and its caller would wait twice. A write to a key may be under way here, so observers begin a little later.
+    func loadAfterWriting() {
+        guard !isLoaded, (try? becomeLoaded(unlessFailedSince: .now)) == true else { return }
+        retrying.async { [weak self] in self?.observersMayBegin() }
+    }
+
+    /// Loads the suite for a caller that wants one key. It need not be loaded where the program's own writes say what is
+    /// there.
+    func load(
+        for key: KeyName, unlessFailedSince moment: ContinuousClock.Instant? = nil
+    ) throws(BackendError) {
+        do {
+            try load(unlessFailedSince: moment)
         } catch {
-            throw DefaultsError(error)
+            guard isKnown(key) else { throw error }
         }
     }
 
-    /// The same after a write that was acknowledged: not before it, as the backend may take writes that it cannot send yet,
-    /// and whoever writes would wait twice for somebody who does not answer. Here the gate of a key may be held, so those who
-    /// observe begin a little later.
-    func loadAfterWriting() {
-        guard !isLoaded, (try? becomeLoaded(unlessFailedSince: .now)) == true else { return }
-        retrying.async { [weak self] in self?.beginObserving() }
-    }
-
-    /// True if it was the caller who had to do it.
+    /// True if it was the caller that had to do it.
     private func becomeLoaded(unlessFailedSince moment: ContinuousClock.Instant?) throws(BackendError) -> Bool {
         guard !isLoaded else { return false }
         if let error = obstacle(since: moment) { throw error }
@@ -97,17 +104,6 @@ extension AdapterCore {
             if let error = obstacle(since: moment) { throw error }
             try attemptToLoad()
             return true
-        }
-    }
-
-    /// The same for somebody who wants one key. It need not be loaded where the program's own writes say what is there.
-    func load(
-        for key: KeyName, unlessFailedSince moment: ContinuousClock.Instant? = nil
-    ) throws(DefaultsError) {
-        do {
-            try load(unlessFailedSince: moment)
-        } catch {
-            guard replica.isKnown(key) else { throw error }
         }
     }
 
@@ -124,17 +120,17 @@ extension AdapterCore {
             if !error.isVerdict, loading.withLock({ $0.beginRetrying() }) { retryLater(after: BackOff()) }
             throw error
         }
-        replica.apply(.state(state))
-        let following = backend.follow(from: state.cursor) { [weak replica, absence] observation in
-            guard let replica else { return }
-            replica.apply(observation)
-            absence.end(in: replica, isWhole: !observation.isPartial)
+        apply(.state(state))
+        let following = backend.follow(from: state.cursor) { [weak self] observation in
+            guard let self else { return }
+            apply(observation)
+            absence.end(in: self, isWhole: !observation.isPartial)
         }
         loading.withLock { $0.succeed(following) }
         loaded.store(true, ordering: .releasing)
     }
 
-    /// The suite as it is, or else as it was known last.
+    /// The suite as it is, or else as the cache has it.
     private func beginning() throws(BackendError) -> ObservedState {
         do {
             return try backend.load()
@@ -145,7 +141,7 @@ extension AdapterCore {
         }
     }
 
-    /// Tries again from time to time, until somebody answers: whoever reads or writes meanwhile is not held up.
+    /// Tries again from time to time until the server answers, so that no reader or writer has to.
     private func retryLater(after backOff: BackOff) {
         var backOff = backOff
         var generator = SystemRandomNumberGenerator()
@@ -157,8 +153,59 @@ extension AdapterCore {
         }
     }
 
-    /// Reports that something could not be read; that the suite could not be loaded, once for each time that was tried.
-    func reportUnread(_ error: DefaultsError, _ key: String?) {
-        if loading.withLock({ $0.isToBeTold(error) }) { report(error, key, .read) }
+    /// True if an error of loading has not been reported since the attempt that caused it.
+    func isToBeReported(_ error: DefaultsError) -> Bool {
+        loading.withLock { $0.isToBeTold(error) }
+    }
+}
+
+/// Asking the server, on the calling thread.
+extension SuiteSession {
+    /// Asks for one setting, with what a state does not tell: its source and its revision.
+    ///
+    /// - Parameter isNewest: true if the answer is taken in though the replica knows the setting as of the same place.
+    func ask(for key: KeyName, isNewest: Bool = true) throws(BackendError) -> SettingState {
+        let setting = try backend.setting(key)
+        change { $0.learn(setting, fromRefusal: isNewest) }
+        return setting
+    }
+
+    /// Sends the writes that are kept, and brings the replica to where the server is, by every change that leads there:
+    /// observers miss none.
+    func synchronize(since moment: ContinuousClock.Instant = .now) throws(BackendError) {
+        try load(unlessFailedSince: moment)
+        try backend.sendKept()
+        try catchUp()
+        absence.end(in: self)
+    }
+
+    /// Brings the replica to where the server is.
+    func catchUp() throws(BackendError) {
+        var hasMore = true
+        while hasMore, let place = cursor {
+            let news = try backend.news(since: place)
+            apply(news)
+            hasMore = news.isPartial
+            if hasMore, cursor == place {
+                throw .unreachable("the daemon says that there are more changes, and does not tell them")
+            }
+        }
+    }
+
+    /// Has the replica brought soon to where the server is.
+    func refresh() {
+        loading.withLock { $0.following }?.refresh()
+    }
+
+    /// Sets the schema, after the writes that are kept.
+    func setSchema(_ document: JSONValue, onConflict policy: ConflictPolicy) throws(BackendError) -> WriteSummary {
+        try backend.setSchema(document, onConflict: policy, requestKey: requestKeys.next())
+    }
+}
+
+extension SettingsObservation {
+    /// True if more has happened than this tells.
+    var isPartial: Bool {
+        if case .changes(let changes) = self { changes.hasMore } else { false }
     }
 }
