@@ -14,6 +14,7 @@ let package = Package(
     products: [
         .library(name: "SettingsClient", targets: ["SettingsClient"]),
         .library(name: "SettingsClientHTTPS", targets: ["SettingsClientHTTPS"]),
+        .library(name: "SettingsHTTP", targets: ["SettingsHTTP"]),
         .library(name: "SettingsModel", targets: ["SettingsModel"]),
         .executable(name: "settingsd", targets: ["settingsd"]),
     ],
@@ -25,8 +26,13 @@ let package = Package(
         .target(
             name: "SettingsServer", dependencies: ["CLinux", "HTTPWire", "Platform", "SettingsModel"],
             swiftSettings: houseRules),
-        .target(name: "SettingsClient", dependencies: ["Platform", "SettingsModel"], swiftSettings: houseRules),
-        .target(name: "SettingsClientHTTPS", dependencies: ["SettingsClient"], swiftSettings: houseRules),
+        .target(
+            name: "SettingsHTTP", dependencies: ["HTTPWire", "Platform", "SettingsModel"], swiftSettings: houseRules),
+        .target(
+            name: "SettingsClient", dependencies: ["Platform", "SettingsHTTP", "SettingsModel"],
+            swiftSettings: houseRules),
+        .target(
+            name: "SettingsClientHTTPS", dependencies: ["SettingsHTTP", "SettingsModel"], swiftSettings: houseRules),
         .executableTarget(name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules),
         .executableTarget(
             name: "json-benchmark", dependencies: ["SettingsModel"], path: "Tools/JSONBenchmark",
@@ -40,7 +46,8 @@ let package = Package(
             name: "ClientCostKeys", dependencies: ["SettingsClient"], path: "Tools/ClientCostKeys",
             swiftSettings: houseRules),
         .executableTarget(
-            name: "client-cost", dependencies: ["ClientCostKeys", "SettingsClient"], path: "Tools/ClientCost",
+            name: "client-cost", dependencies: ["ClientCostKeys", "SettingsClient", "SettingsHTTP"],
+            path: "Tools/ClientCost",
             swiftSettings: houseRules),
         // Built as a package of somebody else would be, except that warnings are errors; it has its own Package.swift, too.
         .executableTarget(
@@ -56,6 +63,10 @@ let package = Package(
         .target(
             name: "TestSupport", dependencies: ["SettingsServer"], path: "Tests/TestSupport", swiftSettings: houseRules),
         .target(
+            name: "ClientTestSupport",
+            dependencies: ["SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport"],
+            path: "Tests/ClientTestSupport", swiftSettings: houseRules),
+        .target(
             name: "ExportingKit", dependencies: ["SettingsClient"], path: "Tests/ExportingKit",
             swiftSettings: houseRules),
         .executableTarget(
@@ -64,7 +75,8 @@ let package = Package(
         .testTarget(
             name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["HTTPWire", "Platform", "SettingsModel", "SettingsServer", "TestSupport"],
+            name: "EndToEndTests",
+            dependencies: ["HTTPWire", "Platform", "SettingsModel", "SettingsServer", "TestSupport"],
             exclude: ["Fixtures"], swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: houseRules),
@@ -73,14 +85,20 @@ let package = Package(
             swiftSettings: houseRules + [.defaultIsolation(MainActor.self)]),
         .testTarget(
             name: "SettingsClientHTTPSTests",
-            dependencies: ["CTrustedAuthority", "SettingsClient", "SettingsClientHTTPS", "TestSupport"],
+            dependencies: [
+                "CTrustedAuthority", "SettingsClient", "SettingsClientHTTPS", "SettingsHTTP", "TestSupport",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsClientTests",
             dependencies: [
-                "ExportingKit", "HTTPWire", "Platform", "SettingsClient", "SettingsModel", "SettingsServer",
-                "TestSupport",
+                "ClientTestSupport", "ExportingKit", "HTTPWire", "Platform", "SettingsClient", "SettingsHTTP",
+                "SettingsModel", "SettingsServer", "TestSupport",
             ],
+            swiftSettings: houseRules),
+        .testTarget(
+            name: "SettingsHTTPTests",
+            dependencies: ["ClientTestSupport", "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport"],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",

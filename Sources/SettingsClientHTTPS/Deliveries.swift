@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Foundation
 internal import FoundationNetworking
-internal import SettingsClient
+internal import SettingsHTTP
 internal import Synchronization
 
 /// Who waits for which task of a session, and what the session says of each. It says it in order, on a queue of its own.

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import FoundationNetworking
-internal import SettingsClient
+internal import SettingsHTTP
 
 /// What has come of one answer, and who waits for it.
 struct Delivery: Sendable {

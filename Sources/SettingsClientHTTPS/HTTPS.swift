@@ -1,16 +1,16 @@
-internal import SettingsClient
+internal import SettingsHTTP
 
 /// `https://` for the settings of this program: for a daemon behind a proxy that speaks TLS.
 ///
 /// A program that may meet such an address calls ``enable()`` once, before its first request:
 ///
-///     import SettingsClient
 ///     import SettingsClientHTTPS
+///     import SettingsHTTP
 ///
 ///     HTTPS.enable()
 ///     let client = try SettingsClient("https://settings.example.com")
 ///
-/// From then on everything of SettingsClient works with such addresses, `SETTINGS_URL` included, and nothing else changes.
+/// From then on everything of SettingsClient and SettingsHTTP works with such addresses, `SETTINGS_URL` included, and nothing else changes.
 /// Requests go through one `URLSession` of the process, over HTTP/2 where the proxy offers it.
 ///
 /// What differs from `http://`:

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import FoundationNetworking
-internal import SettingsClient
+internal import SettingsHTTP
 
 /// Carries requests over a session that lasts as long as the process.
 struct SessionCarrier: Carrier {

@@ -2,8 +2,8 @@ import Foundation
 import FoundationNetworking
 import Testing
 
-@testable import SettingsClient
 @testable import SettingsClientHTTPS
+@testable import SettingsHTTP
 
 /// What is made of how a session ends, without a session.
 struct DeliveryTests {

@@ -1,4 +1,5 @@
 import SettingsClient
+import SettingsHTTP
 import Testing
 
 extension DefaultsKeys {

@@ -1,4 +1,5 @@
 import SettingsClient
+import SettingsHTTP
 import TestSupport
 import Testing
 

@@ -1,3 +1,4 @@
+internal import SettingsHTTP
 public import SettingsModel
 
 // What a program and the server say of the same keys: publishing it, and holding the one against the other.

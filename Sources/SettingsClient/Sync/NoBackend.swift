@@ -1,3 +1,4 @@
+internal import SettingsHTTP
 internal import SettingsModel
 
 /// In place of a suite that nobody can tell where to find: every call says why.

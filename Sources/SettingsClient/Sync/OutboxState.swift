@@ -1,3 +1,4 @@
+internal import SettingsHTTP
 internal import SettingsModel
 
 /// What an outbox is about at the moment. It starts no threads and sends nothing.

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SettingsHTTP
 
 /// A call of the file system that failed.
 struct StateFileError: Error, Hashable, CustomStringConvertible {

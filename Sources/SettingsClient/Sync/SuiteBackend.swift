@@ -1,3 +1,4 @@
+internal import SettingsHTTP
 internal import SettingsModel
 
 /// Where one suite lives: a daemon, or memory.

@@ -1,3 +1,4 @@
+internal import SettingsHTTP
 internal import SettingsModel
 
 /// Whether a write is sent again that was not answered, under the same request key. It does no input and output.

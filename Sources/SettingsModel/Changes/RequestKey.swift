@@ -35,3 +35,15 @@ extension RequestKey: JSONReadable, JSONWritable {
         writer.write(string: text)
     }
 }
+
+extension RequestKey {
+    /// Makes a new key of 128 random bits.
+    public static func unique() -> RequestKey {
+        while true {
+            let text =
+                String(UInt64.random(in: 0 ... .max), radix: 36) + "-"
+                + String(UInt64.random(in: 0 ... .max), radix: 36)
+            if let key = RequestKey(text) { return key }
+        }
+    }
+}

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Glibc
 import SettingsClient
+import SettingsHTTP
 import TestSupport
 
 /// A daemon behind nginx, which speaks TLS and does to some suites what proxies do.

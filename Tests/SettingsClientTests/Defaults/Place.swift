@@ -1,8 +1,10 @@
+import ClientTestSupport
 import Synchronization
 import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// A place where a suite can live. Every case of how an adapter behaves is written once and run in each.
 enum Place: CaseIterable, Sendable {

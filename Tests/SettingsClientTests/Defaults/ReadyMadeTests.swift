@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// The global `Defaults`, each time in a process of its own, with an environment of its own.
 @Suite("The ready-made settings")

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Dispatch
 import SettingsClient
 import TestSupport

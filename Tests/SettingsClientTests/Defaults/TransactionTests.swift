@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// What a transaction reads, and what it does not send.
 struct TransactionTests {

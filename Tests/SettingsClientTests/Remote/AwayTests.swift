@@ -1,9 +1,11 @@
+import ClientTestSupport
 import Dispatch
 import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// Adapters whose daemon is not there, or does not answer.
 struct AwayTests {

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Glibc
 import SettingsModel
 import Synchronization
@@ -5,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// Following one suite, from answer to answer.
 struct FollowingTests {

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Glibc
 import SettingsModel
 import SettingsServer
@@ -6,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// Writes that wait for a real daemon.
 struct KeptWritesTests {

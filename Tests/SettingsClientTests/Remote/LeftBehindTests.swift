@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// What adapters leave behind in a process: nothing. Each test counts in a process of its own, where nobody else opens
 /// and closes.

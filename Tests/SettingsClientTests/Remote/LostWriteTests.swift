@@ -1,8 +1,10 @@
+import ClientTestSupport
 import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// Writes that were done, and whose answers were lost on the way.
 struct LostWriteTests {

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Testing
 
 @testable import SettingsClient

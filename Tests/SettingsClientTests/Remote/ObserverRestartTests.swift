@@ -1,9 +1,11 @@
+import ClientTestSupport
 import SettingsModel
 import SettingsServer
 import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// Observers whose daemon goes and comes back.
 struct ObserverRestartTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// A program that has no descriptors left at the wrong moment.
 struct OutOfDescriptorsTests {

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import Dispatch
 import SettingsModel
 import SettingsServer
@@ -5,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// Adapters whose daemon goes and comes back.
 struct RestartTests {

@@ -1,8 +1,10 @@
+import ClientTestSupport
 import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// What all adapters of one server share.
 struct SharedServerTests {

@@ -1,3 +1,4 @@
+import ClientTestSupport
 import SettingsModel
 import TestSupport
 import Testing

@@ -1,8 +1,10 @@
+import ClientTestSupport
 import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// Writes that change nothing, at a daemon that is further on than the suite is, as others commit too.
 struct UnchangedWritesTests {

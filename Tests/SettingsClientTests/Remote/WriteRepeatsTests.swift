@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 @Suite("Whether a write is sent again")
 struct WriteRepeatsTests {

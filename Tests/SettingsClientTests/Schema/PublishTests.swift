@@ -1,3 +1,4 @@
+import SettingsHTTP
 import SettingsModel
 import Testing
 

@@ -3,6 +3,7 @@ import Synchronization
 import TestSupport
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// A backend that can be away, lose answers and refuse, as a test says.
 final class FlakyBackend: SuiteBackend {

@@ -2,6 +2,7 @@ import SettingsModel
 import Synchronization
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// A suite that can be out of reach for a while, and that counts what it is asked for.
 final class InterruptedBackend: SuiteBackend {

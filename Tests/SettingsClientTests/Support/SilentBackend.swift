@@ -2,6 +2,7 @@ import Synchronization
 import TestSupport
 
 @testable import SettingsClient
+@testable import SettingsHTTP
 
 /// A suite in memory of which a test says when it answers, and that notes what it is asked.
 final class SilentBackend: SuiteBackend {

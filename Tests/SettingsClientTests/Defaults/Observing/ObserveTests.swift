@@ -1,3 +1,4 @@
+import ClientTestSupport
 import SettingsClient
 import TestSupport
 import Testing

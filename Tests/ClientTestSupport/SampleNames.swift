@@ -1,0 +1,27 @@
+package import SettingsModel
+
+/// Names that tests use.
+package struct SampleNames {
+    package let app: SuiteName
+    package let net: SuiteName
+    package let theme: KeyName
+    package let count: KeyName
+    package let strange: KeyName
+
+    package init() throws {
+        app = try SuiteName("app")
+        net = try SuiteName("net")
+        theme = try KeyName("theme")
+        count = try KeyName("launchCount")
+        strange = try KeyName("player/Lautstärke %2F?")
+    }
+
+    package static let schema: JSONValue = [
+        "type": "object", "additionalProperties": false,
+        "properties": [
+            "theme": ["enum": ["light", "dark"], "default": "light"],
+            "launchCount": ["type": "integer", "minimum": 0],
+            "locked": ["type": "boolean", "readOnly": true],
+        ],
+    ]
+}

@@ -1,0 +1,78 @@
+internal import Dispatch
+internal import Glibc
+package import SettingsHTTP
+package import SettingsModel
+package import SettingsServer
+package import TestSupport
+
+/// A daemon in this process, over TCP and over a Unix domain socket.
+package final class ServedDaemon: Sendable {
+    /// Which way a test goes.
+    package enum Transport: CaseIterable, Sendable {
+        case tcp
+        case unix
+    }
+
+    package let directory: TemporaryDirectory
+    package let path: String
+    private let daemon: DaemonInProcess
+    package var port: UInt16 { daemon.port }
+
+    package convenience init(_ adapt: (inout Configuration) -> Void = { _ in }) throws {
+        try self.init(in: TemporaryDirectory(), port: 0, adapt)
+    }
+
+    /// A daemon that finds the data of another one, in its place.
+    package init(in directory: TemporaryDirectory, port: UInt16, _ adapt: (inout Configuration) -> Void = { _ in })
+        throws
+    {
+        let path = directory.path + "/socket"
+        daemon = try DaemonInProcess(data: directory.path + "/data", in: directory, port: port) {
+            $0.listen.append(.unix(path: path))
+            adapt(&$0)
+        }
+        self.directory = directory
+        self.path = path
+    }
+
+    /// Stops, and waits until that is done.
+    package func stop() {
+        daemon.stop()
+    }
+
+    package func address(_ transport: Transport = .tcp) throws -> ServerAddress {
+        switch transport {
+        case .tcp: try ServerAddress("http://127.0.0.1:\(port)")
+        case .unix: try ServerAddress("unix:\(path)")
+        }
+    }
+
+    package func client(_ transport: Transport = .tcp) throws -> SettingsClient {
+        SettingsClient(try address(transport), timeout: .seconds(Deadline.patience))
+    }
+
+    /// How many requests wait for something to happen, as the daemon counts.
+    private func watcherCount() throws -> Int {
+        let client = try RawClient(port: port)
+        try client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        let lines = try client.readResponse().text.split(separator: "\n")
+        let line = lines.first { $0.hasPrefix("settingsd_watchers ") }
+        return line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
+    }
+
+    /// Waits until the daemon counts so many; false if it has not come to that within minutes. It waits as `EventLog` does
+    /// for tests that are tasks, on a thread of its own.
+    package func waits(forWatchers count: Int) async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue(label: "waiting for watchers").async { [self] in
+                let limit = ContinuousClock.now + .seconds(180)
+                var isReached = false
+                while !isReached, ContinuousClock.now < limit {
+                    isReached = (try? watcherCount()) == count
+                    if !isReached { poll(nil, 0, 20) }
+                }
+                continuation.resume(returning: isReached)
+            }
+        }
+    }
+}

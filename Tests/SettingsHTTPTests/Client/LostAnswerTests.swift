@@ -1,0 +1,236 @@
+import ClientTestSupport
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsHTTP
+
+/// Connections that end when they should not.
+struct LostAnswerTests {
+    private let names: SampleNames
+    /// A line of a head.
+    private let close = "Connection: close\r\n"
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    @Test func `A connection that the server closed while it was idle is opened again, unseen`() throws {
+        let server = try ScriptedServer { _, peer, log in
+            guard peer.readRequest() != nil else { return }
+            peer.send(ScriptedServer.service)
+            log.add("answered")
+        }
+        let client = server.client().blocking
+        for _ in 0..<5 { #expect(try client.service().name == "settingsd") }
+        #expect(server.log.count("connection") == 5)
+    }
+
+    @Test func `A connection that has ended is not used again, not even for a write that may be sent once only`() throws
+    {
+        let server = try ScriptedServer { number, peer, _ in
+            guard peer.readRequest() != nil else { return }
+            peer.send(number == 0 ? ScriptedServer.service : ScriptedServer.reset)
+        }
+        let pool = ConnectionPool(server.address)
+        let client = SettingsClient(pool, timeout: .seconds(Deadline.patience)).blocking
+        _ = try client.service()
+        // Until the end has come: the look that finds it drops the connection.
+        let limit = ContinuousClock.now + .seconds(Deadline.patience)
+        while let socket = pool.take() {
+            pool.give(socket)
+            guard ContinuousClock.now < limit else { break }
+        }
+        #expect(pool.keptCount == 0)
+        #expect(try client.reset(names.app).changed)
+        #expect(server.log.count("connection") == 2)
+    }
+
+    @Test
+    func `A kept connection that ends under a request is replaced for a read, and for a write only if it has a key`()
+        throws
+    {
+        // Each connection answers once and ends with the second request.
+        let server = try ScriptedServer { _, peer, log in
+            guard peer.readRequest() != nil else { return }
+            peer.send(ScriptedServer.service)
+            if peer.readRequest() != nil { log.add("dropped") }
+        }
+        let client = server.client().blocking
+        _ = try client.service()
+        _ = try client.service()
+        #expect(server.log.count("dropped") == 1)
+        let error = #expect(throws: SettingsError.self) { try client.reset(names.app) }
+        #expect(error == .unreachable("\(server.address): the connection ended", outcome: .unknown))
+        #expect(server.log.count("dropped") == 2 && server.log.count("connection") == 2)
+        _ = try client.service()
+        // The repeat reaches a new connection, whose answer is none to a write: it came, and that is what counts here.
+        let repeated = #expect(throws: SettingsError.self) { try client.reset(names.app, .plain.repeatable()) }
+        guard case .malformedAnswer? = repeated else {
+            Issue.record("\(String(describing: repeated))")
+            return
+        }
+        #expect(server.log.count("dropped") == 3 && server.log.count("connection") == 4)
+    }
+
+    @Test(arguments: [
+        (429, #"{"code":"too_many_connections","detail":"x"}"#),
+        (503, #"{"code":"overloaded","detail":"x","outcome":"not_done"}"#), (429, "busy"), (403, "no"),
+    ])
+    func `What turns a repeat away at the door says nothing of the first attempt`(status: Int, body: String)
+        async throws
+    {
+        // The first connection takes a write and ends: it may have been done. Everybody else is turned away.
+        let server = try ScriptedServer { [close] number, peer, log in
+            guard peer.readRequest() != nil else { return }
+            if number % 2 == 1 { peer.send(ScriptedServer.answer(body, status: status, more: close)) }
+        }
+        let client = server.client()
+        let error = #expect(throws: SettingsError.self) { try client.blocking.reset(names.app, .plain.repeatable()) }
+        #expect(error?.status == status && error?.outcome == .unknown)
+        let same = await #expect(throws: SettingsError.self) { try await client.reset(names.app, .plain.repeatable()) }
+        #expect(same?.status == status && same?.outcome == .unknown)
+        #expect(server.log.count("connection") == 4)
+    }
+
+    @Test func `What a daemon says of a repeat holds for both attempts, as does what it says of the only one`() throws {
+        let server = try ScriptedServer { [close] number, peer, log in
+            guard peer.readRequest() != nil else { return }
+            let body = #"{"code":"\#(number == 1 ? "locked" : "overloaded")","detail":"x"}"#
+            if number > 0 { peer.send(ScriptedServer.answer(body, status: number == 1 ? 403 : 429, more: close)) }
+        }
+        let client = server.client().blocking
+        let refused = #expect(throws: SettingsError.self) { try client.reset(names.app, .plain.repeatable()) }
+        #expect(refused?.code == .locked && refused?.outcome == .notDone)
+        let early = #expect(throws: SettingsError.self) { try client.reset(names.app, .plain.repeatable()) }
+        #expect(early?.status == 429 && early?.outcome == .notDone)
+    }
+
+    @Test func `Once something of an answer has come, nothing is sent again`() throws {
+        let server = try ScriptedServer { _, peer, log in
+            guard peer.readRequest() != nil else { return }
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{")
+        }
+        let error = #expect(throws: SettingsError.self) { try server.client().blocking.service() }
+        #expect(error == .unreachable("\(server.address): the connection ended", outcome: .notDone))
+        #expect(server.log.count("connection") == 1)
+    }
+
+    @Test func `A write whose answer was lost takes effect once, and its repeat gets the first answer`() async throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let client = proxy.server.client()
+        try client.blocking.set(names.count, to: 0, in: names.app)
+        proxy.cut(1)
+        let lost = try client.blocking.change(names.count, by: .add(1), in: names.app, .plain.repeatable())
+        #expect(lost.isReplayed && lost.value == 1 && lost.previous?.value == 0)
+        // Twice in a row is up to the caller: with the same key.
+        let options = WriteOptions.plain.repeatable()
+        proxy.cut(2)
+        let error = #expect(throws: SettingsError.self) {
+            try client.blocking.change(names.count, by: .add(1), in: names.app, options)
+        }
+        #expect(error == .unreachable("\(client.address): the connection ended", outcome: .unknown))
+        #expect(error?.isTransient == true)
+        let repeated = try await client.change(names.count, by: .add(1), in: names.app, options)
+        #expect(repeated.isReplayed && repeated.value == 2)
+        #expect(try await client.setting(names.count, in: names.app).value == 2)
+        #expect(proxy.server.log.count("cut") == 3)
+    }
+
+    @Test func `Without a key nobody knows whether a write was done`() async throws {
+        let daemon = try ServedDaemon()
+        let proxy = try CuttingProxy(to: daemon.port)
+        let client = proxy.server.client()
+        try client.blocking.set(names.count, to: 0, in: names.app)
+        proxy.cut(1)
+        let error = await #expect(throws: SettingsError.self) {
+            try await client.change(names.count, by: .add(1), in: names.app)
+        }
+        #expect(error?.outcome == .unknown)
+        #expect(try await client.setting(names.count, in: names.app).value == 1)
+    }
+
+    @Test func `An answer that comes before the request is sent whole is read`() throws {
+        let log = EventLog()
+        let server = try ScriptedServer { _, peer, _ in
+            _ = peer.read()
+            peer.send(ScriptedServer.answer(#"{"code":"too_large","detail":"no"}"#, status: 413))
+            // Over a Unix domain socket what was sent last may be lost with the connection.
+            _ = log.wait(for: "read")
+        }
+        let text = JSONValue.string(String(repeating: "x", count: 20_000_000))
+        let error = #expect(throws: SettingsError.self) {
+            try server.client().blocking.set(names.theme, to: text, in: names.app)
+        }
+        log.add("read")
+        #expect(error?.code == .tooLarge, "\(String(describing: error))")
+    }
+
+    @Test(arguments: ServedDaemon.Transport.allCases)
+    func `What fills many packets goes and comes whole`(transport: ServedDaemon.Transport) async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client(transport)
+        let text = JSONValue.string(String(repeating: "0123456789", count: 500_000))
+        #expect(try client.blocking.set(names.theme, to: text, in: names.app).value == text)
+        #expect(try await client.set(names.count, to: text, in: names.app).value == text)
+        let values = try await client.suite(names.app).contents.values.map(\.value)
+        #expect(try values == [text, text] && client.blocking.suite(names.app).contents.values.map(\.value) == values)
+        #expect(client.pool.keptCount == 1)
+    }
+
+    @Test func `What is no daemon is told apart from one that is not there`() async throws {
+        let page = try ScriptedServer { _, peer, _ in
+            _ = peer.readRequest()
+            peer.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")
+        }
+        let other = try ScriptedServer { _, peer, _ in
+            _ = peer.readRequest()
+            peer.send("+OK ready\r\n")
+        }
+        let gateway = try ScriptedServer { _, peer, _ in
+            _ = peer.readRequest()
+            peer.send("HTTP/1.1 502 Bad Gateway\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n")
+        }
+        for server in [page, other] {
+            let error = await #expect(throws: SettingsError.self) { try await server.client().service() }
+            guard case .malformedAnswer(_, .notDone)? = error else {
+                Issue.record("\(String(describing: error))")
+                continue
+            }
+            #expect(error?.isTransient == false)
+        }
+        let bad = await #expect(throws: SettingsError.self) { try await gateway.client().service() }
+        #expect(
+            bad?.status == 502 && bad?.code == nil && bad?.problem?.retryAfterMs == 3000 && bad?.isTransient == true)
+        #expect(bad?.description == "502: not an answer of a settings daemon")
+        let elsewhere = try ScriptedServer { _, peer, _ in
+            _ = peer.readRequest()
+            peer.send(
+                "HTTP/1.1 301 Moved\r\nLocation: https://there.example/v1\r\nContent-Length: 2\r\n\r\n{}")
+        }
+        let moved = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.service() }
+        #expect(
+            moved?.description
+                == "301: not an answer of a settings daemon, but one that leads to https://there.example/v1")
+        let nobody = SettingsClient(try ServerAddress("unix:/nobody/listens/here"))
+        let error = #expect(throws: SettingsError.self) { try nobody.blocking.remove(names.theme, in: names.app) }
+        #expect(error == .unreachable("unix:/nobody/listens/here: No such file or directory", outcome: .notDone))
+        let same = await #expect(throws: SettingsError.self) { try await nobody.remove(names.theme, in: names.app) }
+        #expect(same == error)
+    }
+
+    @Test func `A name that nobody knows is unreachable in both forms`() async throws {
+        // No resolver is asked for a name that cannot be one.
+        let name = String(repeating: "x", count: 300)
+        let client = try SettingsClient("http://\(name)")
+        let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        guard case .unreachable(let reason, .notDone)? = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(reason.hasPrefix("http://\(name):7070: \(name): "))
+        let same = await #expect(throws: SettingsError.self) { try await client.service() }
+        #expect(same == error)
+    }
+}

@@ -1,0 +1,145 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsHTTP
+
+/// What an observer makes of answers and failures, without any daemon.
+struct ObservedPlaceTests {
+    private var generator = SeededGenerator(seed: 7)
+
+    private func observation(_ text: String) throws -> SettingsObservation {
+        try SettingsObservation(json: try JSONValue(parsing: text))
+    }
+
+    private func quiet(_ revision: Int, schema: Int = 0, more: String = "") throws -> SettingsObservation {
+        try observation(
+            #"{"suite":"a","revision":\#(revision),"cursor":"e.\#(revision)","schemaRevision":\#(schema),"#
+                + #""changes":[]\#(more)}"#)
+    }
+
+    private func problem(_ code: ErrorCode, retryAfterMs: Int64? = nil) -> SettingsError {
+        var problem = Problem(code, "x")
+        problem.retryAfterMs = retryAfterMs
+        return .problem(problem, revision: nil)
+    }
+
+    @Test func `What tells nothing new is passed over, and the place moves on`() throws {
+        var place = ObservedPlace(since: .revision(.zero))
+        // Of the suite nothing is known yet, so even an answer without changes says something.
+        #expect(place.step(try quiet(3)) == .deliver(try quiet(3)))
+        #expect(place.step(try quiet(5)) == .again(after: ObservedPlace.pace))
+        #expect(place.since?.description == "e.5")
+        #expect(place.step(try quiet(6, schema: 6)) == .deliver(try quiet(6, schema: 6)))
+        let dropped = try quiet(7, schema: 6, more: #","dropped":true"#)
+        #expect(place.step(dropped) == .deliver(dropped))
+        #expect(place.step(dropped) == .deliver(dropped))
+    }
+
+    @Test func `A state is always handed out, and what follows it is measured by it`() throws {
+        let state = try observation(
+            #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
+        var place = ObservedPlace(since: nil)
+        #expect(place.step(state) == .deliver(state))
+        #expect(place.step(try quiet(10, schema: 4)) == .again(after: ObservedPlace.pace))
+        #expect(place.step(state) == .deliver(state))
+    }
+
+    @Test func `Of several suites, one that appears or is missed is news`() throws {
+        func several(_ revision: Int, _ rest: String) throws -> SettingsObservation {
+            try observation(#"{"revision":\#(revision),"cursor":"e.\#(revision)","changes":[],\#(rest)}"#)
+        }
+        var place = ObservedPlace(since: nil)
+        let first = try several(1, #""schemaRevision":{"a":0},"missing":["b"]"#)
+        #expect(place.step(first) == .deliver(first))
+        let second = try several(2, #""schemaRevision":{"a":0},"missing":["b"]"#)
+        #expect(place.step(second) == .again(after: ObservedPlace.pace))
+        let third = try several(3, #""schemaRevision":{"a":0,"b":0}"#)
+        #expect(place.step(third) == .deliver(third))
+    }
+
+    @Test func `Whoever answers at once without any news is not asked without end`() throws {
+        var place = ObservedPlace(since: nil)
+        _ = place.step(try quiet(1))
+        guard case .again(let pause) = place.step(try quiet(1)) else {
+            Issue.record("handed out")
+            return
+        }
+        #expect(pause >= .milliseconds(1) && pause <= .milliseconds(10))
+    }
+
+    @Test func `A daemon that goes down says when to come back`() throws {
+        var place = ObservedPlace(since: nil)
+        _ = place.step(try quiet(1))
+        #expect(place.step(try quiet(1, more: #","retryAfterMs":250"#)) == .again(after: .milliseconds(250)))
+        let news = try quiet(2, schema: 2, more: #","retryAfterMs":250"#)
+        #expect(place.step(news) == .deliver(news))
+        #expect(place.pause == .milliseconds(250))
+        _ = place.step(try quiet(3, schema: 3))
+        #expect(place.pause == .zero)
+    }
+
+    @Test mutating func `Only what trying again helps against is tried again`() {
+        let transient: [SettingsError] = [
+            .unreachable("x", outcome: .notDone), .late(outcome: .notDone), problem(.tooManyWatchers),
+            problem(.shuttingDown), problem(.overloaded), problem(.unknownSuite, retryAfterMs: 1000),
+        ]
+        for error in transient {
+            var place = ObservedPlace(since: nil)
+            guard case .again(let time) = place.step(error, using: &generator) else {
+                Issue.record("\(error) is given up")
+                continue
+            }
+            #expect(time >= .milliseconds(50) && time <= .milliseconds(1500))
+        }
+        let lasting: [SettingsError] = [
+            problem(.badRequest), problem(.unknownPath), problem(.misdirected), problem(.forbidden),
+            problem(.unknownSuite), .malformedAnswer("x", outcome: .notDone),
+        ]
+        for error in lasting {
+            var place = ObservedPlace(since: nil)
+            #expect(place.step(error, using: &generator) == .fail(error))
+        }
+    }
+
+    @Test mutating func `Nobody is obeyed for ever who says when to come back`() throws {
+        for milliseconds in [3_600_000, Int64.max] {
+            var place = ObservedPlace(since: nil)
+            let refusal = problem(.overloaded, retryAfterMs: milliseconds)
+            guard case .again(let pause) = place.step(refusal, using: &generator) else {
+                Issue.record("given up")
+                continue
+            }
+            #expect(pause >= .seconds(60) && pause <= .seconds(90))
+            _ = place.step(try quiet(1))
+            let leaving = try quiet(1, more: #","retryAfterMs":\#(milliseconds)"#)
+            #expect(place.step(leaving) == .again(after: .seconds(60)))
+        }
+    }
+
+    @Test mutating func `Attempts come ever later, up to a bound, never all at once, and begin anew after a success`() {
+        for _ in 0..<100 {
+            var backOff = BackOff()
+            for failures in 0..<20 {
+                let whole = min(BackOff.longest, BackOff.shortest * (1 << min(failures, 10)))
+                let time = backOff.next(using: &generator)
+                #expect(time >= whole / 2 && time <= whole)
+            }
+            let asked = Duration.seconds(30)
+            let time = backOff.next(notBefore: asked, using: &generator)
+            #expect(time >= asked && time <= asked * 1.5)
+            backOff.reset()
+            #expect(backOff.next(using: &generator) <= BackOff.shortest)
+        }
+        #expect(BackOff.longest <= .seconds(2), "a program that only waits notices soon that the daemon is back")
+        let times = Set((0..<20).map { _ in BackOff().withFirst(using: &generator) })
+        #expect(times.count > 10)
+    }
+}
+
+extension BackOff {
+    fileprivate func withFirst(using generator: inout SeededGenerator) -> Duration {
+        var backOff = self
+        return backOff.next(using: &generator)
+    }
+}

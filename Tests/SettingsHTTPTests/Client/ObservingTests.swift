@@ -1,0 +1,167 @@
+import ClientTestSupport
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+@testable import SettingsHTTP
+
+/// Observing a real daemon.
+struct ObservingTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    @Test(arguments: ServedDaemon.Transport.allCases)
+    func `One answer tells the state, the next what came after it`(transport: ServedDaemon.Transport) async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client(transport)
+        try await client.merge(["theme": "dark", "launchCount": 1, "a.b": 1], into: names.app)
+        guard case .state(let state) = try client.blocking.observe(names.app, keys: [names.theme], prefixes: ["a."])
+        else {
+            Issue.record("no state")
+            return
+        }
+        #expect(state.suites.map { $0.values.map(\.key.text) } == [["a.b", "theme"]])
+        for number in 2...5 { try await client.set(names.count, to: .integer(Int64(number)), in: names.app) }
+        let since = ResumePoint.cursor(state.cursor)
+        guard case .changes(let news) = try await client.observe(names.app, since: since),
+            case .changes(let few) = try await client.observe(names.app, since: since, limit: 2),
+            case .changes(let last) = try client.blocking.observe(names.app, since: since, latest: true),
+            case .changes(let none) = try await client.observe([names.app], since: .cursor(news.cursor), wait: .zero)
+        else {
+            Issue.record("no changes")
+            return
+        }
+        #expect(news.changes.map(\.new) == [2, 3, 4, 5] && !news.hasMore)
+        #expect(few.changes.map(\.new) == [2, 3] && few.hasMore)
+        #expect(last.changes.map(\.old) == [1] && last.changes.map(\.new) == [5])
+        #expect(none.changes.isEmpty)
+    }
+
+    @Test func `Suites that begin with a text are told of as they come, beside those that are named`() async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client()
+        try await client.set(names.theme, to: "dark", in: SuiteName("app.a"))
+        let asked = try await client.observe([names.net], suitePrefixes: ["app."])
+        guard case .state(let state) = asked, case .several(_, let missing) = state.scope else {
+            Issue.record("no state of several: \(asked)")
+            return
+        }
+        #expect(state.suites.map(\.suite.text) == ["app.a"] && missing == [names.net])
+        try await client.set(names.theme, to: "light", in: SuiteName("other"))
+        try await client.set(names.theme, to: "light", in: SuiteName("app.b"))
+        let since = ResumePoint.cursor(state.cursor)
+        for answer in [
+            try await client.observe([], suitePrefixes: ["app."], since: since),
+            try client.blocking.observe([], suitePrefixes: ["app."], since: since),
+        ] {
+            guard case .changes(let news) = answer else {
+                Issue.record("no changes: \(answer)")
+                continue
+            }
+            #expect(news.changes.map(\.suite.text) == ["app.b"] && news.changes.map(\.new) == ["light"])
+        }
+        var told: [String] = []
+        for try await observation in client.changes(of: [], suitePrefixes: [""], since: since) {
+            guard case .changes(let news) = observation else { break }
+            told += news.changes.map(\.suite.text)
+            if told.count == 2 { break }
+        }
+        #expect(told == ["other", "app.b"])
+    }
+
+    @Test func `A suite is waited for, and all that happens is told in order, the drop too`() async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client()
+        let names = names
+        let log = EventLog()
+        let listener = Task {
+            for try await observation in client.changes(of: [names.app, names.net]) {
+                switch observation {
+                case .state(let state): log.add("state \(state.suites.count)")
+                case .changes(let news):
+                    for change in news.changes {
+                        log.add("\(change.suite) \(change.key) \(change.new.map { "\($0)" } ?? "-")")
+                    }
+                    if case .several(_, let dropped, _) = news.scope, !dropped.isEmpty { log.add("dropped \(dropped)") }
+                }
+            }
+            log.add("ended")
+        }
+        #expect(await log.waits(for: "state 0"))
+        try await client.set(names.theme, to: 1, in: names.app)
+        try await client.set(names.theme, to: 2, in: names.net)
+        try await client.drop(names.app)
+        #expect(await log.waits(for: "dropped [app]"))
+        listener.cancel()
+        #expect(await log.waits(for: "ended"))
+        try await listener.value
+        let told = log.all.filter { $0.hasPrefix("app") || $0.hasPrefix("net") }
+        #expect(told == ["app theme 1", "net theme 2", "app theme -"])
+    }
+
+    @Test func `Over a restart of the daemon nothing is lost and nothing told twice`() async throws {
+        let directory = try TemporaryDirectory()
+        let names = names
+        let first = try ServedDaemon(in: directory, port: 0)
+        let client = try first.client(.unix)
+        try await client.set(names.count, to: 0, in: names.app)
+        let log = EventLog()
+        let listener = Task {
+            for try await observation in client.changes(of: names.app, keys: [names.count]) {
+                switch observation {
+                case .state(let state): log.add("state, reset \(state.isReset)")
+                case .changes(let news): for change in news.changes { log.add("\(change.new ?? .null)") }
+                }
+            }
+        }
+        #expect(await log.waits(for: "state, reset false"))
+        for number in 1...3 { try await client.set(names.count, to: .integer(Int64(number)), in: names.app) }
+        first.stop()
+        let second = try ServedDaemon(in: directory, port: 0)
+        for number in 4...6 {
+            try second.client().blocking.set(names.count, to: .integer(Int64(number)), in: names.app)
+        }
+        #expect(await log.waits(for: "6"))
+        #expect(log.all == ["state, reset false", "1", "2", "3", "4", "5", "6"])
+        second.stop()
+        // A history that begins anew is told as a state to begin anew with.
+        let other = try TemporaryDirectory()
+        let third = try ServedDaemon(in: other, port: 0) { $0.listen.append(.unix(path: directory.path + "/socket")) }
+        try third.client().blocking.set(names.count, to: 9, in: names.app)
+        #expect(await log.waits(for: "state, reset true"))
+        listener.cancel()
+        try await listener.value
+    }
+
+    @Test func `What trying again would not help against ends the sequence with the reason`() async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client()
+        try await client.set(names.theme, to: 1, in: names.app)
+        var iterator = client.changes(of: names.app, limit: 0).makeAsyncIterator()
+        let error = await #expect(throws: SettingsError.self) { try await iterator.next() }
+        #expect(error?.code == .badRequest)
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test(arguments: ServedDaemon.Transport.allCases)
+    func `Cancelling the task ends its request, which the daemon notices`(
+        transport: ServedDaemon.Transport
+    ) async throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client(transport)
+        let names = names
+        let one = Task { for try await _ in client.changes(of: names.app) {} }
+        let several = Task { for try await _ in client.changes(of: [names.app, names.net]) {} }
+        #expect(await daemon.waits(forWatchers: 2))
+        one.cancel()
+        #expect(await daemon.waits(forWatchers: 1))
+        try await one.value
+        several.cancel()
+        #expect(await daemon.waits(forWatchers: 0))
+        try await several.value
+    }
+}

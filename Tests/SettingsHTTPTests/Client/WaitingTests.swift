@@ -1,0 +1,189 @@
+import ClientTestSupport
+import Dispatch
+import Glibc
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsHTTP
+
+/// Deadlines, cancellation, and what is left behind.
+struct WaitingTests {
+    private let names: SampleNames
+
+    init() throws {
+        names = try SampleNames()
+    }
+
+    /// Takes requests and never answers; logs when the client goes.
+    private func silentServer() throws -> ScriptedServer {
+        try ScriptedServer { _, peer, log in
+            guard peer.readRequest() != nil else { return }
+            log.add("asked")
+            if peer.read() == nil { log.add("left") }
+        }
+    }
+
+    @Test func `A request ends at its deadline and says whether it may have been done`() async throws {
+        let server = try silentServer()
+        let client = server.client(timeout: .milliseconds(50))
+        let read = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        #expect(read == .late(outcome: .notDone).at(client.address))
+        let write = #expect(throws: SettingsError.self) { try client.blocking.reset(names.app) }
+        #expect(write == .late(outcome: .unknown).at(client.address))
+        let later = await #expect(throws: SettingsError.self) { try await client.reset(names.app) }
+        #expect(later == .late(outcome: .unknown).at(client.address))
+        #expect(later?.description == "\(server.address): no answer in time; it may have been done nevertheless")
+        #expect(await server.log.waits(for: "left", times: 3))
+    }
+
+    @Test func `What the daemon is asked to wait comes on top of the time that a request may take`() throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client().withTimeout(.milliseconds(900)).blocking
+        let revision = try client.set(names.theme, to: 1, in: names.app).revision
+        #expect(try client.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1)) == nil)
+    }
+
+    @Test func `A wait that is rounded up for the daemon is waited for as long`() throws {
+        let client = SettingsClient(timeout: .milliseconds(300))
+        let revision = Revision.zero
+        let before = ContinuousClock.now
+        for (wait, whole) in [(Duration.milliseconds(500), 1), (.milliseconds(1001), 2), (.seconds(2), 2), (.zero, 0)] {
+            let call = APICall.setting(names.theme, in: names.app, changedFrom: revision, wait: wait)
+            #expect(client.deadline(of: call) >= before + .seconds(whole) + .milliseconds(300))
+        }
+    }
+
+    @Test func `A server that pours keeps nobody beyond the deadline`() async throws {
+        let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65536) + Array("\r\n".utf8)
+        let server = try ScriptedServer { _, peer, log in
+            guard peer.readRequest() != nil else { return }
+            peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+            // So much that it takes longer than the client waits, and less than it would refuse.
+            for _ in 0..<10_000 where !peer.send(chunk) { return }
+        }
+        let client = server.client(timeout: .milliseconds(20))
+        let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        #expect(error == .late(outcome: .notDone).at(client.address))
+        let same = await #expect(throws: SettingsError.self) { try await client.service() }
+        #expect(same == .late(outcome: .notDone).at(client.address))
+    }
+
+    @Test func `Of what comes so much is read at once, and no more`() throws {
+        let server = try ScriptedServer { _, peer, _ in
+            if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
+        }
+        let exchange = Exchange(WireRequest(.get, RequestTarget("v1")), ConnectionPool(server.address))
+        // One byte at a time, so that an answer is as long as a stream.
+        let small = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
+        defer { small.deallocate() }
+        var count = 0
+        while true {
+            switch exchange.advance(small) {
+            case .waiting(let wait):
+                count += 1
+                var wanted = pollfd(fd: wait.descriptor, events: wait.events, revents: 0)
+                guard poll(&wanted, 1, 10_000) > 0 else {
+                    Issue.record("nothing comes")
+                    return
+                }
+                continue
+            case .lookingUp: Issue.record("a path is no name")
+            case .finished(let result): #expect(try result.get().status == 200)
+            }
+            break
+        }
+        #expect(count >= ScriptedServer.service.utf8.count / 16)
+    }
+
+    @Test func `Cancelling a task ends its request at once`() async throws {
+        let server = try silentServer()
+        let client = server.client(timeout: .seconds(60))
+        let names = names
+        let task = Task { () -> SettingsError? in
+            do throws(SettingsError) {
+                try await client.reset(names.app)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(await server.log.waits(for: "asked"))
+        task.cancel()
+        #expect(await task.value == .cancelled(outcome: .unknown))
+        #expect(await server.log.waits(for: "left"))
+        let early = Task { () -> SettingsError? in
+            while !Task.isCancelled { await Task.yield() }
+            do throws(SettingsError) {
+                try await client.reset(names.app)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        early.cancel()
+        #expect(await early.value == .cancelled(outcome: .notDone))
+        #expect(server.log.count("connection") == 1)
+    }
+
+    @Test func `Many who wait share one thread, which goes when nobody waits`() throws {
+        let server = try silentServer()
+        let reader = AnswerReader(lingering: .zero)
+        let pool = ConnectionPool(server.address)
+        let log = EventLog()
+        let polls = (0..<100).map { _ in
+            LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now + .seconds(60), reader: reader)
+        }
+        for poll in polls {
+            poll.start { result in
+                if case .failure(.cancelled(outcome: .notDone)) = result { log.add("cancelled") }
+            }
+        }
+        #expect(server.log.wait(for: "asked", times: 100))
+        #expect(reader.isRunning)
+        for poll in polls { poll.cancel() }
+        #expect(log.wait(for: "cancelled", times: 100))
+        #expect(server.log.wait(for: "left", times: 100))
+        while reader.isRunning { sched_yield() }
+        // The next request finds another thread.
+        let late = LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
+        late.start { result in
+            if case .failure(.timedOut(_, outcome: .notDone)) = result { log.add("late") }
+        }
+        #expect(log.wait(for: "late"))
+        while reader.isRunning { sched_yield() }
+    }
+
+    @Test func `An idle connection is closed after a while`() throws {
+        let server = try ScriptedServer { _, peer, log in
+            while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
+            log.add("left")
+        }
+        let client = SettingsClient(
+            ConnectionPool(server.address, idleLimit: .milliseconds(10)), timeout: .seconds(10))
+        _ = try client.blocking.service()
+        #expect(server.log.wait(for: "left"))
+        #expect(client.pool.keptCount == 0)
+        _ = try client.blocking.service()
+        #expect(server.log.wait(for: "left", times: 2))
+    }
+
+    @Test func `A thousand clients that came and went leave no connections and no thread`() async throws {
+        let server = try ScriptedServer { _, peer, log in
+            while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
+            log.add("left")
+        }
+        let reader = AnswerReader(lingering: .zero)
+        for number in 0..<1000 {
+            let client = SettingsClient(ConnectionPool(server.address), timeout: .seconds(10), reader: reader)
+            if number % 2 == 0 {
+                _ = try client.blocking.service()
+            } else {
+                _ = try await client.service()
+            }
+        }
+        #expect(await server.log.waits(for: "left", times: 1000))
+        #expect(server.log.count("connection") == 1000)
+        while reader.isRunning { await Task.yield() }
+    }
+}

@@ -1,0 +1,120 @@
+import ClientTestSupport
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsHTTP
+
+/// What goes over a carrier instead of a socket: `https://`.
+struct CarriedExchangeTests {
+    private static let read = WireRequest(.get, RequestTarget("v1"))
+    private static let write = WireRequest(.put, RequestTarget("v1", "suites", "app"), body: Array("{}".utf8))
+    private static let namedWrite: WireRequest = {
+        var request = write
+        request.fields = [WireRequest.Field(name: WireRequest.idempotencyKey, value: "k")]
+        return request
+    }()
+
+    private func result(
+        of request: WireRequest, _ answers: Result<WireReply, CarrierFailure>?...
+    ) throws -> (Result<WireReply, SettingsError>, [String]) {
+        let carrier = ScriptedCarrier(answers)
+        let pool = try carrier.pool()
+        let result = Result { () throws(SettingsError) in try pool.exchange(request, by: .now + .milliseconds(200)) }
+        return (result, carrier.log.all)
+    }
+
+    @Test func `Without a carrier nothing goes out, and the error says what to add and to call`() throws {
+        let pool = ConnectionPool(try ServerAddress("https://settings.example"), carrier: { nil })
+        let error = #expect(throws: SettingsError.self) { try pool.exchange(Self.write, by: .now + .seconds(10)) }
+        #expect(error?.outcome == .notDone)
+        let text = error?.description ?? ""
+        #expect(text.contains("SettingsClientHTTPS") && text.contains("HTTPS.enable()"), "\(text)")
+    }
+
+    @Test func `An answer is what the carrier brings`() throws {
+        let answer = WireReply(status: 200, fields: [.init(name: "ETag", value: "\"1\"")], body: [1, 2])
+        let (result, log) = try result(of: Self.read, .success(answer))
+        #expect(try result.get() == answer)
+        #expect(try result.get().field("etag") == "\"1\"")
+        #expect(log == ["GET https://settings.example:443/v1"])
+    }
+
+    @Test(arguments: [
+        (CarrierFailure.notSent("x"), SettingsError.unreachable("x", outcome: .notDone), 1),
+        (.lost("x"), .unreachable("x", outcome: .unknown), 1),
+        (.broken("x"), .unreachable("x", outcome: .unknown), 1),
+        (.malformed("x"), .malformedAnswer("x", outcome: .unknown), 1),
+    ])
+    func `A failure of a write is known to have done nothing, or is not`(
+        failure: CarrierFailure, error: SettingsError, count: Int
+    ) throws {
+        let (result, log) = try result(of: Self.write, .failure(failure), .failure(failure))
+        #expect(result == .failure(error))
+        #expect(log.count { $0.hasPrefix("PUT") } == count)
+    }
+
+    @Test func `What may be repeated goes out once more when the connection is lost, and no more than once`() throws {
+        let answer = WireReply(status: 200)
+        for request in [Self.read, Self.namedWrite] {
+            #expect(try result(of: request, .failure(.lost("x")), .success(answer)).0.get().status == 200)
+            let (result, log) = try result(of: request, .failure(.lost("x")), .failure(.lost("y")))
+            #expect(result == .failure(.unreachable("y", outcome: request.isWrite ? .unknown : .notDone)))
+            #expect(log.count == 2, "\(log)")
+        }
+    }
+
+    @Test func `What may have been done the first time is not known to be undone the second`() throws {
+        let (result, _) = try result(of: Self.namedWrite, .failure(.lost("x")), .failure(.notSent("refused")))
+        #expect(result == .failure(.unreachable("refused", outcome: .unknown)))
+    }
+
+    @Test func `A request that takes too long is ended, and a write may have been done`() throws {
+        let (late, log) = try result(of: Self.write, nil)
+        #expect(late == .failure(.late(outcome: .unknown)))
+        #expect(log.last == "ended")
+        #expect(try result(of: Self.read, nil).0 == .failure(.late(outcome: .notDone)))
+    }
+
+    @Test func `A long-poll that is cancelled is ended before it is told so`() throws {
+        let carrier = ScriptedCarrier([])
+        let poll = LongPoll(Self.write, try carrier.pool(), by: .now + .seconds(60))
+        poll.start { [log = carrier.log] result in
+            if case .failure(.cancelled(let outcome)) = result { log.add("cancelled, \(outcome)") }
+        }
+        #expect(carrier.log.wait(for: "PUT https://settings.example:443/v1/suites/app"))
+        poll.cancel()
+        #expect(carrier.log.wait(for: "cancelled, unknown"))
+        #expect(carrier.log.all.suffix(2) == ["ended", "cancelled, unknown"])
+    }
+
+    @Test func `A long-poll that takes too long is ended before it is told so`() throws {
+        let carrier = ScriptedCarrier([])
+        let poll = LongPoll(Self.write, try carrier.pool(), by: .now + .milliseconds(50))
+        poll.start { [log = carrier.log] result in
+            if case .failure(.timedOut(_, let outcome)) = result { log.add("late, \(outcome)") }
+        }
+        #expect(carrier.log.wait(for: "late, unknown"))
+        #expect(carrier.log.all.suffix(2) == ["ended", "late, unknown"])
+    }
+
+    @Test func `An answer to a repeat is known by that`() throws {
+        let answer = WireReply(status: 429)
+        for request in [Self.read, Self.namedWrite] {
+            let reply = try result(of: request, .failure(.lost("x")), .success(answer)).0.get()
+            #expect(reply.isToRepeat == request.isWrite)
+        }
+    }
+
+    @Test func `A request that is to go out later is not with the carrier before`() throws {
+        let carrier = ScriptedCarrier([])
+        let later = ContinuousClock.now + .seconds(1000)
+        let poll = LongPoll(Self.write, try carrier.pool(), from: later, by: later)
+        poll.start { [log = carrier.log] result in
+            if case .failure(.cancelled(let outcome)) = result { log.add("cancelled, \(outcome)") }
+        }
+        poll.cancel()
+        #expect(carrier.log.wait(for: "cancelled, notDone"))
+        #expect(carrier.log.all.count == 1)
+    }
+}

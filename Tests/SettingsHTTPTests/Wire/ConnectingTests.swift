@@ -1,0 +1,68 @@
+import ClientTestSupport
+import Glibc
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsHTTP
+
+/// Getting a connection where that is not plain.
+struct ConnectingTests {
+    private func serve(_ socket: ListeningSocket, as name: String, port: UInt16) throws -> ScriptedServer {
+        ScriptedServer(on: socket, at: try ServerAddress("http://\(name):\(port)")) { _, peer, _ in
+            while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
+        }
+    }
+
+    @Test func `A host whose first address refuses is reached by its second`() async throws {
+        let socket = try ListeningSocket(.ipv6(0), backlog: 128)
+        let server = try serve(socket, as: "localhost", port: socket.port)
+        #expect(try server.client().blocking.service().name == "settingsd")
+        #expect(try await server.client().service().name == "settingsd")
+    }
+
+    @Test func `A host whose first address swallows everything is reached by its second`() async throws {
+        let (hole, socket) = try ListeningSocket.pair(backlog: 0)
+        try #require(hole.fill())
+        let server = try serve(socket, as: "localhost", port: socket.port)
+        #expect(try server.client(timeout: .seconds(20)).blocking.service().name == "settingsd")
+        #expect(try await server.client(timeout: .seconds(20)).service().name == "settingsd")
+    }
+
+    @Test func `The only address there is gets all the time there is`() throws {
+        let hole = try ListeningSocket(.ipv4(0), backlog: 0)
+        try #require(hole.fill())
+        let client = SettingsClient(try hole.address(), timeout: .milliseconds(300)).blocking
+        let error = #expect(throws: SettingsError.self) { try client.service() }
+        #expect(error?.description.hasSuffix("no answer in time") ?? false)
+    }
+
+    @Test func `A Unix domain socket with a full backlog is waited for`() async throws {
+        let socket = try ListeningSocket(backlog: 0)
+        try #require(socket.fill())
+        let client = SettingsClient(try socket.address(), timeout: .milliseconds(50))
+        let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        #expect(error?.description.hasSuffix("no answer in time") ?? false)
+        let same = await #expect(throws: SettingsError.self) { try await client.service() }
+        #expect(same == error)
+        let patient = Task { try await client.withTimeout(.seconds(20)).service().name }
+        let server = try serve(socket, as: "localhost", port: 1)
+        #expect(try await patient.value == "settingsd")
+        #expect(server.log.count("connection") >= 2)
+    }
+
+    @Test func `A socket that is connected to itself has reached nobody`() throws {
+        let socket = try #require(OpenSocket(family: AF_INET))
+        // A port that nobody has, as its own: that is what chance does to clients of a daemon that is away.
+        let port = try ListeningSocket(.ipv4(0), backlog: 1).port
+        let place = RawAddress.ipv4(port)
+        try #require(place.withSocketAddress { bind(socket.descriptor, $0, $1) } == 0)
+        let address = try #require(SocketAddress.known(for: ServerAddress("http://127.0.0.1:\(port)"))?.first)
+        var result = socket.connect(to: address)
+        if case .underWay = result { result = socket.connected() }
+        guard case .failed(ECONNREFUSED) = result else {
+            Issue.record("\(result)")
+            return
+        }
+    }
+}

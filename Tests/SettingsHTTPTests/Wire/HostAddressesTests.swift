@@ -1,0 +1,103 @@
+import ClientTestSupport
+import Dispatch
+import Glibc
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsHTTP
+
+/// Looking up the names of hosts, with a resolver that a test plays.
+struct HostAddressesTests {
+    private let log = EventLog()
+
+    /// A server on TCP, and a pool that has to look up its name.
+    private func served(
+        keeping: Duration = .seconds(1000), slowly gate: DispatchSemaphore? = nil
+    ) throws -> (ScriptedServer, ConnectionPool) {
+        let socket = try ListeningSocket(.ipv4(0), backlog: 128)
+        let address = try ServerAddress("http://settings.example:\(socket.port)")
+        let server = ScriptedServer(on: socket, at: address) { _, peer, _ in
+            if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
+        }
+        let found = try #require(SocketAddress.known(for: socket.address()))
+        let host = HostAddresses(fixed: nil, keeping: keeping) { [log] in
+            log.add("asked")
+            gate?.wait()
+            return .success(found)
+        }
+        return (server, ConnectionPool(address, host: host))
+    }
+
+    @Test func `A name that is known leads to the server in both forms, and is asked for once`() async throws {
+        let (server, pool) = try served()
+        let client = SettingsClient(pool, timeout: .seconds(20))
+        for _ in 0..<3 {
+            #expect(try client.blocking.service().name == "settingsd")
+            #expect(try await client.service().name == "settingsd")
+        }
+        #expect(log.count("asked") == 1)
+        #expect(server.log.count("connection") == 6)
+    }
+
+    @Test func `What was found is asked for again after a while`() async throws {
+        let (server, pool) = try served(keeping: .zero)
+        let client = SettingsClient(pool, timeout: .seconds(20))
+        _ = try client.blocking.service()
+        _ = try await client.service()
+        #expect(log.count("asked") == 2 && server.log.count("connection") == 2)
+    }
+
+    @Test func `Many who ask at once are answered by one look-up`() throws {
+        let gate = DispatchSemaphore(value: 0)
+        let (server, pool) = try served(slowly: gate)
+        for _ in 0..<20 {
+            let poll = LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
+            poll.start { [log] result in if case .success = result { log.add("answer") } }
+        }
+        #expect(log.wait(for: "asked"))
+        gate.signal()
+        #expect(log.wait(for: "answer", times: 20))
+        // Whoever came after that found what is kept.
+        #expect(log.count("asked") == 1 && server.log.count("connection") == 20)
+    }
+
+    @Test func `A look-up that comes too late for a blocking request leaves nothing to be sent`() throws {
+        let (server, pool) = try served()
+        let error = #expect(throws: SettingsError.self) {
+            try pool.exchange(WireRequest(.delete, RequestTarget("v1", "suites", "app")), by: .now)
+        }
+        #expect(error == .late(outcome: .notDone))
+        #expect(server.log.count("connection") == 0)
+    }
+
+    @Test func `The address that worked last is the first to be tried, until none works`() throws {
+        let addresses = try ["http://127.0.0.1", "http://[::1]", "http://127.0.0.2"].map {
+            try #require(SocketAddress.known(for: ServerAddress($0))?.first)
+        }
+        for fixed in [addresses, nil] {
+            let host = HostAddresses(fixed: fixed) { .success(addresses) }
+            #expect(try host.lookUp().get() == addresses && host.known == addresses)
+            host.worked(addresses[1])
+            #expect(host.known == [addresses[1], addresses[0], addresses[2]])
+            host.worked(addresses[0])
+            #expect(host.known == addresses)
+            host.worked(addresses[2])
+            #expect(try host.lookUp().get() == [addresses[2], addresses[0], addresses[1]])
+            host.forget()
+            #expect(host.known == fixed)
+        }
+    }
+
+    @Test func `A failure is not kept`() {
+        let host = HostAddresses(fixed: nil) { [log] in
+            log.add("asked")
+            return .failure(SocketAddress.LookupFailure(reason: "x"))
+        }
+        for _ in 0..<2 {
+            if case .success = host.lookUp() { Issue.record("found") }
+            #expect(host.known == nil)
+        }
+        #expect(log.count("asked") == 2)
+    }
+}

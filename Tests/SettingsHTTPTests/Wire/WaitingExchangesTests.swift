@@ -1,0 +1,29 @@
+import Glibc
+import SettingsModel
+import Testing
+
+@testable import SettingsHTTP
+
+/// Waiting for many requests at once.
+struct WaitingExchangesTests {
+    @Test func `More requests than a program may have descriptors wait without one, and without effort`() async {
+        await #expect(processExitsWith: .success) {
+            var limit = rlimit()
+            let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            getrlimit(files, &limit)
+            limit.rlim_cur = 64
+            guard setrlimit(files, &limit) == 0, let pipe = WakePipe() else { exit(2) }
+            let pool = ConnectionPool(.usual)
+            var waiting = WaitingExchanges()
+            let begin = ContinuousClock.now
+            for id in 1...1000 {
+                let exchange = Exchange(WireRequest(.get, RequestTarget("v1")), pool)
+                let span = AnswerReader.TimeSpan(start: begin + .seconds(900), deadline: begin + .seconds(1000))
+                waiting.add(UInt64(id), exchange, span) { _ in }
+            }
+            // A poll that the kernel refuses comes back at once.
+            waiting.wait(beside: pipe.readEnd, until: begin + .milliseconds(50)) { _, _, _ in exit(3) }
+            exit(ContinuousClock.now >= begin + .milliseconds(50) ? EXIT_SUCCESS : EXIT_FAILURE)
+        }
+    }
+}
