@@ -1,29 +1,98 @@
 internal import Glibc
+internal import HTTPWire
 internal import Platform
-internal import SettingsModel
+package import SettingsModel
 
-/// A file that holds a configuration in JSON.
-package struct ConfigurationFile: Sendable {
-    package let path: String
+/// An error in a configuration: what is wrong, and what would be right.
+package struct ConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What is wrong and where, as `settingsd.json: loops is "two"`.
+    package let problem: String
+    /// What would be right, as `it must be an integer from 0 to 1024`.
+    package let remedy: String
 
-    /// A configuration takes less; what is longer is another file.
-    private static let longest = 1 << 20
-
-    package init(_ path: String) {
-        self.path = path
+    package init(_ problem: String, remedy: String) {
+        self.problem = problem
+        self.remedy = remedy
     }
 
-    /// Takes in what the file says. What it does not name stays as it is.
-    package func apply(to configuration: inout Configuration) throws(ConfigurationError) {
+    package var description: String { "\(problem): \(remedy)" }
+}
+
+/// Reading is strict: an option that is misspelt must not pass for one that was left out.
+extension Configuration {
+    /// No configuration is longer than this, in bytes.
+    private static let longest = 1 << 20
+
+    /// Takes over what a file says. What the file does not name stays as it is.
+    package mutating func apply(fileAt path: String) throws(ConfigurationError) {
         do throws(ConfigurationError) {
-            try configuration.apply(try document())
+            try apply(try Self.document(at: path))
         } catch {
-            throw error.inFile(path)
+            throw ConfigurationError("\(path): \(error.problem)", remedy: error.remedy)
         }
     }
 
-    private func document() throws(ConfigurationError) -> JSONValue {
-        let bytes = try contents()
+    /// Returns every option with its value.
+    package var document: JSONValue {
+        var document = JSONObject()
+        for option in Option.all {
+            switch (option.path.first, option.path.last) {
+            case (let group?, let name?) where option.path.count > 1:
+                var members = document[group]?.object ?? JSONObject()
+                members[name] = option.write(self)
+                document[group] = .object(members)
+            case (_, let name?): document[name] = option.write(self)
+            default: continue
+            }
+        }
+        return .object(document)
+    }
+
+    private mutating func apply(_ document: JSONValue) throws(ConfigurationError) {
+        guard let object = document.object else {
+            throw ConfigurationError(
+                "the configuration is \(document.briefPhrase)", remedy: "it must be one object, as {\"log\":\"info\"}")
+        }
+        for member in object { try apply(member, in: []) }
+        try checkTogether()
+    }
+
+    private mutating func apply(_ member: JSONObject.Member, in group: [String]) throws(ConfigurationError) {
+        let path = group + [member.name]
+        if let option = Option.all.first(where: { $0.path.isSame(as: path) }) {
+            return try option.read(member.value, option.name, &self)
+        }
+        guard group.isEmpty, Option.all.contains(where: { $0.isIn(path) }) else {
+            throw Self.unknown(member, in: group)
+        }
+        guard let members = member.value.object else {
+            throw ConfigurationError(
+                "\(member.name) is \(member.value.briefPhrase)",
+                remedy: "it must be an object with some of \(Self.names(in: path).joined(separator: ", "))")
+        }
+        for member in members { try apply(member, in: path) }
+    }
+
+    /// Throws if options that are right by themselves contradict each other.
+    private func checkTogether() throws(ConfigurationError) {
+        let limits = transport.request
+        guard limits.maximumTargetLength < limits.maximumHeadLength else {
+            throw ConfigurationError(
+                "limits.targetBytes (\(limits.maximumTargetLength)) does not fit into limits.headBytes"
+                    + " (\(limits.maximumHeadLength))", remedy: "lower the one or raise the other")
+        }
+        // A request waits with a little more than its body.
+        let least = limits.maximumBodyLength + WriteRequest.overhead
+        guard writes.waitingBytes >= least else {
+            throw ConfigurationError(
+                "limits.waitingWriteBytes (\(writes.waitingBytes)) has no room for a body of limits.bodyBytes"
+                    + " (\(limits.maximumBodyLength))",
+                remedy: "raise it to \(least) or more, or lower limits.bodyBytes")
+        }
+    }
+
+    private static func document(at path: String) throws(ConfigurationError) -> JSONValue {
+        let bytes = try contents(of: path)
         do {
             return try JSONValue(parsing: bytes)
         } catch {
@@ -31,7 +100,7 @@ package struct ConfigurationFile: Sendable {
         }
     }
 
-    private func contents() throws(ConfigurationError) -> [UInt8] {
+    private static func contents(of path: String) throws(ConfigurationError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw unreadable(SystemError(call: "open", code: errno)) }
         defer { close(descriptor) }
@@ -43,14 +112,58 @@ package struct ConfigurationFile: Sendable {
             guard count >= 0 else { throw unreadable(SystemError(call: "read", code: errno)) }
             guard count > 0 else { return bytes }
             bytes += chunk[..<count]
-            guard bytes.count <= Self.longest else {
+            guard bytes.count <= longest else {
                 throw ConfigurationError(
-                    "the file is longer than \(Self.longest) bytes", remedy: "name a configuration file with --config")
+                    "the file is longer than \(longest) bytes", remedy: "name a configuration file with --config")
             }
         }
     }
 
-    private func unreadable(_ error: SystemError) -> ConfigurationError {
+    private static func unreadable(_ error: SystemError) -> ConfigurationError {
         ConfigurationError("cannot be read: \(error)", remedy: "name a file that can be read with --config")
+    }
+
+    private static func unknown(_ member: JSONObject.Member, in group: [String]) -> ConfigurationError {
+        let names = names(in: group)
+        let place = group.isEmpty ? "" : " in \(group.joined(separator: "."))"
+        let suggestion = NameSuggestion.nearest(to: member.name, among: names, limit: 1).first ?? nested(member)
+        return ConfigurationError(
+            "unknown member \(JSONValue.string(member.name).briefPhrase)\(place)",
+            remedy: suggestion.map { "did you mean \($0)?" } ?? "it may be one of \(names.joined(separator: ", "))")
+    }
+
+    /// Suggests how to write an option that lies in another object. Messages and the manual spell it with a dot, and a
+    /// file nests it.
+    private static func nested(_ member: JSONObject.Member) -> String? {
+        let all = Option.all
+        let meant =
+            all.first { $0.path.last?.hasSameBytes(as: member.name) ?? false }?.name
+            ?? NameSuggestion.nearest(to: member.name, among: all.map(\.name), limit: 1).first
+        guard let path = all.first(where: { $0.name == meant })?.path else { return nil }
+        let value = member.value.isShort ? member.value.description : "…"
+        return path.reversed().reduce(value) { inner, name in "{\(JSONValue.string(name)): \(inner)}" }
+    }
+
+    /// Returns the names that may stand in an object of a file, or at its top.
+    private static func names(in group: [String]) -> [String] {
+        var names: [String] = []
+        for option in Option.all where option.isIn(group) {
+            let name = option.path[group.count]
+            if names.last?.hasSameBytes(as: name) != true { names.append(name) }
+        }
+        return names
+    }
+}
+
+extension Option {
+    /// True if the option lies in an object, at any depth.
+    fileprivate func isIn(_ group: [String]) -> Bool {
+        path.count > group.count && Array(path[..<group.count]).isSame(as: group)
+    }
+}
+
+extension [String] {
+    fileprivate func isSame(as other: [String]) -> Bool {
+        count == other.count && zip(self, other).allSatisfy { $0.hasSameBytes(as: $1) }
     }
 }

@@ -6,19 +6,17 @@ internal import SettingsModel
 /// The program `settingsd`, from its command line to its exit code.
 package enum Program {
     /// Does what the command line asks for. The daemon runs until a signal ends it.
-    ///
-    /// - Parameter arguments: the words of the command line, that of the program itself first.
     package static func run(_ arguments: [String]) -> Never {
-        // A peer or a reader of the log that went away is an error of a write, not the end of the program.
+        // A write to a peer or a log that is gone fails; the signal would end the program.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGUSR1, SIG_IGN)
         signal(SIGUSR2, SIG_IGN)
         // By default the Swift runtime prints registers and the memory around them, which may hold secrets.
         signal(SIGQUIT) { number in _exit(128 + number) }
         do {
-            let options = try CommandLineOptions(Array(arguments.dropFirst()))
+            let options = try Arguments(Array(arguments.dropFirst()))
             switch options.command {
-            case .help: say(HelpText.text)
+            case .help: say(Arguments.help)
             case .version: say("\(Service.name) \(Service.version)")
             case .printConfiguration:
                 var configuration = try options.configuration()
@@ -28,10 +26,10 @@ package enum Program {
                 _ = try options.configuration()
                 say("the configuration is sound")
             case .check:
-                leave(try DirectoryCommand.check(try location(of: try options.configuration()).path))
+                leave(try check(try location(of: try options.configuration()).path))
             case .repair(let isConfirmed):
                 let path = try location(of: try options.configuration()).path
-                leave(try DirectoryCommand.repair(path, isConfirmed: isConfirmed))
+                leave(try repair(path, isConfirmed: isConfirmed))
             case .serve: try serve(try options.configuration())
             }
             leave(.success)
@@ -52,6 +50,37 @@ package enum Program {
         dispatchMain()
     }
 
+    /// Says what is found in a data directory, and changes nothing.
+    private static func check(_ path: String) throws(ProgramError) -> ExitCode {
+        do {
+            let check = try DirectoryCheck(DataDirectory(path))
+            for line in check.lines { say(line) }
+            return switch check.verdict {
+            case .sound: .success
+            case .torn: .tornTail
+            case .damaged: .damagedData
+            }
+        } catch {
+            throw ProgramError(StartError.recovery(error))
+        }
+    }
+
+    /// Says what would be cut off a damaged data directory and, if that is confirmed, does it.
+    private static func repair(_ path: String, isConfirmed: Bool) throws(ProgramError) -> ExitCode {
+        do {
+            let repair = try DirectoryRepair(DataDirectory(path), apply: isConfirmed, newEpoch: Daemon.newEpoch)
+            for line in repair.lines { say(line) }
+            switch repair.outcome {
+            case .nothingToDo: break
+            case .wouldRepair: say("nothing was changed; 'settingsd repair \(path) --yes' does it")
+            case .repaired: say("done")
+            }
+            return .success
+        } catch {
+            throw ProgramError(StartError.recovery(error))
+        }
+    }
+
     private static func location(of configuration: Configuration) throws(ConfigurationError) -> DataLocation {
         try DataLocation(
             configured: configuration.data, isRoot: geteuid() == 0,
@@ -62,7 +91,7 @@ package enum Program {
             home: { getpwuid(geteuid())?.pointee.pw_dir.map { String(cString: $0) } })
     }
 
-    /// Leaves without running what the C library would still run: other threads may be at work.
+    /// Ends the process without the exit handlers of the C library, since other threads may be at work.
     static func leave(_ code: ExitCode) -> Never {
         _exit(code.rawValue)
     }
@@ -75,7 +104,7 @@ package enum Program {
         write(text, to: STDERR_FILENO)
     }
 
-    /// All of it, or as much as whoever reads wants to have.
+    /// Writes a line, or as much of it as the reader takes.
     private static func write(_ text: String, to descriptor: Int32) {
         var rest = Array((text + "\n").utf8)[...]
         while !rest.isEmpty {

@@ -1,7 +1,35 @@
 internal import Glibc
 internal import Platform
 
-/// Why the program does not do what it was started for: one line for people, one number for programs.
+/// An exit code of the program, mostly from `sysexits.h`, which service managers know.
+package enum ExitCode: Int32, CaseIterable, Sendable {
+    case success = 0
+    case tornTail = 1
+    case usage = 64
+    case damagedData = 65
+    case cannotListen = 69
+    case internalFailure = 70
+    case cannotWrite = 73
+    case locked = 75
+    case configuration = 78
+
+    /// What happened, for `--help` and the manual.
+    package var meaning: String {
+        switch self {
+        case .success: "all went well"
+        case .tornTail: "check: the newest journal ends in a torn line; the next start cuts it off by itself"
+        case .usage: "the command line is wrong"
+        case .damagedData: "stored data is damaged, or a newer version wrote it; nothing was changed"
+        case .cannotListen: "an address to listen on is taken or is not there"
+        case .internalFailure: "something failed that should not"
+        case .cannotWrite: "the data directory cannot be made, read or written"
+        case .locked: "another daemon uses the data directory"
+        case .configuration: "the configuration is wrong"
+        }
+    }
+}
+
+/// An error that ends the program: one line for people, one number for programs.
 package struct ProgramError: Error, Hashable, Sendable {
     package let code: ExitCode
     /// What is wrong.
@@ -17,7 +45,7 @@ package struct ProgramError: Error, Hashable, Sendable {
 }
 
 extension ProgramError: CustomStringConvertible {
-    /// The line that goes to standard error. What is quoted from outside may hold anything, line ends too.
+    /// One line, although what it quotes may hold line ends.
     package var description: String {
         let parts = [Service.name, problem] + (remedy.map { [$0] } ?? [])
         return parts.joined(separator: ": ").map { $0.isNewline ? " " : String($0) }.joined()
@@ -25,7 +53,7 @@ extension ProgramError: CustomStringConvertible {
 }
 
 extension ProgramError {
-    /// Any error that ended a start, with the number and the advice that belong to it.
+    /// Gives an error that ended a start its number and its advice.
     package init(_ error: any Error) {
         switch error {
         case let error as ProgramError: self = error
@@ -50,7 +78,6 @@ extension RecoveryError.Kind {
 }
 
 extension ListenError {
-    /// What to do so that the daemon can listen.
     fileprivate var remedy: String {
         switch reason {
         case .malformed: "write it like \(example)"

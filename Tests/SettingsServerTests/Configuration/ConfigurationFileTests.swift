@@ -9,7 +9,7 @@ struct ConfigurationFileTests {
     private func read(_ text: String) throws -> Configuration {
         let directory = try TemporaryDirectory()
         var configuration = Configuration()
-        try ConfigurationFile(try directory.file("settingsd.json", text)).apply(to: &configuration)
+        try configuration.apply(fileAt: try directory.file("settingsd.json", text))
         return configuration
     }
 
@@ -200,7 +200,7 @@ struct ConfigurationFileTests {
         let path = try directory.file("settingsd.json", text)
         var configuration = Configuration()
         let error = #expect(throws: ConfigurationError.self) {
-            try ConfigurationFile(path).apply(to: &configuration)
+            try configuration.apply(fileAt: path)
         }
         #expect(error?.description == "\(path): \(message)")
     }
@@ -208,7 +208,7 @@ struct ConfigurationFileTests {
     @Test func `A file that is not there is named`() {
         var configuration = Configuration()
         let error = #expect(throws: ConfigurationError.self) {
-            try ConfigurationFile("/nonexistent/settingsd.json").apply(to: &configuration)
+            try configuration.apply(fileAt: "/nonexistent/settingsd.json")
         }
         #expect(
             error?.description
@@ -219,11 +219,11 @@ struct ConfigurationFileTests {
     @Test func `A directory and a file without end are no configurations`() {
         var configuration = Configuration()
         let directory = #expect(throws: ConfigurationError.self) {
-            try ConfigurationFile("/").apply(to: &configuration)
+            try configuration.apply(fileAt: "/")
         }
         #expect(directory?.problem == "/: cannot be read: read: Is a directory (error 21)")
         let endless = #expect(throws: ConfigurationError.self) {
-            try ConfigurationFile("/dev/zero").apply(to: &configuration)
+            try configuration.apply(fileAt: "/dev/zero")
         }
         #expect(endless?.problem == "/dev/zero: the file is longer than 1048576 bytes")
     }

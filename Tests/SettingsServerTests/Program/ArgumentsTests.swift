@@ -3,36 +3,37 @@ import SettingsServer
 import TestSupport
 import Testing
 
-struct CommandLineOptionsTests {
+struct ArgumentsTests {
     @Test(arguments: [
-        ("", CommandLineOptions.Command.serve), ("--listen 127.0.0.1:0", .serve), ("-h", .help), ("--help", .help),
+        ("", Arguments.Command.serve), ("--listen 127.0.0.1:0", .serve), ("-h", .help), ("--help", .help),
         ("check --help", .help), ("--help --log info", .help), ("--version", .version),
         ("--print-config --data /d", .printConfiguration), ("--check-config", .checkConfiguration),
         ("check", .check), ("check /d", .check), ("check --data /d", .check), ("--config /f check", .check),
         ("repair", .repair(isConfirmed: false)), ("repair /d --yes", .repair(isConfirmed: true)),
         ("repair --yes /d", .repair(isConfirmed: true)), ("check -- --odd", .check),
     ])
-    func `A command line says what to do`(line: String, command: CommandLineOptions.Command) throws {
+    func `A command line says what to do`(line: String, command: Arguments.Command) throws {
         #expect(try Self.options(line).command == command)
     }
 
     @Test(arguments: ["--data /d --durability interval --log debug", "--data=/d --durability=interval --log=debug"])
     func `A value stands behind its option or behind an equals sign`(line: String) throws {
-        let options = try Self.options(line)
-        #expect(options.data == "/d")
-        #expect(options.durability == .interval)
-        #expect(options.logLevel == .debug)
+        let configuration = try Self.options(line).configuration()
+        #expect(configuration.data == "/d")
+        #expect(configuration.durability == .interval)
+        #expect(configuration.logLevel == .debug)
     }
 
     @Test(arguments: [("check /d", "/d"), ("repair --data /e", "/e"), ("check -- --odd", "--odd"), ("--data=-x", "-x")])
     func `A data directory is an operand of check and repair, or an option`(line: String, path: String) throws {
-        #expect(try Self.options(line).data == path)
+        #expect(try Self.options(line).configuration().data == path)
     }
 
     @Test func `It may listen in several places`() throws {
-        let options = try Self.options("--listen 127.0.0.1:1 --listen=[::1]:2 --listen unix:/run/s")
+        let configuration = try Self.options("--listen 127.0.0.1:1 --listen=[::1]:2 --listen unix:/run/s")
+            .configuration()
         #expect(
-            options.listen == [
+            configuration.listen == [
                 .tcp(host: "127.0.0.1", port: 1), .tcp(host: "::1", port: 2), .unix(path: "/run/s"),
             ])
     }
@@ -41,7 +42,7 @@ struct CommandLineOptionsTests {
         let directory = try TemporaryDirectory()
         let file = try directory.file(
             "s.json", #"{"listen":["127.0.0.1:1"],"data":"/f","durability":"snapshot","stopSeconds":3}"#)
-        let configuration = try CommandLineOptions([
+        let configuration = try Arguments([
             "--config", file, "--listen", "127.0.0.1:2", "--durability", "interval",
         ]).configuration()
         #expect(configuration.listen == [.tcp(host: "127.0.0.1", port: 2)])
@@ -67,11 +68,11 @@ struct CommandLineOptionsTests {
         ("--version=1", #"--version takes no value, but has "1": leave it out"#),
         (
             "--listen 7070",
-            #"cannot listen on "7070": a port is missing: write host:port: as in --listen 127.0.0.1:7070"#
+            #"--listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
         ),
         (
             "--listen unix:7070",
-            #"cannot listen on "unix:7070": a path begins with /: as in --listen unix:/run/settingsd/socket"#
+            #"--listen: cannot listen on "unix:7070": a path begins with /: write it like unix:/run/settingsd/socket"#
         ),
         ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
         ("chek", #"unknown command "chek": did you mean check?"#),
@@ -80,6 +81,7 @@ struct CommandLineOptionsTests {
         ("check /a --data /b", "two data directories are given: give one"),
         ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
         ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
+        ("--log info check", "--log is for running the daemon: leave it out"),
         ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),
         ("check --version", "--version does not go with what else is asked for: give one of them"),
         ("--check-config --print-config", "--print-config does not go with what else is asked for: give one of them"),
@@ -95,7 +97,7 @@ struct CommandLineOptionsTests {
         #expect(error.description == "settingsd: unknown option : write another")
     }
 
-    private static func options(_ line: String) throws -> CommandLineOptions {
-        try CommandLineOptions(line.split(separator: " ").map(String.init))
+    private static func options(_ line: String) throws -> Arguments {
+        try Arguments(line.split(separator: " ").map(String.init))
     }
 }

@@ -1,0 +1,153 @@
+internal import SettingsModel
+
+/// An option of the daemon: its name, its range, its help, and where its value is kept.
+///
+/// The table of all options, `Option.all`, is their only declaration. The configuration file, the command line,
+/// `--help` and `--print-config` follow it, and tests hold the manual and the shipped file to it.
+package struct Option: Sendable {
+    typealias Place<Value> = any WritableKeyPath<Configuration, Value> & Sendable
+
+    /// The name, after those of the objects that the option lies in: `limits`, `connections`.
+    let path: [String]
+    /// The range of its values, as the manual has it; empty if the type says all.
+    package let range: String
+    /// One line for the manual and for `--help`.
+    package let help: String
+    /// The placeholder for a value on the command line; nil if only a file may hold the option.
+    package private(set) var argument: String?
+    /// True if a value is a list, and the option may be given several times.
+    package private(set) var isList = false
+    /// Takes a value in. The second argument is what an error calls the option.
+    let read: @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void
+    /// Returns the value as it stands in a file.
+    let write: @Sendable (Configuration) -> JSONValue
+
+    /// The whole name, as `limits.connections`.
+    package var name: String { path.joined(separator: ".") }
+
+    /// The name on the command line.
+    package var flag: String { "--\(name)" }
+
+    init(
+        _ name: String, _ range: String, _ help: String,
+        read: @escaping @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void,
+        write: @escaping @Sendable (Configuration) -> JSONValue
+    ) {
+        path = name.utf8.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
+        self.range = range
+        self.help = help
+        self.read = read
+        self.write = write
+    }
+
+    /// Lets the command line have the option, too.
+    func onCommandLine(_ argument: String) -> Option {
+        var option = self
+        option.argument = argument
+        return option
+    }
+}
+
+extension Option {
+    static func integer(
+        _ name: String, _ range: ClosedRange<Int>, _ place: Place<Int>, _ help: String
+    ) -> Option {
+        Option(name, "\(range.lowerBound) to \(range.upperBound)", help) {
+            json, name, configuration throws(ConfigurationError) in
+            configuration[keyPath: place] = try integer(json, name, range)
+        } write: { configuration in
+            .integer(Int64(configuration[keyPath: place]))
+        }
+    }
+
+    /// A time in whole seconds, kept in nanoseconds.
+    static func seconds(
+        _ name: String, _ range: ClosedRange<Int>, _ place: Place<UInt64>, _ help: String
+    ) -> Option {
+        Option(name, "\(range.lowerBound) to \(range.upperBound)", help) {
+            json, name, configuration throws(ConfigurationError) in
+            configuration[keyPath: place] = UInt64(try integer(json, name, range)) * TransportLimits.second
+        } write: { configuration in
+            .integer(Int64(configuration[keyPath: place] / TransportLimits.second))
+        }
+    }
+
+    static func bool(_ name: String, _ place: Place<Bool>, _ help: String) -> Option {
+        Option(name, "", help) { json, name, configuration throws(ConfigurationError) in
+            guard let value = json.bool else {
+                throw ConfigurationError("\(name) is \(json.briefPhrase)", remedy: "it must be true or false")
+            }
+            configuration[keyPath: place] = value
+        } write: { configuration in
+            .bool(configuration[keyPath: place])
+        }
+    }
+
+    /// One of a closed set of words.
+    static func word<Word: RawRepresentable<String> & CaseIterable & Sendable>(
+        _ name: String, _ place: Place<Word>, _ help: String
+    ) -> Option {
+        let words = Word.allCases.map(\.rawValue)
+        return Option(name, words.joined(separator: ", "), help) {
+            json, name, configuration throws(ConfigurationError) in
+            guard let word = Word.allCases.first(where: { json.string?.hasSameBytes(as: $0.rawValue) ?? false })
+            else {
+                let nearest = json.string.flatMap { NameSuggestion.nearest(to: $0, among: words).first }
+                throw ConfigurationError(
+                    "\(name) is \(json.briefPhrase)",
+                    remedy: nearest.map { "did you mean \($0)?" }
+                        ?? "it must be one of \(words.joined(separator: ", "))")
+            }
+            configuration[keyPath: place] = word
+        } write: { configuration in
+            .string(configuration[keyPath: place].rawValue)
+        }
+    }
+
+    /// A list of texts, each of which makes an element.
+    ///
+    /// - Parameter single: what a text is called that may stand for a list of itself; nil if none may.
+    static func list<Element: Sendable>(
+        _ name: String, _ count: ClosedRange<Int>, of elements: String, orOne single: String? = nil,
+        _ place: Place<[Element]>, _ help: String,
+        read: @escaping @Sendable (String, _ name: String) throws(ConfigurationError) -> Element,
+        write: @escaping @Sendable (Element) -> String
+    ) -> Option {
+        let range = "\(count.lowerBound) to \(count.upperBound) \(elements)"
+        var option = Option(name, range, help) { json, name, configuration throws(ConfigurationError) in
+            if single != nil, let text = json.string {
+                configuration[keyPath: place] = [try read(text, name)]
+                return
+            }
+            guard let texts = json.array, count.contains(texts.count) else {
+                let found = json.array.map { "has \($0.count) elements" } ?? "is \(json.briefPhrase)"
+                throw ConfigurationError(
+                    "\(name) \(found)", remedy: "it must be \(single.map { "\($0) or " } ?? "")a list of \(range)")
+            }
+            var list: [Element] = []
+            for (index, json) in texts.enumerated() {
+                guard let text = json.string else {
+                    throw ConfigurationError(
+                        "\(name)[\(index)] is \(json.briefPhrase)", remedy: "it must be a string")
+                }
+                list.append(try read(text, "\(name)[\(index)]"))
+            }
+            configuration[keyPath: place] = list
+        } write: { configuration in
+            .array(configuration[keyPath: place].map { .string(write($0)) })
+        }
+        option.isList = true
+        return option
+    }
+
+    private static func integer(
+        _ json: JSONValue, _ name: String, _ range: ClosedRange<Int>
+    ) throws(ConfigurationError) -> Int {
+        guard let value = json.integer, let number = Int(exactly: value), range.contains(number) else {
+            throw ConfigurationError(
+                "\(name) is \(json.briefPhrase)",
+                remedy: "it must be an integer from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+}

@@ -1,0 +1,196 @@
+internal import HTTPWire
+internal import SettingsModel
+
+extension Option {
+    /// Every option, in the order in which a file has them.
+    package static let all = places + storage + callers + limits + running
+
+    private static let places: [Option] = [
+        .list(
+            "listen", 1...64, of: "addresses", orOne: "an address", \.listen,
+            "where to listen, one or a list: `host:port`, `[::1]:7070`, `unix:/path`",
+            read: { text, name throws(ConfigurationError) in
+                do throws(ListenError) {
+                    return try ListenAddress(text)
+                } catch {
+                    throw ConfigurationError("\(name): \(error)", remedy: "write it like \(error.example)")
+                }
+            }, write: \.description
+        ).onCommandLine("HOST:PORT|unix:PATH"),
+        Option(
+            "socketMode", "three octal digits", "the mode of Unix domain sockets: who may write to one may connect"
+        ) {
+            json, name, configuration throws(ConfigurationError) in
+            let digits = json.string.map { Array($0.utf8) } ?? []
+            guard (3...4).contains(digits.count), digits.count == 3 || digits[0] == UInt8(ascii: "0"),
+                let mode = UInt32(String(decoding: digits, as: UTF8.self), radix: 8)
+            else {
+                throw ConfigurationError(
+                    "\(name) is \(json.briefPhrase)",
+                    remedy: "it must be three octal digits in a string, as \"0660\" for the owner and the group")
+            }
+            configuration.socketMode = mode
+        } write: { configuration in
+            .string("0" + String(configuration.socketMode + 0o1000, radix: 8).dropFirst())
+        },
+        Option(
+            "data", "",
+            "the data directory, by default `$STATE_DIRECTORY`, `/var/lib/settingsd` or `~/.local/state/settingsd`"
+        ) { json, name, configuration throws(ConfigurationError) in
+            switch json {
+            case .null: configuration.data = nil
+            case .string(let path): configuration.data = try DataLocation.path(path, called: name)
+            default:
+                throw ConfigurationError(
+                    "\(name) is \(json.briefPhrase)", remedy: "it must be a path, or null for the usual place")
+            }
+        } write: { configuration in
+            configuration.data.map { .string($0) } ?? .null
+        }.onCommandLine("DIR"),
+    ]
+
+    private static let storage: [Option] = [
+        .word("durability", \.durability, "when a write counts as done; see [Durability](#durability)")
+            .onCommandLine(Configuration.Durability.allCases.map(\.rawValue).joined(separator: "|")),
+        .integer(
+            "syncIntervalMilliseconds", 1...3_600_000, \.syncInterval, "how often to sync with durability `interval`"),
+        .integer(
+            "snapshot.journalBytes", 1024...1 << 40, \.snapshotJournalBytes,
+            "how far the journal may grow before a snapshot"),
+        .integer(
+            "snapshot.intervalSeconds", 1...604_800, \.snapshotInterval,
+            "after how long with changes there is a snapshot"),
+        .integer(
+            "history.commits", 1...16_777_216, \.history.commits,
+            "recent commits that are kept: for watchers that resume, `?at=` and repeated requests"),
+        .integer("history.bytes", 4096...1 << 40, \.history.bytes, "about how much memory these may take"),
+        .integer(
+            "history.suiteCommits", 0...16_777_216, \.history.suiteCommits,
+            "newest commits of a suite that other suites do not push out"),
+        .integer(
+            "history.suiteBytes", 0...1 << 40, \.history.suiteBytes,
+            "how much memory these may take; all suites together get at most half of the history"),
+    ]
+
+    private static let callers: [Option] = [
+        .list(
+            "hosts", 0...1024, of: "names", \.hosts,
+            "host names that the daemon answers to, beside addresses and `localhost`",
+            read: host, write: { $0 }),
+        .list(
+            "origins", 0...1024, of: "origins", \.origins,
+            "origins of pages that may read all answers (CORS), as `https://console.example.com`", read: origin,
+            write: { $0 }),
+        .bool("openSuites", \.writes.opensSuites, "true if a write may create a suite; if false, only a schema does"),
+    ]
+
+    private static let limits: [Option] = [
+        .integer(
+            "limits.connections", 1...1_000_000, \.transport.connections,
+            "connections at a time; lowered to what the limit of open files allows (`LimitNOFILE`)"),
+        .integer(
+            "limits.watchers", 0...1_000_000, \.watchers.total,
+            "requests that wait for a change; lowered below the connections, so that there is room for others"),
+        .integer(
+            "limits.watchersPerAddress", 0...1_000_000, \.watchers.perAddress,
+            "the same from one address; lower it where strangers connect"),
+        .integer("limits.targetBytes", 128...1 << 20, \.targetBytes, "length of a path with its query"),
+        .integer("limits.headBytes", 256...1 << 20, \.headBytes, "length of the head of a request"),
+        .integer("limits.headFields", 8...4096, \.headFields, "header fields of a request"),
+        .integer("limits.bodyBytes", 1024...1 << 30, \.bodyBytes, "length of a body"),
+        .seconds("limits.headSeconds", 1...3600, \.transport.headTime, "time for a head to be complete"),
+        .seconds(
+            "limits.bodySeconds", 1...3600, \.transport.bodyTime,
+            "time for each `limits.bodyProgressBytes` of a body"),
+        .integer(
+            "limits.bodyProgressBytes", 1...1 << 30, \.transport.bodyProgress,
+            "what a body must progress by in `limits.bodySeconds`"),
+        .seconds("limits.idleSeconds", 1...86_400, \.transport.idleTime, "time between two requests of a connection"),
+        .seconds(
+            "limits.unreadSeconds", 1...3600, \.transport.unreadTime,
+            "time for a client to read something of its answers, before the connection is reset"),
+        .integer(
+            "limits.unsentBytes", 1024...1 << 30, \.transport.unsentBytes,
+            "answers that wait to be sent on a connection, before it is read no further"),
+        .integer(
+            "limits.owedAnswers", 1...65_536, \.transport.owedAnswers,
+            "pipelined requests of a connection that may be under way"),
+        .seconds(
+            "limits.lingerSeconds", 0...60, \.transport.lingerTime,
+            "how long a connection is read after its last answer"),
+        .integer(
+            "limits.lingerBytes", 0...1 << 30, \.transport.lingerBytes,
+            "how much of a connection is read after its last answer"),
+        .integer(
+            "limits.waitingWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
+            "writes that wait for the writer, and as much of bodies of 64 KiB or more; beyond it 503 `overloaded`"),
+        .integer("limits.batchWrites", 1...1_000_000, \.writes.batchCount, "writes that share one sync"),
+        .integer("limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "bytes of writes that share one sync"),
+    ]
+
+    private static let running: [Option] = [
+        .integer(
+            "loops", 0...1024, \.loopCount,
+            "event loops; 0 for one for every other core. As many as cores wake thousands of watchers sooner"),
+        .integer("stopSeconds", 0...3600, \.stopBound, "how long connections have at a stop"),
+        .word("log", \.logLevel, "the lowest level that is logged")
+            .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")),
+    ]
+
+    private static func host(_ text: String, _ name: String) throws(ConfigurationError) -> String {
+        guard StringFormat.hostname.accepts(text) else {
+            throw ConfigurationError(
+                "\(name) is \(JSONValue.string(text).briefPhrase)",
+                remedy: "it must be a host name, without a scheme and a port")
+        }
+        return text
+    }
+
+    private static func origin(_ text: String, _ name: String) throws(ConfigurationError) -> String {
+        let scheme = ["http://", "https://"].first { text.lowercased().hasBytePrefix($0) }
+        let authority = scheme.map { text.utf8.dropFirst($0.utf8.count) }
+        guard let authority, !authority.isEmpty,
+            authority.allSatisfy({ $0 > 0x20 && $0 < 0x7F && !"/?#@\\".utf8.contains($0) })
+        else {
+            throw ConfigurationError(
+                "\(name) is \(JSONValue.string(text).briefPhrase)",
+                remedy: "it must be an origin such as https://console.example.com, without a path")
+        }
+        return text
+    }
+}
+
+/// Options that are kept in another form than a file has them.
+extension Configuration {
+    fileprivate var loopCount: Int {
+        get { loops ?? 0 }
+        set { loops = newValue == 0 ? nil : newValue }
+    }
+
+    fileprivate var targetBytes: Int {
+        get { transport.request.maximumTargetLength }
+        set { setRequest(target: newValue) }
+    }
+
+    fileprivate var headBytes: Int {
+        get { transport.request.maximumHeadLength }
+        set { setRequest(head: newValue) }
+    }
+
+    fileprivate var headFields: Int {
+        get { transport.request.maximumFieldCount }
+        set { setRequest(fields: newValue) }
+    }
+
+    fileprivate var bodyBytes: Int {
+        get { transport.request.maximumBodyLength }
+        set { setRequest(body: newValue) }
+    }
+
+    private mutating func setRequest(target: Int? = nil, head: Int? = nil, fields: Int? = nil, body: Int? = nil) {
+        let now = transport.request
+        transport.request = RequestLimits(
+            maximumTargetLength: target ?? now.maximumTargetLength, maximumHeadLength: head ?? now.maximumHeadLength,
+            maximumFieldCount: fields ?? now.maximumFieldCount, maximumBodyLength: body ?? now.maximumBodyLength)
+    }
+}

@@ -1,0 +1,212 @@
+internal import SettingsModel
+
+/// A reader of the command line: what the program is to do, and the options that it gives.
+package struct Arguments: Sendable {
+    package enum Command: Hashable, Sendable {
+        case serve, help, version, printConfiguration, checkConfiguration
+        /// Says whether a data directory is sound.
+        case check
+        /// Says what of a damaged data directory would be cut off, and cuts it off if that is confirmed.
+        case repair(isConfirmed: Bool)
+    }
+
+    package private(set) var command = Command.serve
+    private var configurationFile: String?
+    /// The values of options as they were given, and the configuration that they make of the defaults.
+    private var values: [String: [JSONValue]] = [:]
+    private var checked = Configuration()
+
+    private var rest: ArraySlice<String>
+    private var areOperands = false
+
+    /// Reads the words behind the program's name. `--` makes operands of all that follow it.
+    package init(_ words: [String]) throws(ProgramError) {
+        rest = words[...]
+        while let word = rest.popFirst() {
+            if areOperands || word.utf8.count < 2 || !word.hasBytePrefix("-") {
+                try take(operand: word)
+            } else if word.hasSameBytes(as: "--") {
+                areOperands = true
+            } else if let equals = word.utf8.firstIndex(of: UInt8(ascii: "=")) {
+                try take(String(word[..<equals]), value: String(word[word.utf8.index(after: equals)...]))
+            } else {
+                try take(word.hasSameBytes(as: "-h") ? "--help" : word, value: nil)
+            }
+        }
+    }
+
+    /// Returns the configuration in force: the command line beats the file, and the file beats the defaults.
+    package func configuration() throws(ConfigurationError) -> Configuration {
+        var configuration = Configuration()
+        if let configurationFile { try configuration.apply(fileAt: configurationFile) }
+        for option in Option.all {
+            guard let values = values[option.name], let value = values.last else { continue }
+            try option.read(option.isList ? .array(values) : value, option.flag, &configuration)
+        }
+        return configuration
+    }
+}
+
+extension Arguments {
+    /// An option of the program that is none of the configuration.
+    enum Flag: String, CaseIterable {
+        case config, yes, help, version
+        case printConfig = "print-config"
+        case checkConfig = "check-config"
+
+        var name: String { "--\(rawValue)" }
+
+        var help: String {
+            switch self {
+            case .config: "a file with options in JSON; the command line beats it"
+            case .yes: "repair: do what it says"
+            case .help: "print this, also as -h"
+            case .version: "print the version"
+            case .printConfig: "print the configuration in force, every option with its value"
+            case .checkConfig: "check the configuration and start nothing"
+            }
+        }
+    }
+
+    /// The options that the command line takes.
+    static var options: [Option] { Option.all.filter { $0.argument != nil } }
+
+    private mutating func take(_ name: String, value: String?) throws(ProgramError) {
+        if let option = Self.options.first(where: { $0.flag.hasSameBytes(as: name) }) {
+            return try take(option, value)
+        }
+        guard let flag = Flag.allCases.first(where: { $0.name.hasSameBytes(as: name) }) else {
+            let all = Self.options.map(\.flag) + Flag.allCases.map(\.name)
+            let nearest = NameSuggestion.nearest(to: name, among: all, limit: 1).first
+            throw Self.usage(
+                "unknown option \(Self.quoted(name))",
+                nearest.map { "did you mean \($0)?" } ?? "settingsd --help lists them")
+        }
+        if flag == .config {
+            guard configurationFile == nil else { throw Self.repeated(name) }
+            configurationFile = try self.value(value, of: name, "FILE")
+            return
+        }
+        if let value {
+            throw Self.usage("\(name) takes no value, but has \(Self.quoted(value))", "leave it out")
+        }
+        try take(flag)
+    }
+
+    private mutating func take(_ option: Option, _ given: String?) throws(ProgramError) {
+        let value = JSONValue.string(try self.value(given, of: option.flag, option.argument ?? ""))
+        switch command {
+        case .check, .repair:
+            guard option.name == "data" else {
+                throw Self.usage("\(option.flag) is for running the daemon", "leave it out")
+            }
+            guard values[option.name] == nil else { throw Self.twoDirectories }
+        default:
+            guard values[option.name] == nil || option.isList else { throw Self.repeated(option.flag) }
+        }
+        do throws(ConfigurationError) {
+            try option.read(value, option.flag, &checked)
+        } catch {
+            throw Self.usage(error.problem, error.remedy)
+        }
+        values[option.name, default: []].append(value)
+    }
+
+    private mutating func take(_ flag: Flag) throws(ProgramError) {
+        switch (flag, command) {
+        case (.help, .help): throw Self.repeated(flag.name)
+        case (.help, _): command = .help
+        case (_, .help): break
+        case (.version, .serve): command = .version
+        case (.printConfig, .serve): command = .printConfiguration
+        case (.checkConfig, .serve): command = .checkConfiguration
+        case (.yes, .repair): command = .repair(isConfirmed: true)
+        case (.yes, _): throw Self.usage("--yes confirms a repair only", "write settingsd repair DIR --yes")
+        default: throw Self.usage("\(flag.name) does not go with what else is asked for", "give one of them")
+        }
+    }
+
+    private mutating func take(operand text: String) throws(ProgramError) {
+        switch command {
+        case .serve where text.hasSameBytes(as: "check"): try begin(.check)
+        case .serve where text.hasSameBytes(as: "repair"): try begin(.repair(isConfirmed: false))
+        case .check, .repair:
+            guard values["data"] == nil else { throw Self.twoDirectories }
+            values["data"] = [.string(text)]
+        default:
+            let nearest = NameSuggestion.nearest(to: text, among: ["check", "repair"], limit: 1).first
+            throw Self.usage(
+                "unknown command \(Self.quoted(text))",
+                nearest.map { "did you mean \($0)?" } ?? "it may be check or repair; without one, the daemon runs")
+        }
+    }
+
+    /// Begins a command on a data directory.
+    private mutating func begin(_ command: Command) throws(ProgramError) {
+        if let stranger = Option.all.first(where: { values[$0.name] != nil && $0.name != "data" }) {
+            throw Self.usage("\(stranger.flag) is for running the daemon", "leave it out")
+        }
+        self.command = command
+    }
+
+    /// Returns the value of an option: what stands behind its equals sign, or else the next word. A word that looks like
+    /// an option is no value, so that a value that was forgotten does not swallow the next option.
+    private mutating func value(
+        _ given: String?, of name: String, _ placeholder: String
+    ) throws(ProgramError) -> String {
+        var value = given
+        if value == nil, let next = rest.first, !next.hasBytePrefix("-") { value = rest.popFirst() }
+        guard let value, !value.isEmpty else {
+            throw Self.usage("\(name) has no value", "write \(name) \(placeholder)")
+        }
+        return value
+    }
+
+    private static var twoDirectories: ProgramError { usage("two data directories are given", "give one") }
+
+    private static func repeated(_ name: String) -> ProgramError { usage("\(name) is given twice", "give it once") }
+
+    private static func usage(_ problem: String, _ remedy: String) -> ProgramError {
+        ProgramError(.usage, problem, remedy: remedy)
+    }
+
+    private static func quoted(_ text: String) -> String { JSONValue.string(text).briefPhrase }
+}
+
+extension Arguments {
+    /// What `--help` prints.
+    static var help: String {
+        var lines = [
+            "settingsd keeps the settings of programs and serves them over HTTP.",
+            "",
+            "usage: settingsd [OPTION]...                 run the daemon",
+            "       settingsd check [DIR]                 say whether a data directory is sound",
+            "       settingsd repair [DIR] [--yes]        say what a repair would cut off; with --yes, do it",
+            "",
+            "options:",
+        ]
+        func add(_ name: String, _ argument: String?, _ help: String) {
+            lines += ["  \(argument.map { "\(name) \($0)" } ?? name)", "        \(help)"]
+        }
+        let defaults = Configuration()
+        for option in options {
+            // The manual's marks and links mean nothing in a terminal.
+            let text = option.help.prefix { $0 != ";" }.filter { $0 != "`" }
+            let value = option.write(defaults)
+            let shown = value.array?.first?.string ?? value.string
+            add(option.flag, option.argument, shown.map { "\(text) (default \($0))" } ?? text)
+        }
+        for flag in Flag.allCases { add(flag.name, flag == .config ? "FILE" : nil, flag.help) }
+        lines += [
+            "",
+            "signals: TERM and INT stop the daemon cleanly, a second one at once, as QUIT does;",
+            "         HUP, USR1 and USR2 do nothing",
+            "",
+            "exit codes:",
+        ]
+        for code in ExitCode.allCases {
+            lines.append("  \(code.rawValue < 10 ? " " : "")\(code.rawValue)  \(code.meaning)")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
