@@ -21,10 +21,11 @@ let package = Package(
     targets: [
         .target(name: "SettingsModel", swiftSettings: houseRules),
         .target(name: "CLinux"),
+        .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .target(name: "HTTPWire", swiftSettings: houseRules),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: houseRules),
         .target(
-            name: "SettingsServer", dependencies: ["CLinux", "HTTPWire", "Platform", "SettingsModel"],
+            name: "SettingsServer", dependencies: ["CLinux", "COpenAPI", "HTTPWire", "Platform", "SettingsModel"],
             swiftSettings: houseRules),
         .target(
             name: "SettingsHTTP", dependencies: ["HTTPWire", "Platform", "SettingsModel"], swiftSettings: houseRules),

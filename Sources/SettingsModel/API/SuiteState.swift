@@ -38,12 +38,23 @@ extension SuiteState: JSONReadable, JSONWritable {
 
     /// Writes the suite with all its values.
     public func write(to writer: inout JSONWriter) {
+        writeHead(to: &writer)
+        contents.writeMembers(to: &writer)
+        writer.endObject()
+    }
+
+    /// Returns the beginning of the JSON form, up to the cursor. What follows depends on the contents alone.
+    package func headBytes() -> [UInt8] {
+        var writer = JSONWriter()
+        writeHead(to: &writer)
+        return writer.bytes
+    }
+
+    private func writeHead(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("suite", contents.suite)
         writer.member("revision", revision)
         writer.member("schemaRevision", contents.schemaRevision)
         writer.member("cursor", cursor)
-        contents.writeMembers(to: &writer)
-        writer.endObject()
     }
 }

@@ -1,8 +1,89 @@
+internal import HTTPWire
 internal import SettingsModel
 
+/// Reads that list, and reads of schemas and of the past.
 extension State {
-    /// The suites whose names begin with a prefix, in order: a page of those.
-    func listing(prefix: String, after: String?, limit: Int) -> SuiteListing {
+    /// Lists the suites, or a page of them.
+    func suites(_ request: APIRequest) -> Rendering {
+        let prefix = request.query.text(.prefix) ?? ""
+        let after = request.query.text(.after)
+        let limit = request.query.count(.limit) ?? .max
+        return Rendering(weight: min(limit, suites.count)) {
+            Response(json: self.listing(prefix: prefix, after: after, limit: limit).jsonBytes(), cursor: self.cursor)
+        }
+    }
+
+    /// Lists the keys of a suite, or a page of them.
+    func keys(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
+        let prefix = request.query.text(.prefix) ?? ""
+        let after = request.query.text(.after)
+        let limit = request.query.count(.limit) ?? .max - 1
+        return try show(request, bytes, weight: { min(limit, $0.keyCount) }) { suite, state in
+            let listing = suite.listing(prefix: prefix, after: after, limit: limit)
+            return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
+        }
+    }
+
+    /// Shows a suite as it was after a commit of the past.
+    func past(
+        _ request: APIRequest, at moment: Revision, _ bytes: Span<UInt8>, _ reading: Reading
+    ) throws(Problem) -> Rendering {
+        try show(request, bytes, weight: \.records.count) { suite, state in
+            reading.response(suite, at: Cursor(epoch: state.epoch, revision: moment), now: state.cursor)
+        }
+    }
+
+    /// Shows the schema of a suite as it was sent.
+    func schema(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
+        let name = try request.suite(in: bytes)
+        guard let suite = suite(name) else { throw unknownSuite(name) }
+        guard let schema = suite.schema else {
+            let problem = Problem(.noSchema, "suite \(name) has no schema: it holds any key with any value")
+            return Rendering(Response(problem, cursor: cursor, tag: suite.schemaRevision))
+        }
+        try request.ifMatch(in: bytes)?.check(
+            "the schema of suite \(name)", at: schema.revision,
+            current: .suite(SuiteRevision(suite: name, revision: schema.revision)))
+        if let known = try request.knownTags(in: bytes), known.matches(schema.revision) {
+            return Rendering(Response(notModified: schema.revision, cursor: cursor))
+        }
+        return Rendering(weight: schema.schema.keys.count) {
+            let body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
+            return Response(json: body, cursor: self.cursor, tag: schema.revision)
+        }
+    }
+
+    /// Shows the suite in the path, as it is or with `at` as it was; 304 if the caller knows it.
+    private func show(
+        _ request: APIRequest, _ bytes: Span<UInt8>, weight: (Suite) -> Int,
+        _ response: @escaping @Sendable (Suite, State) -> Response
+    ) throws(Problem) -> Rendering {
+        let name = try request.suite(in: bytes)
+        let known = try request.knownTags(in: bytes)
+        let wanted = try request.ifMatch(in: bytes)
+        guard let moment = request.query.revision(.at) else {
+            guard let suite = suite(name) else { throw unknownSuite(name) }
+            try wanted?.check(suite: name, at: suite.revision)
+            if known?.matches(suite.revision) ?? false {
+                return Rendering(Response(notModified: suite.revision, cursor: cursor))
+            }
+            return Rendering(weight: weight(suite)) { response(suite, self) }
+        }
+        // However small the suite is, the whole history may have to be undone: not on the loop.
+        return Rendering(weight: .max) {
+            do throws(Problem) {
+                guard let suite = try self.suite(name, at: moment) else { throw self.unknownSuite(name, at: moment) }
+                try wanted?.check(suite: name, at: suite.revision)
+                let isKnown = known?.matches(suite.revision) ?? false
+                return isKnown ? Response(notModified: suite.revision, cursor: self.cursor) : response(suite, self)
+            } catch {
+                return Response(error, cursor: self.cursor)
+            }
+        }
+    }
+
+    /// Lists the suites whose names begin with a prefix, in order.
+    private func listing(prefix: String, after: String?, limit: Int) -> SuiteListing {
         var listing = SuiteListing(suites: [], revision: revision)
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         suites.forEach(startingAt: start) { suite in
@@ -23,12 +104,12 @@ extension State {
 }
 
 extension Suite {
-    /// The keys that begin with a prefix, in order, with all that is known of each: a page of those.
+    /// Lists the keys that begin with a prefix, in order.
     ///
-    /// A page also ends where it gets too long, since a schema for many keys is repeated with each of them.
+    /// A page also ends at some 64 MB of text, since a schema for many keys is repeated with each of them.
     func listing(prefix: String, after: String?, limit: Int) -> KeyListing {
         let page = keys(prefix: prefix, after: after, limit: limit)
-        var allowance = Self.heaviestPage
+        var allowance = 8 << 20
         var entries: [KeyListing.Entry] = []
         for record in page.records {
             let document = schema.flatMap { version in
@@ -43,7 +124,4 @@ extension Suite {
         let hasMore = page.hasMore || entries.count < page.records.count
         return KeyListing(suite: id, revision: revision, keys: entries, next: hasMore ? entries.last?.setting.key : nil)
     }
-
-    /// About 64 MB of text.
-    private static let heaviestPage = 8 << 20
 }

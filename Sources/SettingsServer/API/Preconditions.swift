@@ -1,17 +1,15 @@
 internal import SettingsModel
 
-/// The tags of an `If-Match` or `If-None-Match`.
+/// A list of tags from an `If-Match` or `If-None-Match`.
 enum TagList: Hashable {
     /// `*`.
     case any
-    /// These; tags that nobody here made are left out, since they match nothing.
+    /// These. Tags that this daemon did not make are left out, since they match nothing.
     case tags([Revision])
 
-    /// Reads the value of a field, a list of quoted tags or `*`. Empty elements of the list are passed over, but one tag
-    /// there must be: without any, a guard would say nothing.
+    /// Reads `*` or a list of quoted tags. Empty elements are passed over, but a list without any tag is refused.
     ///
-    /// - Parameter comparesWeakly: whether a weak tag is as good as a strong one, as in `If-None-Match`. Where it is not,
-    ///   it matches nothing.
+    /// - Parameter comparesWeakly: true if a weak tag counts like a strong one, as in `If-None-Match`; else it matches nothing.
     init(_ text: String, in field: String, comparesWeakly: Bool) throws(Problem) {
         let bytes = Array(text.utf8)
         var tags: [Revision] = []
@@ -24,14 +22,13 @@ enum TagList: Hashable {
             return
         }
         var count = 0
-        // Whether a comma must come before the next tag.
-        var isAfterTag = false
+        var needsComma = false
         while true {
             skipSpace()
             if position == bytes.count { break }
             if bytes[position] == UInt8(ascii: ",") {
                 position += 1
-                isAfterTag = false
+                needsComma = false
                 continue
             }
             let start = position
@@ -39,7 +36,7 @@ enum TagList: Hashable {
                 position + 1 < bytes.count && bytes[position] == UInt8(ascii: "W")
                 && bytes[position + 1] == UInt8(ascii: "/")
             if isWeak { position += 2 }
-            guard !isAfterTag, position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+            guard !needsComma, position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
                 throw Self.malformed(text, field)
             }
             position += 1
@@ -50,7 +47,7 @@ enum TagList: Hashable {
             let read = comparesWeakly ? EntityTag(weakOrStrong: tag) : EntityTag(tag)
             if let read { tags.append(read.revision) }
             count += 1
-            isAfterTag = true
+            needsComma = true
         }
         guard count > 0 else { throw Self.malformed(text, field) }
         self = .tags(tags)
@@ -61,7 +58,7 @@ enum TagList: Hashable {
         return Problem(.badRequest, "\(field) must be * or a tag such as \"17\", but is \(text)\(hint)")
     }
 
-    /// Whether a thing of this revision is meant.
+    /// True if a revision is in the list.
     func matches(_ revision: Revision) -> Bool {
         switch self {
         case .any: true
@@ -71,7 +68,7 @@ enum TagList: Hashable {
 }
 
 extension WriteRequest.Guard {
-    /// What `If-Match` demands of a write.
+    /// The guard that `If-Match` sets.
     init(ifMatch tags: TagList) {
         switch tags {
         case .any: self = .exists
@@ -79,7 +76,7 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// What `If-None-Match` demands of a write.
+    /// The guard that `If-None-Match` sets.
     init(ifNoneMatch tags: TagList) {
         switch tags {
         case .any: self = .isAbsent
@@ -87,7 +84,7 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// What the guard demands, the same for all spellings of it.
+    /// The guard as text, the same for all spellings of it. Part of the digests that are stored.
     var meaning: String {
         switch self {
         case .isAt(let revisions): "at \(Set(revisions).sorted())"
@@ -97,13 +94,17 @@ extension WriteRequest.Guard {
         }
     }
 
-    /// Refuses to show a thing that the guard, an `If-Match` of a read, does not hold of.
-    ///
-    /// - Parameter current: the thing as it is, for the caller whose tag is not that of it.
+    /// Throws 412 with `current` if the guard, an `If-Match` of a read, does not hold.
     func check(_ what: String, at revision: Revision, current: @autoclosure () -> Problem.Current) throws(Problem) {
         guard !holds(revision: revision, exists: true) else { return }
         var problem = Problem(.preconditionFailed, detail(what, revision: revision, exists: true))
         problem.current = current()
         throw problem
+    }
+
+    /// Throws 412 with `current` if the guard, an `If-Match` of a read, does not hold of a suite.
+    func check(suite: SuiteName, at revision: Revision) throws(Problem) {
+        try check(
+            "suite \(suite)", at: revision, current: .suite(SuiteRevision(suite: suite, revision: revision)))
     }
 }

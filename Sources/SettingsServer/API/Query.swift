@@ -1,7 +1,7 @@
 internal import HTTPWire
 internal import SettingsModel
 
-/// The parameters of a request, all of them known, none given twice, each with a value of its kind.
+/// A query whose parameters are all known, given once, and of their kind.
 struct Query {
     private var values: [(name: String, value: Value)] = []
 
@@ -12,10 +12,9 @@ struct Query {
         case count(Int)
     }
 
-    /// No parameters.
     init() {}
 
-    /// Reads the parameters that a method of a resource knows.
+    /// Reads the parameters that a method of a resource knows. Throws 400 if there is another, or one is wrong.
     init(_ parameters: QueryParameters, for resource: Resource, _ method: Method) throws(Problem) {
         let known = resource.parameters(of: method)
         for given in parameters.all {
@@ -48,7 +47,6 @@ struct Query {
             case let text?: throw expected("true or false, or nothing", for: parameter, found: text)
             }
         case .text, .suite, .key, .place:
-            // Names and places are read where they are used.
             guard let text else { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
             return .text(text)
         case .filledText:
@@ -75,7 +73,7 @@ struct Query {
         }
     }
 
-    /// A number in decimal digits and nothing else: no sign.
+    /// Reads a number in decimal digits, without a sign.
     private static func number(_ text: String) -> Int? {
         text.utf8.allSatisfy { UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 } ? Int(text) : nil
     }
@@ -85,9 +83,8 @@ struct Query {
     }
 }
 
-/// What is asked of the parameters.
 extension Query {
-    /// What the parameters say, in an order of its own. A flag that is off says nothing.
+    /// The parameters as text, the same for all spellings. Part of the digests that are stored.
     var meaning: [String] {
         let said = values.compactMap { name, value in
             switch value {
@@ -100,24 +97,20 @@ extension Query {
         return said.sorted { $0.precedesInBytes($1) }
     }
 
-    /// Whether a flag is on.
     func flag(_ parameter: Parameter) -> Bool {
         if case .flag(true)? = value(of: parameter) { true } else { false }
     }
 
-    /// A text or a word.
     func text(_ parameter: Parameter) -> String? {
         if case .text(let text)? = value(of: parameter) { text } else { nil }
     }
 
-    /// The texts of a parameter that may be given several times.
     func texts(_ parameter: Parameter) -> [String] {
         values.compactMap { given in
             if given.name == parameter.name, case .text(let text) = given.value { text } else { nil }
         }
     }
 
-    /// Whether a parameter was given.
     func has(_ parameter: Parameter) -> Bool {
         value(of: parameter) != nil
     }

@@ -1,27 +1,32 @@
+internal import COpenAPI
 package import Dispatch
+internal import HTTPWire
 package import SettingsModel
 
-/// What the handlers of all loops share.
+/// A service that the handlers of all loops share: the store, the limits, and what the daemon says of itself.
 package struct Service: Sendable {
     /// The name of the program.
     package static let name = "settingsd"
     /// The version of the program.
     package static let version = "0.3.0"
+    /// The OpenAPI document of the interface.
+    static let openAPI = Array(String(cString: openapi_document()).utf8)
 
     let store: Store
     let hosts: HostPolicy
     let metrics: ServiceMetrics
     let watchers: WatcherCount
-    /// Why writes would not be taken now; nil if they would.
+    /// The problem that keeps the daemon from taking writes; nil if it takes them.
     let obstacle: @Sendable () -> Problem?
-    /// Where long answers are made.
-    let longAnswers = LongAnswers()
-    /// Where large bodies are read.
-    let largeBodies: LargeBodies
+    /// Renders long answers. Each takes some tens of milliseconds or more, so a caller behind 256 others had better ask again.
+    let renderer = BackgroundQueue(
+        limit: 256, queue: DispatchQueue(label: "settingsd.renderer", qos: .utility))
+    /// Parses large bodies. A megabyte takes 6 ms, and to compile a schema of 100,000 keys takes two seconds. The cost is in bytes.
+    let parser: BackgroundQueue
 
     /// - Parameters:
-    ///   - waitingBytes: how much of large bodies may wait to be read.
-    ///   - reader: the queue that reads them.
+    ///   - waitingBytes: how many bytes of large bodies may wait to be parsed.
+    ///   - reader: the queue that parses them.
     package init(
         store: Store, hosts: HostPolicy, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
         waitingBytes: Int, reader: DispatchQueue = DispatchQueue(label: "settingsd.reader", qos: .utility),
@@ -32,6 +37,56 @@ package struct Service: Sendable {
         self.hosts = hosts
         self.metrics = metrics
         self.obstacle = obstacle
-        largeBodies = LargeBodies(limit: waitingBytes, queue: reader)
+        parser = BackgroundQueue(limit: waitingBytes, queue: reader)
+    }
+}
+
+/// The resources that tell of the service itself.
+extension Service {
+    /// Answers `/v1`: name, version, place in history and links.
+    func description() -> Response {
+        let cursor = store.state.cursor
+        let links: [(name: String, target: String)] = [
+            ("suites", Resource.suites.rawValue), ("suite", Resource.suite.rawValue), ("keys", Resource.keys.rawValue),
+            ("setting", Resource.setting.rawValue), ("schema", Resource.schema.rawValue),
+            ("observe", Resource.observation.rawValue),
+            ("observeSeveral", "\(Resource.observationOfSeveral.rawValue)?suite={suite}"),
+            ("transaction", Resource.transaction.rawValue), ("description", Resource.description.rawValue),
+            ("health", Resource.health.rawValue), ("ready", Resource.ready.rawValue),
+            ("metrics", Resource.metrics.rawValue),
+        ]
+        let description = ServiceDescription(
+            name: Self.name, version: Self.version, cursor: cursor,
+            links: links.map { ServiceDescription.Link(name: $0.name, target: $0.target) })
+        return Response(json: description.jsonBytes(), cursor: cursor)
+    }
+
+    /// Answers `/healthz`.
+    func health() -> Response {
+        status("ok")
+    }
+
+    /// Answers `/readyz`: 200 if writes are taken, else why not.
+    func readiness() -> Response {
+        obstacle().map { Response($0, cursor: store.state.cursor) } ?? status("ready")
+    }
+
+    /// Answers `/metrics`.
+    func metricsText() -> Response {
+        let state = store.state
+        let text = metrics.text(state, watchers: watchers.total, isReady: obstacle() == nil)
+        return Response(
+            status: 200, contentType: .prometheus, fields: FieldBlock(cursor: state.cursor, tag: nil),
+            body: Array(text.utf8))
+    }
+
+    /// Answers `/openapi.json`.
+    func document() -> Response {
+        Response(json: Self.openAPI, cursor: store.state.cursor)
+    }
+
+    private func status(_ word: String) -> Response {
+        let body: JSONValue = ["status": .string(word)]
+        return Response(json: body.bytes(), cursor: store.state.cursor)
     }
 }

@@ -1,7 +1,7 @@
 package import SettingsModel
 internal import Synchronization
 
-/// What is counted while the daemon runs.
+/// A set of counters that `/metrics` shows.
 package final class ServiceMetrics: Sendable {
     private let answered: Mutex<[Int]> = Mutex([0, 0, 0, 0, 0])
     private let started: Timestamp
@@ -10,14 +10,14 @@ package final class ServiceMetrics: Sendable {
         self.started = started
     }
 
-    /// Counts answers by the class of their status. Loops count for themselves and tell once in a batch.
+    /// Adds answers by the class of their status. Each loop counts its own and adds them once in a batch of events.
     func add(_ counts: [Int]) {
         answered.withLock { answered in
             for index in answered.indices { answered[index] += counts[index] }
         }
     }
 
-    /// The text form of Prometheus.
+    /// Writes all metrics in the text form of Prometheus.
     func text(_ state: State, watchers: Int, isReady: Bool) -> String {
         var settings = 0
         state.suites.forEach { suite in

@@ -58,7 +58,7 @@ struct DescribedAnswers {
     /// Where the description tells of a request.
     struct Place {
         let operation: JSONValue
-        /// The parameters of all operations of the path.
+        /// The parameters of the path and of the operation.
         let parameters: [JSONValue]
         /// The names in the path, as they were sent.
         let names: [(name: String, text: String)]
@@ -75,8 +75,11 @@ struct DescribedAnswers {
             let names = zip(template, path).compactMap { word, text in
                 word.hasPrefix("{") ? (String(word.dropFirst().dropLast()), String(text)) : nil
             }
-            return resource.value[request.method.lowercased()].map {
-                Place(operation: $0, parameters: resource.value["parameters"]?.array ?? [], names: names)
+            return resource.value[request.method.lowercased()].map { operation in
+                let parameters = [resource.value, operation].flatMap { $0["parameters"]?.array ?? [] }
+                return Place(
+                    operation: operation,
+                    parameters: parameters.compactMap { $0["$ref"]?.string.flatMap(found) }, names: names)
             }
         }
         return nil

@@ -27,9 +27,8 @@ extension DescribedAnswers {
     /// What the description does not allow of a request; nil if the request is not even of the form that HTTP and JSON have.
     private func wrongs(of request: Request, _ place: Place) -> [String]? {
         var wrongs: [String] = []
-        let parameters = (place.parameters + (place.operation["parameters"]?.array ?? []))
         func parameter(_ name: String, in part: String) -> JSONValue? {
-            parameters.first { $0["in"]?.string == part && $0["name"]?.string == name }
+            place.parameters.first { $0["in"]?.string == part && $0["name"]?.string == name }
         }
         for (name, text) in place.names {
             guard let value = text.decoded else { return nil }

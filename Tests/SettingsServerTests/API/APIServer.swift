@@ -12,9 +12,9 @@ final class APIServer {
     private let server: HTTPServer
     private let port: UInt16
     private let reader = DispatchQueue(label: "held reader")
-    private let largeBodies: LargeBodies
+    private let parser: BackgroundQueue
     private let watchers: WatcherCount
-    let longAnswers: LongAnswers
+    let renderer: BackgroundQueue
     private var isHeld = false
     private var isStopped = false
 
@@ -29,9 +29,9 @@ final class APIServer {
             store: store, hosts: HostPolicy(hosts: [], origins: []),
             metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)), waitingBytes: waitingBytes, reader: reader,
             obstacle: { nil })
-        largeBodies = service.largeBodies
+        parser = service.parser
         watchers = service.watchers
-        longAnswers = service.longAnswers
+        renderer = service.renderer
         server = try HTTPServer(
             listeners: listeners, loopCount: 1, clock: clock, makeHandler: { APIHandler(service, on: $0) })
     }
@@ -44,7 +44,7 @@ final class APIServer {
     /// Returns once large bodies of so many bytes wait to be read.
     func awaitWaiting(_ bytes: Int) throws {
         let end = DispatchTime.now() + .seconds(Deadline.patience)
-        while largeBodies.waitingBytes < bytes {
+        while parser.waiting < bytes {
             settle()
             if DispatchTime.now() > end { throw RawClient.Failure.timeout }
         }

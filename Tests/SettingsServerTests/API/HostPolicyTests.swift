@@ -62,20 +62,20 @@ struct HostPolicyTests {
 
     @Test("Over a Unix domain socket any host will do, unless a page asks", arguments: unixRequests)
     func unix(fields: String, code: ErrorCode?) throws {
-        var accepted = AcceptedHosts(Self.policy)
+        var accepted = HostCheck(Self.policy)
         #expect(try Self.problem(fields, &accepted, from: .unix) == code)
     }
 
     @Test("A host that came over a Unix domain socket lets in nobody over TCP")
     func afterUnix() throws {
-        var accepted = AcceptedHosts(Self.policy)
+        var accepted = HostCheck(Self.policy)
         #expect(try Self.problem("Host: evil.example\r\n", &accepted, from: .unix) == nil)
         #expect(try Self.problem("Host: evil.example\r\n", &accepted, from: .none) == .misdirected)
     }
 
     @Test("A host that was let in lets in no other, and no page")
     func remembered() throws {
-        var accepted = AcceptedHosts(Self.policy)
+        var accepted = HostCheck(Self.policy)
         let requests: [(text: String, code: ErrorCode?)] = [
             ("Host: \r\n", .misdirected), ("Host: localhost\r\n", nil), ("Host: localhost\r\n", nil),
             ("Host: localhosx\r\n", .misdirected), ("Host: \r\n", .misdirected),
@@ -88,7 +88,7 @@ struct HostPolicyTests {
 
     /// What is said to a request with such fields.
     private static func problem(
-        _ fields: String, _ accepted: inout AcceptedHosts, from peer: PeerAddress
+        _ fields: String, _ accepted: inout HostCheck, from peer: PeerAddress
     ) throws -> ErrorCode? {
         let bytes = Array("GET / HTTP/1.1\r\n\(fields)\r\n".utf8)
         var parser = RequestParser(limits: RequestLimits())

@@ -1,5 +1,4 @@
 import Dispatch
-import HTTPWire
 import SettingsModel
 import TestSupport
 import Testing
@@ -9,7 +8,7 @@ import Testing
 @Suite("Large bodies")
 struct LargeBodyTests {
     /// A text whose body is read beside the loop.
-    static let long = "\"" + String(repeating: "a", count: LargeBodies.least) + "\""
+    static let long = "\"" + String(repeating: "a", count: APIHandler.largeBody) + "\""
 
     static func patch(_ path: String, _ body: String) -> String {
         "PATCH" + put(path, body).dropFirst(3)
@@ -64,13 +63,13 @@ struct LargeBodyTests {
 
     @Test("what waits to be read is bounded, and what finds no room is told so at once")
     func bound() throws {
-        let server = try APIServer(waitingBytes: 3 * LargeBodies.least)
+        let server = try APIServer(waitingBytes: 3 * APIHandler.largeBody)
         let clients = try (0..<3).map { _ in try server.connect() }
         server.hold()
         for (position, client) in clients.enumerated() {
             try client.send(Self.put("app/keys/\(position)", Self.long))
             // The first two wait, in this order.
-            if position < 2 { try server.awaitWaiting((position + 1) * LargeBodies.least) }
+            if position < 2 { try server.awaitWaiting((position + 1) * APIHandler.largeBody) }
         }
         let refused = try clients[2].readResponse()
         #expect(refused.status == 503)
@@ -80,27 +79,11 @@ struct LargeBodyTests {
         #expect(try clients[2].exchange(Self.put("app/keys/c", Self.long)).status == 201)
     }
 
-    @Test("a schema of many keys is rendered beside the loop as well", arguments: [(0, 0), (10, 10), (5_000, 5_000)])
-    func rendering(keys: Int, weight: Int) throws {
-        let server = try APIServer()
-        let client = try server.connect()
-        let properties = (0..<keys).map { "\"key\($0)\":true" }.joined(separator: ",")
-        let schema = "{\"additionalProperties\":false,\"properties\":{\(properties)}}"
-        #expect(try client.exchange(Self.put("app/schema", schema)).status == 201)
-        #expect(try client.exchange(Self.get("app/schema")).text == schema)
-        let bytes = Array(Self.get("app/schema").utf8)
-        var parser = RequestParser()
-        #expect(try parser.parse(bytes.span))
-        let head = try #require(parser.head)
-        let incoming = try Incoming(head, Route(head, in: bytes.span), in: bytes.span)
-        #expect(try SchemaEndpoint(state: server.store.state).get(incoming, bytes.span).weight == weight)
-    }
-
     @Test("one that is no JSON, or no schema, is refused with its mistake")
     func mistakes() throws {
         let server = try APIServer()
         let client = try server.connect()
-        let open = "[" + String(repeating: " ", count: LargeBodies.least)
+        let open = "[" + String(repeating: " ", count: APIHandler.largeBody)
         #expect(try client.exchange(Self.put("app/keys/a", open)).status == 400)
         let wrong = #"{"type":"array","x-note":\#(Self.long)}"#
         #expect(try client.exchange(Self.put("app/schema", wrong)).status == 422)
@@ -113,7 +96,7 @@ struct LargeBodyTests {
         let client = try server.connect()
         server.hold()
         try client.send(Self.put("app/keys/a", Self.long))
-        try server.awaitWaiting(LargeBodies.least)
+        try server.awaitWaiting(APIHandler.largeBody)
         let stopped = DispatchSemaphore(value: 0)
         server.stop(within: 60) { stopped.signal() }
         server.settle()
@@ -122,5 +105,31 @@ struct LargeBodyTests {
         client.close()
         #expect(stopped.wait(timeout: .now() + .seconds(Deadline.patience)) == .success)
         #expect(server.store.state.revision == Revision(1))
+    }
+
+    @Test("a long answer is refused while too many wait to be rendered, and not rendered for a caller who is gone")
+    func longAnswers() throws {
+        let server = try APIServer()
+        let members = (0...Rendering.mostOnLoop).map { #""key\#($0)":1"# }.joined(separator: ",")
+        let writer = try server.connect()
+        #expect(try writer.exchange(Self.patch("app", "{\(members)}")).status < 300)
+        let gate = DispatchSemaphore(value: 0)
+        let renderer = server.renderer
+        renderer.run { gate.wait() }
+        let leaving = try server.connect()
+        try leaving.send(Self.get("app"))
+        let staying = try server.connect()
+        try staying.send(Self.get("app"))
+        while renderer.waiting < 3 { server.settle() }
+        leaving.reset()
+        while !renderer.isFull { renderer.run {} }
+        let refused = try writer.exchange(Self.get("app"))
+        #expect(refused.status == 503 && refused.text.contains("\"overloaded\""))
+        #expect(refused.field("Retry-After") == "1")
+        #expect(try writer.exchange(Self.get("app/keys/key1")).status == 200)
+        gate.signal()
+        let whole = try JSONValue(parsing: staying.readResponse().text)
+        #expect(whole["values"]?.object?.count == Rendering.mostOnLoop + 1)
+        #expect(try writer.exchange(Self.get("app")).status == 200)
     }
 }

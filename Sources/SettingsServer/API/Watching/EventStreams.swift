@@ -2,39 +2,38 @@ internal import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// Streams of events.
+/// Streams of events, which are subscriptions that stay.
+///
+/// A stream begins with the state, or with the commits after the place that the client knows. It catches up piece by piece,
+/// as the client takes them, and is live from then on.
 extension Watchers {
-    /// How much of what happened before is told at once; more when the reader has taken that.
-    private static let piece = 256 << 10
-    /// After so long without an event something is sent all the same.
+    /// The bytes that are sent at once while a stream catches up.
+    private static let pieceBytes = 256 << 10
+    /// The nanoseconds without an event after which the client is sent its place, to keep the connection alive.
     private static let silence: UInt64 = 15_000_000_000
 
+    /// Begins a stream.
     func stream(
-        _ question: WatchQuestion, _ finding: Finding, on state: State, _ exchange: Exchange
+        _ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         guard !isStopping else { throw Problem.shuttingDown }
-        let ticket = exchange.ticket
+        let (subject, ticket) = (request.subject, exchange.ticket)
+        var question = Question(subject, .commitEvents)
+        var place = request.since?.revision ?? .zero
+        if case .state(let isReset) = finding {
+            question = Question(subject, .stateEvent(isReset: isReset))
+            place = state.revision
+        }
         let isMissing =
             switch finding {
             case .absent: true
-            case .nothing: !state.isThere(question.subject)
+            case .nothing: !state.isThere(subject)
             case .state, .commits, .undecided: false
             }
-        if isMissing {
-            try add(.stream(.missing), question.subject, after: state.revision, on: state, exchange)
-            begin(ticket)
-            tellMissing(ticket, question.subject, on: state)
-            return .later
-        }
-        switch finding {
-        case .state(let isReset):
-            try add(
-                .stream(.opening(isReset: isReset)), question.subject, after: state.revision, on: state, exchange)
-        case .absent, .commits, .nothing, .undecided:
-            let after = question.since?.revision ?? .zero
-            try add(.stream(.catchingUp), question.subject, after: after, on: state, exchange)
-        }
-        begin(ticket)
+        try subscribe(exchange, question, after: place, sink: .stream(.catchingUp), on: state)
+        loop.begin(ticket, handler.counted(Self.head(at: service.store.state.cursor)))
+        push(EventText.opening, to: ticket)
+        if isMissing { sendMissing(ticket, subject, on: state) } else { proceed(ticket) }
         return .later
     }
 
@@ -42,123 +41,109 @@ extension Watchers {
     static func head(at cursor: Cursor) -> Response {
         var head = Response(status: 200, contentType: .eventStream, fields: FieldBlock(cursor: cursor, tag: nil))
         head.fields.append("Vary", "Accept")
-        // A proxy that collects answers would keep the events to itself.
+        // Keeps nginx from buffering the events.
         head.fields.append("X-Accel-Buffering", "no")
         return head
     }
 
-    func begin(_ ticket: Ticket) {
-        guard waiting[ticket] != nil else { return }
-        loop.begin(ticket, handler.counted(Self.head(at: service.store.state.cursor)))
-        push(EventText.opening, to: ticket)
-        proceed(ticket)
-    }
-
-    /// The reader has taken what it was sent.
-    func drained(_ ticket: Ticket) {
-        proceed(ticket)
-    }
-
-    /// Goes on with a stream that is not at the present yet.
+    /// Sends the next piece to a stream that catches up. Also called when the client has taken the last one.
     func proceed(_ ticket: Ticket) {
-        guard let watcher = waiting[ticket], case .stream(let progress) = watcher.purpose else { return }
+        guard let subscription = subscriptions[ticket], case .stream(.catchingUp) = subscription.sink else { return }
+        let (subject, place) = (subscription.topic.subject, subscription.place)
         let state = service.store.state
-        switch progress {
-        case .live, .missing, .awaitingText: return
-        case .opening(let isReset): open(ticket, watcher.subject, isReset: isReset, on: state)
-        case .appearing:
-            // It may be gone again by now: then the reader still knows what it was told, that the suite is missing.
-            guard state.isThere(watcher.subject) else {
-                waiting[ticket]?.after = state.revision
-                waiting[ticket]?.purpose = .stream(.missing)
-                return
-            }
-            open(ticket, watcher.subject, isReset: true, on: state)
-        case .catchingUp:
-            guard state.reaches(watcher.subject, after: watcher.after) else { return startAnew(ticket) }
-            let (commits, reached) = state.nextCommits(
-                for: watcher.subject, after: watcher.after, effort: WatcherEffort.onLoop, bytes: Self.piece)
-            if let text = text(of: commits, for: ticket, watcher, upTo: reached, on: state) {
-                told(ticket, text, upTo: reached)
-            }
+        if case .stateEvent(let isReset) = subscription.form {
+            return sendState(ticket, subject, isReset: isReset, on: state)
+        }
+        guard state.reaches(subject, after: place) else { return startAnew(ticket) }
+        let (commits, reached) = state.nextCommits(
+            for: subject, after: place, effort: Self.effortOnLoop, bytes: Self.pieceBytes)
+        if let text = text(of: commits, for: subscription, upTo: reached, on: state) {
+            sent(ticket, text, upTo: reached)
         }
     }
 
-    /// Sends the state, as history does not reach back to where the stream is.
-    func startAnew(_ ticket: Ticket) {
-        waiting[ticket]?.purpose = .stream(.opening(isReset: true))
+    /// Sends the state to a stream whose place history does not reach back to.
+    private func startAnew(_ ticket: Ticket) {
+        change(ticket, .stateEvent(isReset: true), .catchingUp)
         proceed(ticket)
     }
 
-    /// Tells the state, with which a stream begins, or begins anew; or that there is none.
-    private func open(_ ticket: Ticket, _ subject: WatchSubject, isReset: Bool, on state: State) {
+    private func sendState(_ ticket: Ticket, _ subject: WatchSubject, isReset: Bool, on state: State) {
         guard state.isThere(subject) else {
-            guard isReset else { return tellMissing(ticket, subject, on: state) }
-            // A reader that knew something of the suite must hear that it is gone, though it is not known any more how.
+            guard isReset else { return sendMissing(ticket, subject, on: state) }
+            // A client that knew the suite must hear that it is gone, though history no longer says how.
             let end = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
-            return told(ticket, EventText.text(of: .commit(end)), upTo: state.revision)
+            return sent(ticket, EventText.text(of: .commit(end)), upTo: state.revision)
         }
         let make: @Sendable () -> Response = {
             guard let observed = state.observed(subject, isReset: isReset) else { return Response(status: 200) }
             return Response(status: 200, body: EventText.text(of: .state(observed)))
         }
         guard state.weight(of: subject, upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
-            return told(ticket, make().body, upTo: state.revision)
+            return sent(ticket, make().body, upTo: state.revision)
         }
-        waiting[ticket]?.purpose = .stream(.awaitingText)
-        let question = SharedQuestion(subject: subject, form: .opening(isReset: isReset))
-        makeBeside(question, at: state.revision, for: ticket, make)
+        let question = Question(subject, .stateEvent(isReset: isReset))
+        change(ticket, question.form, .rendering)
+        renderBeside(question, after: .zero, at: state.revision, for: ticket, make)
     }
 
-    /// Tells that there is no suite; its stream waits for one.
-    private func tellMissing(_ ticket: Ticket, _ subject: WatchSubject, on state: State) {
-        waiting[ticket]?.after = state.revision
-        waiting[ticket]?.purpose = .stream(.missing)
+    /// Sends the event that there is no suite. The stream waits for one.
+    private func sendMissing(_ ticket: Ticket, _ subject: WatchSubject, on state: State) {
+        subscriptions.update(ticket) { $0.place = state.revision }
+        change(ticket, .stateEvent(isReset: true), .live)
         push(EventText.text(of: .missing(subject.suites[0], state.cursor)), to: ticket)
     }
 
-    /// A stream that is not at the present is told what there is up to a revision.
-    func told(_ ticket: Ticket, _ text: [UInt8], upTo reached: Revision) {
-        guard let watcher = waiting[ticket] else { return }
+    /// Sends a piece to a stream that catches up, after which its place is at a revision.
+    func sent(_ ticket: Ticket, _ text: [UInt8], upTo reached: Revision) {
+        guard let subscription = subscriptions[ticket] else { return }
         if !text.isEmpty { push(text, to: ticket) }
-        let after = max(watcher.after, reached)
-        waiting[ticket]?.after = after
-        // With so much to take, whoever was told what happens meanwhile would soon seem to lag behind.
-        let isLong = text.count > Self.piece
-        if !isLong, after >= service.store.state.revision {
-            waiting[ticket]?.purpose = .stream(.live)
-            return
-        }
-        waiting[ticket]?.purpose = .stream(.catchingUp)
+        let place = max(subscription.place, reached)
+        subscriptions.update(ticket) { $0.place = place }
+        // A client with a long piece to take would soon be closed as one that lags behind if events came on top.
+        let isLive = text.count <= Self.pieceBytes && place >= service.store.state.revision
+        change(ticket, .commitEvents, isLive ? .live : .catchingUp)
+        guard !isLive else { return }
         if text.isEmpty { handler.later { $0.watchers.proceed(ticket) } } else { loop.whenDrained(ticket) }
     }
 
-    /// Tells a stream that is at the present what has just happened.
-    func advance(_ ticket: Ticket, on state: State) {
-        guard let watcher = waiting[ticket] else { return }
-        guard state.reaches(watcher.subject, after: watcher.after) else { return startAnew(ticket) }
-        let question = SharedQuestion(subject: watcher.subject, after: watcher.after, form: .events)
-        var made = shared.answer(to: question, at: state.revision)?.body
+    private func change(_ ticket: Ticket, _ form: Question.Form, _ phase: Subscription.Phase) {
+        subscriptions.update(ticket) { subscription in
+            subscription.form = form
+            subscription.sink = .stream(phase)
+        }
+    }
+
+    /// Sends a live stream what has just happened.
+    func lookAtStream(_ subscription: Subscription, on state: State) {
+        guard !subscription.isBehind else { return }
+        let (ticket, subject, place) = (subscription.ticket, subscription.topic.subject, subscription.place)
+        guard subscription.form == .commitEvents else {
+            // It waits for a suite that was missing. That is sent as this state has it: by now it may be gone again.
+            if state.isThere(subject) { sendState(ticket, subject, isReset: true, on: state) }
+            return
+        }
+        guard state.reaches(subject, after: place) else { return startAnew(ticket) }
+        let question = subscription.question
+        var made = handler.cache.response(to: question, after: place, at: state.revision)?.body
         if made == nil {
-            let commits = state.commits(for: watcher.subject, after: watcher.after) ?? []
-            made = text(of: commits, for: ticket, watcher, upTo: state.revision, on: state)
-            if let made { shared.keep(Response(status: 200, body: made), for: question, at: state.revision) }
+            let commits = state.commits(for: subject, after: place) ?? []
+            made = text(of: commits, for: subscription, upTo: state.revision, on: state)
+            if let made { keep(Response(status: 200, body: made), for: question, after: place, on: state) }
         }
         guard let text = made else { return }
-        waiting[ticket]?.after = max(watcher.after, state.revision)
+        subscriptions.update(ticket) { $0.place = max(place, state.revision) }
         if !text.isEmpty { push(text, to: ticket) }
     }
 
-    /// Commits as a stream tells them. Nil if that is much: then it is made beside the loop, for all who are told the same,
-    /// and the stream goes on when it is there.
+    /// Renders commits as events. Nil if they are many: then they are rendered beside the loop, and the stream goes on by itself.
     private func text(
-        of commits: [KeptCommit], for ticket: Ticket, _ watcher: Watcher, upTo reached: Revision, on state: State
+        of commits: [KeptCommit], for subscription: Subscription, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
-        let subject = watcher.subject
+        let (subject, ticket) = (subscription.topic.subject, subscription.ticket)
         guard commits.weight > Rendering.mostOnLoop else { return Self.events(subject, commits, on: state) }
-        waiting[ticket]?.purpose = .stream(.awaitingText)
-        let question = SharedQuestion(subject: subject, after: watcher.after, form: .events)
-        makeBeside(question, at: reached, for: ticket) {
+        change(ticket, .commitEvents, .rendering)
+        renderBeside(Question(subject, .commitEvents), after: subscription.place, at: reached, for: ticket) {
             Response(status: 200, body: Self.events(subject, commits, on: state))
         }
         return nil
@@ -168,16 +153,16 @@ extension Watchers {
         commits.flatMap { EventText.text(of: .commit(state.streamed(subject, $0.commit))) }
     }
 
-    func keepAlive(_ ticket: Ticket, _ progress: Watcher.Progress) {
-        guard progress.isPresent else { return loop.setAlarm(ticket, at: loop.now &+ Self.silence) }
+    /// Sends a live stream its place after some silence.
+    func keepAlive(_ subscription: Subscription) {
+        let ticket = subscription.ticket
+        guard !subscription.isBehind else { return loop.setAlarm(ticket, at: loop.now &+ Self.silence) }
         let state = service.store.state
-        waiting[ticket]?.bringUp(to: seen)
+        subscriptions.update(ticket) { $0.advance(to: matched) }
+        // The place must not pass an event that is due.
         look(at: ticket, on: state)
-        // What it is to be told in a moment must not be passed over.
-        guard let watcher = waiting[ticket], case .stream(let progress) = watcher.purpose, progress.isPresent else {
-            return
-        }
-        push(EventText.id(Cursor(epoch: state.epoch, revision: max(watcher.after, seen))), to: ticket)
+        guard let current = subscriptions[ticket], !current.isBehind else { return }
+        push(EventText.id(Cursor(epoch: state.epoch, revision: max(current.place, matched))), to: ticket)
     }
 
     private func push(_ text: [UInt8], to ticket: Ticket) {
@@ -185,11 +170,33 @@ extension Watchers {
         loop.setAlarm(ticket, at: loop.now &+ Self.silence)
     }
 
-    func endStream(_ ticket: Ticket, _ progress: Watcher.Progress, at place: Cursor) {
-        remove(ticket)
-        var told: Cursor?
-        if progress.isPresent { told = place }
-        let closing = EventText.closing(at: told, retryAfterMs: Int.random(in: 100...3000))
-        loop.push(ticket, closing.span, isLast: true)
+    /// Ends a stream when the daemon stops. A live one is sent its place.
+    func endStream(_ subscription: Subscription, at epoch: Epoch) {
+        remove(subscription.ticket)
+        let place = subscription.isBehind ? nil : Cursor(epoch: epoch, revision: subscription.place)
+        let closing = EventText.closing(at: place, retryAfterMs: Int.random(in: 100...3000))
+        loop.push(subscription.ticket, closing.span, isLast: true)
+    }
+}
+
+/// Server-sent events as text. JSON as it is written here has no line ends, so each event has one line of data.
+private enum EventText {
+    /// The beginning of a stream: how long to wait before reconnecting. No empty line follows, which would make a client
+    /// that reconnected forget its last id.
+    static let opening = Array("retry: 1000\n".utf8)
+
+    /// The end of a stream when the daemon stops: clients reconnect at random times, those that were live from their place.
+    static func closing(at place: Cursor?, retryAfterMs: Int) -> [UInt8] {
+        let retry = Array("retry: \(retryAfterMs)\n".utf8)
+        return place.map { retry + id($0) } ?? retry
+    }
+
+    /// An id alone.
+    static func id(_ cursor: Cursor) -> [UInt8] {
+        Array("id: \(cursor)\n\n".utf8)
+    }
+
+    static func text(of event: StreamEvent) -> [UInt8] {
+        Array("event: \(event.name)\nid: \(event.cursor)\ndata: ".utf8) + event.jsonBytes() + Array("\n\n".utf8)
     }
 }

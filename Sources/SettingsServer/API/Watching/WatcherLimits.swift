@@ -1,19 +1,18 @@
 internal import Platform
 internal import Synchronization
 
-/// How many may wait for something to happen at a time.
+/// The limits of how many requests may wait at a time for something to happen.
 package struct WatcherLimits: Sendable {
-    /// In all. Below the number of connections, so that there is always room for somebody who does not wait.
+    /// In all. Below the number of connections, so that there is room for requests that do not wait.
     package var total = 19_000
-    /// From one address.
     package var perAddress = 19_000
 
     package init() {}
 }
 
-/// Counts those who wait, over all loops.
+/// A count of the requests that wait, over all loops.
 final class WatcherCount: Sendable {
-    /// An address as those who wait from there share it, so that nobody looks it up when they have been answered.
+    /// An address that watchers come from. They share it, so it is looked up only when a watcher comes.
     final class Peer: Sendable {
         fileprivate let address: PeerAddress
         fileprivate let count = Atomic(0)
@@ -23,7 +22,7 @@ final class WatcherCount: Sendable {
         }
     }
 
-    /// Why nobody further may wait.
+    /// The limit that a further watcher would exceed.
     enum Excess: Error, Hashable {
         case total(limit: Int)
         case ofAddress(limit: Int)
@@ -39,7 +38,7 @@ final class WatcherCount: Sendable {
 
     var total: Int { count.load(ordering: .relaxed) }
 
-    /// Counts one more from an address, given without its port; throws if that is too many.
+    /// Counts one more from an address, given without its port. Throws if that is too many.
     func add(_ address: PeerAddress) throws(Excess) -> Peer {
         try peers.withLock { peers throws(Excess) in
             guard total < limits.total else { throw .total(limit: limits.total) }
@@ -58,7 +57,7 @@ final class WatcherCount: Sendable {
         count.subtract(1, ordering: .relaxed)
         guard peer.count.subtract(1, ordering: .relaxed).newValue == 0 else { return }
         peers.withLock { peers in
-            // Others may have come from there meanwhile.
+            // Meanwhile another watcher may have come from there.
             if peer.count.load(ordering: .relaxed) == 0, peers[peer.address] === peer { peers[peer.address] = nil }
         }
     }

@@ -2,30 +2,39 @@ internal import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// Those on one loop who wait for something to happen.
+/// A set of subscriptions on one loop, which it answers when commits match them.
 ///
-/// Whoever comes in is told what there is to tell. If there is nothing, it is put into the index under the state at which
-/// there was nothing: that state is taken together with the wish to hear of the next publication, so nothing falls between
-/// the two. A publication makes those due whom it concerns; they are looked at in turns, so that thousands of them do not
-/// keep the loop from others. Whoever has been answered is forgotten; a stream stays.
+/// A request that finds nothing new is subscribed under the state in which it looked. That state is taken together with the
+/// promise to hear of the next publication (`watchedState`), so no commit falls between. A publication makes those due whose
+/// topics its commits match. They are looked at in turns of some hundred, so that thousands do not hold up the loop.
 ///
-/// Confined to its loop, like the handler that owns it. What it does stands in files of its own: `WatcherTurns`,
-/// `WatcherAnswers`, `EventStreams`.
+/// Runs on its loop. Streams are in `EventStreams`.
 final class Watchers {
     let service: Service
     unowned let loop: EventLoop
     unowned let handler: APIHandler
     private let listener: ListenerID
-    var waiting = WatcherTable()
-    var index = WatcherIndex()
-    /// The index was held against all commits up to this one.
-    var seen = Revision.zero
-    var due = DueLine()
-    /// The next turn of those who are due is to come, when others had theirs.
-    var isTurnDue = false
-    var shared = SharedAnswers()
-    private var spread = Spread()
-    fileprivate(set) var isStopping = false
+    var subscriptions = SubscriptionTable()
+    private var index = SubscriptionIndex()
+    /// All commits up to this one were matched against the index.
+    private(set) var matched = Revision.zero
+    /// Subscriptions to look at, first come first served.
+    private var due = Deque<Ticket>()
+    private var isTurnScheduled = false
+    /// Those who wait for an answer that is being rendered beside the loop.
+    private var rendering: [RenderingKey: [Ticket]] = [:]
+    private(set) var isStopping = false
+
+    private struct RenderingKey: Hashable {
+        let question: Question
+        let place: Revision
+        let revision: Revision
+    }
+
+    /// How many commits are looked at for one request while others wait.
+    static let effortOnLoop = 4096
+    /// How many subscriptions are looked at in one turn.
+    private static let turn = 512
 
     init(_ service: Service, on loop: EventLoop, for handler: APIHandler, _ listener: ListenerID) {
         self.service = service
@@ -34,117 +43,18 @@ final class Watchers {
         self.listener = listener
     }
 
-    /// The state, with the promise to hear of the next one.
+    /// Returns the published state. The loop hears of the next one.
     func watchedState() -> State {
         service.store.watch(listener)
     }
-
-    /// Takes in somebody who observes.
-    func observe(_ question: WatchQuestion, _ exchange: Exchange) -> Handling {
-        let state = watchedState()
-        do throws(Problem) {
-            return try observe(question, on: state, exchange)
-        } catch {
-            // The cursor must be that of what was looked at: whoever goes on from a later one would miss something.
-            return .answer(handler.counted(Response(toObserver: error, cursor: state.cursor)))
-        }
-    }
-
-    private func observe(
-        _ question: WatchQuestion, on state: State, _ exchange: Exchange
-    ) throws(Problem) -> Handling {
-        switch state.find(question.subject, since: question.since, effort: WatcherEffort.onLoop) {
-        case .undecided where question.form != .stream:
-            guard !service.longAnswers.isFull else { throw APIHandler.tooManyLongAnswers }
-            // Looked for beside the loop, without a bound.
-            handler.beside {
-                let finding = state.find(question.subject, since: question.since)
-                return { handler in handler.watchers.decided(question, finding, on: state, exchange) }
-            }
-            return .later
-        case let finding: return try answer(question, finding, on: state, exchange)
-        }
-    }
-
-    /// Waits for another answer than the one that is known.
-    func wait(
-        for reading: Reading, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
-    ) throws(Problem) -> Handling {
-        let hasSuite = state.hasSuite(reading.subject.suites[0])
-        try add(
-            .reading(reading, known: known, hadSuite: hasSuite), reading.subject, after: state.revision, on: state,
-            exchange)
-        setDeadline(exchange.ticket, seconds: seconds)
-        return .later
-    }
-
-    private func answer(
-        _ question: WatchQuestion, _ finding: Finding, on state: State, _ exchange: Exchange
-    ) throws(Problem) -> Handling {
-        guard case .poll(_, let limit, let keepsLatest) = question.form else {
-            return try stream(question, finding, on: state, exchange)
-        }
-        let ticket = exchange.ticket
-        let position = question.since?.revision ?? .zero
-        switch finding {
-        case .state(let isReset):
-            let shared = SharedQuestion(subject: question.subject, form: .state(isReset: isReset))
-            return answer(shared, on: state, to: ticket) { Self.state(question.subject, isReset: isReset, on: state) }
-        case .commits(let commits):
-            let shared = SharedQuestion(
-                subject: question.subject, after: position, form: .changes(limit: limit, keepsLatest: keepsLatest))
-            return answer(shared, on: state, to: ticket) {
-                tell(question.subject, commits, after: position, limit: limit, keepsLatest: keepsLatest, on: state)
-            }
-        case .absent:
-            guard question.waitsForSuite, !isStopping else { throw Self.absent(question.subject, on: state) }
-            try add(
-                .suite(isReset: question.since != nil), question.subject, after: state.revision, on: state, exchange)
-        case .nothing, .undecided:
-            let after = max(position, state.revision)
-            guard question.wait > 0, !isStopping else {
-                return .answer(handler.counted(quiet(question.subject, after: after, on: state)))
-            }
-            try add(
-                .changes(limit: limit, keepsLatest: keepsLatest), question.subject, after: after, on: state, exchange)
-        }
-        setDeadline(ticket, seconds: question.wait)
-        return .later
-    }
-
-    /// What was looked for beside the loop was found, or not, in a state that may have been followed by others.
-    private func decided(_ question: WatchQuestion, _ finding: Finding, on state: State, _ exchange: Exchange) {
-        let peer = loop.peer(of: exchange.ticket)
-        // Of one that went meanwhile nothing more will be heard, so it must not begin to wait.
-        guard peer != .gone else { return }
-        // Nor of one that has said all.
-        defer { if peer == .ended || isStopping { end(exchange.ticket) } }
-        do throws(Problem) {
-            var (finding, state) = (finding, state)
-            if case .nothing = finding {
-                let position = Cursor(
-                    epoch: state.epoch, revision: max(state.revision, question.since?.revision ?? .zero))
-                state = watchedState()
-                finding = state.find(question.subject, since: .cursor(position))
-            }
-            if case .answer(let response) = try answer(question, finding, on: state, exchange) {
-                loop.respond(exchange.ticket, response)
-            }
-        } catch {
-            loop.respond(exchange.ticket, handler.counted(Response(toObserver: error, cursor: state.cursor)))
-        }
-    }
 }
 
-/// How much is looked at for one watcher while others wait.
-enum WatcherEffort {
-    static let onLoop = 4096
-}
-
-/// Coming and going.
+/// Subscriptions that come and go.
 extension Watchers {
-    func add(
-        _ purpose: Watcher.Purpose, _ subject: WatchSubject, after: Revision, on state: State, _ exchange: Exchange
+    /// Adds a subscription. Throws 429 if there are too many.
+    func subscribe(
+        _ exchange: Exchange, _ question: Question, after place: Revision, sink: Subscription.Sink = .response,
+        on state: State
     ) throws(Problem) {
         let peer: WatcherCount.Peer
         do throws(WatcherCount.Excess) {
@@ -152,101 +62,251 @@ extension Watchers {
         } catch {
             throw Problem(error)
         }
-        if waiting.isEmpty { seen = state.revision }
-        let (topic, place) = index.add(exchange.ticket, subject)
-        waiting[exchange.ticket] = Watcher(topic: topic, place: place, peer: peer, purpose: purpose, after: after)
+        if subscriptions.count == 0 { matched = state.revision }
+        let (topic, position) = index.add(exchange.ticket, question.subject)
+        subscriptions.insert(
+            Subscription(
+                ticket: exchange.ticket, topic: topic, position: position, peer: peer, form: question.form,
+                place: place, sink: sink))
     }
 
-    /// Forgets a watcher: it was answered, or is gone.
     func remove(_ ticket: Ticket) {
-        guard let watcher = waiting.remove(ticket) else { return }
-        if let moved = index.remove(watcher.topic, watcher.place) { waiting[moved]?.place = watcher.place }
-        service.watchers.remove(watcher.peer)
+        guard let subscription = subscriptions.remove(ticket) else { return }
+        let position = subscription.position
+        if let moved = index.remove(subscription.topic, position) {
+            subscriptions.update(moved) { $0.position = position }
+        }
+        service.watchers.remove(subscription.peer)
     }
 
-    /// The end of the wait. Long ones are spread, so that those who came together do not all come back together.
+    /// Sets the end of the wait. Long waits end in their last tenth, so that clients that came together do not all come
+    /// back together.
     func setDeadline(_ ticket: Ticket, seconds: Int) {
         let wait = UInt64(seconds) * 1_000_000_000
         let shortest = seconds >= 10 ? wait / 10 * 9 : wait
-        loop.setAlarm(ticket, at: loop.now &+ UInt64.random(in: shortest...wait, using: &spread))
-    }
-
-    /// The connection is gone.
-    func closed(_ ticket: Ticket) {
-        remove(ticket)
-    }
-
-    /// The time is up, for a stream to be kept alive or for anybody else to be answered.
-    func alarm(_ ticket: Ticket) {
-        guard let watcher = waiting[ticket] else { return }
-        guard case .stream(let progress) = watcher.purpose else { return end(ticket) }
-        keepAlive(ticket, progress)
-    }
-
-    /// The peer will send nothing more: whatever it waits for, it is answered now.
-    func peerHalfClosed(_ ticket: Ticket) {
-        end(ticket)
-    }
-
-    /// The daemon is going down: everybody is answered, and nobody waits any more.
-    func stopping() {
-        isStopping = true
-        for ticket in waiting.all { end(ticket) }
-    }
-
-    /// Answers a watcher with what there is, which mostly is nothing.
-    func end(_ ticket: Ticket) {
-        // The same state for both: what is published in between was not looked at.
-        let state = service.store.state
-        waiting[ticket]?.bringUp(to: seen)
-        look(at: ticket, on: state)
-        guard let watcher = waiting[ticket] else { return }
-        switch watcher.purpose {
-        case .changes:
-            give(Rendering(quiet(watcher.subject, after: watcher.after, on: state)), to: ticket)
-        case .suite: give(Rendering(absence(of: watcher.subject, on: state)), to: ticket)
-        case .reading(let reading, let known, _):
-            do throws(Problem) {
-                give(try reading.shown(on: state).answer(to: known, state.cursor), to: ticket)
-            } catch {
-                give(Rendering(Response(error, cursor: state.cursor)), to: ticket)
-            }
-        case .stream(let progress):
-            endStream(ticket, progress, at: Cursor(epoch: state.epoch, revision: watcher.after))
-        }
-    }
-
-    /// Answers a watcher with what is for nobody else, and forgets it.
-    func give(_ rendering: Rendering, to ticket: Ticket) {
-        remove(ticket)
-        if case .answer(let response) = handler.give(rendering, to: ticket) { loop.respond(ticket, response) }
-    }
-
-    /// Answers a watcher with what all are told who ask the same, and forgets it.
-    func give(_ question: SharedQuestion, on state: State, to ticket: Ticket, _ rendering: () -> Rendering) {
-        remove(ticket)
-        if case .answer(let response) = answer(question, on: state, to: ticket, rendering) {
-            loop.respond(ticket, response)
-        }
-    }
-
-    func giveState(_ subject: WatchSubject, isReset: Bool, on state: State, to ticket: Ticket) {
-        let question = SharedQuestion(subject: subject, form: .state(isReset: isReset))
-        give(question, on: state, to: ticket) { Self.state(subject, isReset: isReset, on: state) }
+        loop.setAlarm(ticket, at: loop.now &+ (seconds >= 10 ? UInt64.random(in: shortest...wait) : wait))
     }
 }
 
-/// Numbers to spread what would otherwise happen all at once. Nobody gains by guessing them, so they need not cost a call of
-/// the system each.
-struct Spread: RandomNumberGenerator {
-    private var state = UInt64.random(in: .min ... .max)
+/// Commits that are published.
+extension Watchers {
+    /// Makes the subscriptions due that the new commits match.
+    func published() {
+        guard subscriptions.count > 0 else { return }
+        let state = watchedState()
+        var topics: [ObjectIdentifier: Topic] = [:]
+        if state.history.floor <= matched {
+            for kept in state.history.commits(after: matched) { index.collect(kept.commit, into: &topics) }
+        } else {
+            // A commit was too large to be kept, so it may match any topic.
+            for topic in index.all { topics[ObjectIdentifier(topic)] = topic }
+        }
+        for topic in topics.values {
+            for ticket in topic.members { makeDue(ticket) }
+        }
+        matched = state.revision
+        takeTurn()
+    }
 
-    mutating func next() -> UInt64 {
-        // SplitMix64.
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
+    private func makeDue(_ ticket: Ticket) {
+        var becameDue = false
+        subscriptions.update(ticket) { subscription in
+            guard !subscription.isDue else { return }
+            subscription.advance(to: matched)
+            subscription.isDue = true
+            becameDue = true
+        }
+        if becameDue { due.append(ticket) }
+    }
+
+    private func takeTurn() {
+        guard !isTurnScheduled, !due.isEmpty else { return }
+        let state = service.store.state
+        for _ in 0..<Self.turn {
+            guard let ticket = due.popFirst() else {
+                due = Deque()
+                return
+            }
+            look(at: ticket, on: state)
+        }
+        isTurnScheduled = true
+        handler.later { handler in
+            handler.watchers.isTurnScheduled = false
+            handler.watchers.takeTurn()
+        }
+    }
+
+    /// Answers a subscription if the state has something new for it.
+    func look(at ticket: Ticket, on state: State) {
+        guard let subscription = subscriptions[ticket] else { return }
+        let (question, subject, place) = (subscription.question, subscription.topic.subject, subscription.place)
+        if case .response = subscription.sink,
+            // Most often a subscription before had the same question and place.
+            let response = handler.cache.response(to: question, after: place, at: state.revision)
+        {
+            return respond(to: ticket, .answer(handler.counted(response)))
+        }
+        subscriptions.update(ticket) { $0.isDue = false }
+        switch subscription.form {
+        case .changes(let limit, let keepsLatest):
+            guard state.reaches(subject, after: place) else { return reset(ticket, subject, on: state) }
+            let commits = state.commits(for: subject, after: place) ?? []
+            guard !commits.isEmpty else { return }
+            respond(to: ticket, question, after: place, on: state) {
+                state.rendering(of: subject, commits, after: place, limit: limit, keepsLatest: keepsLatest)
+            }
+        case .state(let isReset):
+            guard state.isThere(subject) else { return }
+            respond(to: ticket, question, on: state) { state.rendering(of: subject, isReset: isReset) }
+        case .reading(let reading, let known, let hadSuite):
+            do throws(Problem) {
+                let result = try reading.result(on: state)
+                let isGone = hadSuite && result.tag == nil
+                guard isGone || !result.isKnown(by: known) else { return }
+                respond(to: ticket, question, on: state) { result.rendering }
+            } catch {
+                respond(to: ticket, .answer(handler.counted(Response(error, cursor: state.cursor))))
+            }
+        case .stateEvent, .commitEvents: lookAtStream(subscription, on: state)
+        case .noChanges: break
+        }
+    }
+
+    /// Answers a long poll that history does not reach back to with the state. If the suite is gone, and how it went is
+    /// forgotten, the long poll waits for another suite of that name.
+    private func reset(_ ticket: Ticket, _ subject: WatchSubject, on state: State) {
+        let question = Question(subject, .state(isReset: true))
+        guard state.isThere(subject) else { return subscriptions.update(ticket) { $0.form = question.form } }
+        respond(to: ticket, question, on: state) { state.rendering(of: subject, isReset: true) }
+    }
+}
+
+/// Waits that end.
+extension Watchers {
+    /// The deadline of a subscription has come.
+    func alarm(_ ticket: Ticket) {
+        guard let subscription = subscriptions[ticket] else { return }
+        if case .stream = subscription.sink { keepAlive(subscription) } else { end(ticket) }
+    }
+
+    /// The daemon stops: all subscriptions are answered, and no request waits from now on.
+    func stopping() {
+        isStopping = true
+        for ticket in subscriptions.tickets { end(ticket) }
+    }
+
+    /// Answers a subscription with what there is, which most often is nothing new.
+    func end(_ ticket: Ticket) {
+        // One state for both looks: nothing may be published between them.
+        let state = service.store.state
+        subscriptions.update(ticket) { $0.advance(to: matched) }
+        look(at: ticket, on: state)
+        guard let subscription = subscriptions[ticket] else { return }
+        let (subject, place) = (subscription.topic.subject, subscription.place)
+        if case .stream = subscription.sink { return endStream(subscription, at: state.epoch) }
+        switch subscription.form {
+        case .state:
+            respond(to: ticket, Rendering(Response(toObserver: state.absence(of: subject), cursor: state.cursor)))
+        case .reading(let reading, let known, _):
+            do throws(Problem) {
+                respond(to: ticket, try reading.result(on: state).answer(to: known, state.cursor))
+            } catch {
+                respond(to: ticket, Rendering(Response(error, cursor: state.cursor)))
+            }
+        default: respond(to: ticket, Rendering(noChanges(subject, after: place, on: state)))
+        }
+    }
+
+    /// The answer when nothing has happened.
+    func noChanges(_ subject: WatchSubject, after place: Revision, on state: State) -> Response {
+        guard state.isThere(subject) else {
+            return Response(toObserver: state.absence(of: subject), cursor: state.cursor)
+        }
+        var changes = state.observed(subject, [], from: place)
+        guard !isStopping else {
+            // Not shared, so that the clients do not all come back at once.
+            changes.retryAfterMs = Int64.random(in: 100...3000)
+            var response = Response(toObserver: changes.jsonBytes(), cursor: state.cursor)
+            response.closes = true
+            return response
+        }
+        let question = Question(subject, .noChanges)
+        let place = max(place, state.revision)
+        if let response = handler.cache.response(to: question, after: place, at: state.revision) { return response }
+        let response = Response(toObserver: changes.jsonBytes(), cursor: state.cursor)
+        keep(response, for: question, after: place, on: state)
+        return response
+    }
+}
+
+/// Answers.
+extension Watchers {
+    /// Answers a question from the cache, or has the answer rendered: on the loop if it is short, else beside it.
+    func answer(
+        _ question: Question, after place: Revision = .zero, on state: State, to ticket: Ticket,
+        _ rendering: () -> Rendering
+    ) -> Handling {
+        if let response = handler.cache.response(to: question, after: place, at: state.revision) {
+            return .answer(handler.counted(response))
+        }
+        let rendering = rendering()
+        guard !rendering.isLong else {
+            renderBeside(question, after: place, at: state.revision, for: ticket, rendering.make)
+            return .later
+        }
+        let response = rendering.make()
+        keep(response, for: question, after: place, on: state)
+        return .answer(handler.counted(response))
+    }
+
+    /// Keeps an answer for the others who ask the same.
+    func keep(_ response: Response, for question: Question, after place: Revision, on state: State) {
+        let entry = ResponseCache.Entry(
+            place: place, revision: state.revision, cursor: state.cursor, response: response)
+        handler.cache.keep(entry, for: question)
+    }
+
+    /// Renders an answer beside the loop, once for all who ask for it meanwhile.
+    func renderBeside(
+        _ question: Question, after place: Revision, at revision: Revision, for ticket: Ticket,
+        _ make: @escaping @Sendable () -> Response
+    ) {
+        let key = RenderingKey(question: question, place: place, revision: revision)
+        guard rendering[key] == nil else {
+            rendering[key]?.append(ticket)
+            return
+        }
+        rendering[key] = [ticket]
+        handler.beside {
+            let response = make()
+            return { $0.watchers.rendered(response, key) }
+        }
+    }
+
+    private func rendered(_ response: Response, _ key: RenderingKey) {
+        for ticket in rendering.removeValue(forKey: key) ?? [] {
+            switch key.question.form {
+            case .commitEvents, .stateEvent: sent(ticket, response.body, upTo: key.revision)
+            default: loop.respond(ticket, handler.counted(response))
+            }
+        }
+    }
+
+    /// Answers a subscription with an answer that others may share. That ends it.
+    private func respond(
+        to ticket: Ticket, _ question: Question, after place: Revision = .zero, on state: State,
+        _ rendering: () -> Rendering
+    ) {
+        respond(to: ticket, answer(question, after: place, on: state, to: ticket, rendering))
+    }
+
+    /// Answers a subscription with an answer of its own. That ends it.
+    private func respond(to ticket: Ticket, _ rendering: Rendering) {
+        respond(to: ticket, handler.give(rendering, to: ticket))
+    }
+
+    private func respond(to ticket: Ticket, _ handling: Handling) {
+        remove(ticket)
+        if case .answer(let response) = handling { loop.respond(ticket, response) }
     }
 }

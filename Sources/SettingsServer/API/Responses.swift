@@ -1,11 +1,43 @@
 internal import HTTPWire
 internal import SettingsModel
 
-/// The forms that answers have.
+/// A response that is still to be rendered, with the work which that takes.
+struct Rendering: Sendable {
+    /// The number of settings that are rendered on a loop at a time.
+    static let mostOnLoop = 4096
+
+    /// The number of settings to render.
+    let weight: Int
+    /// Renders the response; on any thread.
+    let make: @Sendable () -> Response
+
+    init(weight: Int, make: @escaping @Sendable () -> Response) {
+        self.weight = weight
+        self.make = make
+    }
+
+    init(_ response: Response) {
+        self.init(weight: 0) { response }
+    }
+
+    /// True if it is to be rendered beside the loop.
+    var isLong: Bool { weight > Self.mostOnLoop }
+}
+
 extension Response {
-    /// An answer with a body of JSON.
+    /// A body of JSON.
     init(json body: [UInt8], status: Int = 200, cursor: Cursor, tag: Revision? = nil) {
         self.init(status: status, contentType: .json, fields: FieldBlock(cursor: cursor, tag: tag), body: body)
+    }
+
+    /// A bare value: a string as text without quotation marks, anything else as JSON.
+    init(raw value: JSONValue, cursor: Cursor, tag: Revision) {
+        if case .string(let text) = value {
+            self.init(
+                status: 200, contentType: .text, fields: FieldBlock(cursor: cursor, tag: tag), body: Array(text.utf8))
+        } else {
+            self.init(json: value.jsonBytes(), cursor: cursor, tag: tag)
+        }
     }
 
     /// An error.
@@ -16,21 +48,28 @@ extension Response {
         self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes())
     }
 
-    /// An answer to an observer. Another `Accept` would have asked for a stream.
+    /// An answer to an observer, who with another `Accept` would get a stream.
     init(toObserver body: [UInt8], cursor: Cursor) {
         self.init(json: body, cursor: cursor)
         fields.append("Vary", "Accept")
     }
 
-    /// An error told to an observer.
+    /// An error for an observer.
     init(toObserver problem: Problem, cursor: Cursor) {
         self.init(problem, cursor: cursor)
         fields.append("Vary", "Accept")
     }
 
-    /// That the caller has what there is.
+    /// 304: the caller has the version with this tag.
     init(notModified tag: Revision, cursor: Cursor) {
         self.init(status: 304, contentType: .none, fields: FieldBlock(cursor: cursor, tag: tag), body: [])
+    }
+
+    /// The answer to OPTIONS.
+    init(allowing methods: [String], _ cursor: Cursor) {
+        var fields = FieldBlock(cursor: cursor, tag: nil)
+        fields.append("Allow", text: methods.joined(separator: ", "))
+        self.init(status: 204, contentType: .none, fields: fields, body: [])
     }
 
     /// The answer to a write.
@@ -50,7 +89,7 @@ extension Response {
 }
 
 extension FieldBlock {
-    /// The fields that every answer has: the place in history, and that nobody may keep the answer or guess at its type.
+    /// The fields that every answer has.
     init(cursor: Cursor, tag: Revision?) {
         self.init(reservingCapacity: 224)
         append("Cache-Control", "no-cache")
@@ -59,12 +98,10 @@ extension FieldBlock {
         if let tag { append(tag: tag) }
     }
 
-    /// The tag of what the answer shows.
     mutating func append(tag: Revision) {
         append("ETag", "\"", integer: Int(tag.number), "\"")
     }
 
-    /// Where the value comes from.
     mutating func append(source: Source) {
         append("Settings-Source", text: source.name)
     }

@@ -2,9 +2,9 @@ internal import HTTPWire
 internal import Platform
 internal import SettingsModel
 
-/// Errors of the protocol in the words of the interface.
+/// The errors of the protocol and of the daemon's limits, as the interface has them.
 extension Problem {
-    /// Why a peer got no further.
+    /// The error for a peer that gets no further.
     init(_ rejection: Rejection) {
         switch rejection {
         case .request(let error): self.init(error)
@@ -17,18 +17,25 @@ extension Problem {
 
     private init(_ error: RequestError) {
         switch error {
-        case .badRequest: self.init(.badRequest, error.reason)
+        case .badRequest, .expectationFailed: self.init(.badRequest, error.reason)
         case .bodyTooLarge, .targetTooLong, .headTooLarge, .tooManyFields:
             self.init(.tooLarge, status: error.status, error.reason)
             limit = error.limit.map { Int64($0) }
-        case .expectationFailed:
-            self.init(.badRequest, error.reason)
         case .codingNotImplemented: self.init(.notImplemented, error.reason)
         case .versionNotSupported: self.init(.httpVersion, error.reason)
         }
     }
 
-    /// That nobody further may wait.
+    /// The error for a method that a resource does not know.
+    init(methodOf head: RequestHead, _ bytes: Span<UInt8>, at resource: Resource) {
+        let allowed = resource.allowed
+        self.init(
+            .methodNotAllowed,
+            "\(bytes.text(in: head.methodName)) does nothing here; there is \(allowed.joined(separator: ", "))")
+        allow = allowed
+    }
+
+    /// The error for a watcher too many.
     init(_ excess: WatcherCount.Excess) {
         switch excess {
         case .total(let limit):
@@ -38,11 +45,20 @@ extension Problem {
                 .tooManyWatchers,
                 "there are \(limit) watchers from this address already; let one request observe several keys or suites")
         }
-        // Not all at once: they would be as many as before.
+        // At random, or they would come back as many as before.
         retryAfterMs = Int64.random(in: 1000...5000)
     }
 
-    /// That the daemon takes nothing more.
+    /// The error for a document that is no schema, with everything that is wrong with it.
+    init(_ error: SchemaError) {
+        let violations = error.problems.map { problem in
+            Violation(pointer: problem.pointer, keyword: problem.keyword, detail: problem.detail)
+        }
+        let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
+        self.init(.invalidSchema, (error.problems.first?.description ?? "the schema is not valid") + more)
+        errors = violations
+    }
+
     static var shuttingDown: Problem {
         var problem = Problem(.shuttingDown, "the daemon is stopping; try again in a moment")
         problem.outcome = .notDone
@@ -50,21 +66,16 @@ extension Problem {
         return problem
     }
 
-    /// A method that a resource does not know.
-    init(methodOf head: RequestHead, _ bytes: Span<UInt8>, at resource: Resource) {
-        let allowed = resource.allowed
-        self.init(
-            .methodNotAllowed,
-            "\(bytes.text(in: head.methodName)) does nothing here; there is \(allowed.joined(separator: ", "))")
-        allow = allowed
+    static var tooManyWrites: Problem {
+        var problem = Problem(.overloaded, "too many writes are waiting; try again in a moment")
+        problem.outcome = .notDone
+        problem.retryAfterMs = 1000
+        return problem
     }
-}
 
-extension Response {
-    /// What may be done with a resource.
-    init(allowing methods: [String], _ cursor: Cursor) {
-        var fields = FieldBlock(cursor: cursor, tag: nil)
-        fields.append("Allow", text: methods.joined(separator: ", "))
-        self.init(status: 204, contentType: .none, fields: fields, body: [])
+    static var tooManyLongAnswers: Problem {
+        var problem = Problem(.overloaded, "too many long answers are being made; try again in a moment")
+        problem.retryAfterMs = 1000
+        return problem
     }
 }

@@ -5,9 +5,9 @@ import Testing
 
 @testable import SettingsServer
 
-/// When waits end and streams are kept alive, by a clock that the test moves.
+/// The ends of waits and the signs of life of streams, by a clock that the test moves.
 @Suite("The time that watchers wait")
-struct WatchTimeTests {
+struct WaitTimeTests {
     private let time = ManualClock()
 
     private func observe(_ query: String, _ fields: String = "") -> String {

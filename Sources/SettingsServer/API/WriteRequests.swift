@@ -1,10 +1,9 @@
 internal import HTTPWire
 internal import SettingsModel
 
-/// From a request to the write that it asks for.
-extension Incoming {
-    /// Refuses a write to a locked key. To be asked before the body is looked at: whether a name may be written does not
-    /// depend on what was to be stored.
+/// The writes that requests ask for.
+extension APIRequest {
+    /// Throws 403 if the key is locked. Runs before the body is looked at, which a 403 must not depend on.
     func checkLock(_ bytes: Span<UInt8>, on state: State) throws(Problem) {
         guard route.key != nil, query.text(.override) == nil else { return }
         let suite = try suite(in: bytes)
@@ -14,12 +13,12 @@ extension Incoming {
         }
     }
 
-    /// The write that the request asks for.
+    /// Reads the write. Throws if the request is malformed.
     func write(_ bytes: Span<UInt8>, body: Span<UInt8>, on state: State) throws(Problem) -> WriteRequest {
         do throws(Problem) {
             return try read(bytes, body: body, on: state)
         } catch {
-            // What cannot be read repeats nothing, so a lock comes first after all.
+            // A malformed request repeats no earlier one, so the lock comes first after all.
             try checkLock(bytes, on: state)
             throw error
         }
@@ -37,7 +36,7 @@ extension Incoming {
                 .badRequest,
                 "a transaction takes no If-Match and no If-None-Match; say what must hold in the member if of its body")
         }
-        let format = BodyFormat(contentType: text(.contentType, in: bytes))
+        let format = bodyFormat(in: bytes)
         let document = try document(body, format)
         var request = WriteRequest(try command(suite, key, document ?? .null, format, body))
         request.check(against: schema)
@@ -56,7 +55,7 @@ extension Incoming {
         return request
     }
 
-    /// The body; nil for a method that has none.
+    /// Parses the body; nil for a method that has none.
     private func document(_ body: Span<UInt8>, _ format: BodyFormat) throws(Problem) -> JSONValue? {
         guard method != .delete else { return nil }
         if route.resource == .suite, method == .patch, format == .jsonPatch {
@@ -111,7 +110,6 @@ extension Incoming {
         }
     }
 
-    /// A map from keys to values.
     private static func map(_ json: JSONValue) throws(Problem) -> JSONObject {
         guard case .object(let values) = json else {
             throw Problem(BodyError("expected an object of keys and values, found another JSON value"))
@@ -139,8 +137,8 @@ extension Incoming {
         }
     }
 
-    /// Tells this request from one that asks for something else, by what it means: method, names, parameters, guards
-    /// and the body as JSON. How a program spells them may differ from one attempt to the next.
+    /// Returns a digest of what the request means: method, names, parameters, guards and the body as JSON. Their spelling
+    /// may differ from one attempt to the next.
     private func digest(
         _ suite: SuiteName?, _ key: KeyName?, _ document: JSONValue?, _ format: BodyFormat,
         _ guards: [WriteRequest.Guard]
@@ -152,7 +150,7 @@ extension Incoming {
         digest.add(key?.text ?? "")
         digest.add(list: query.meaning)
         digest.add(list: guards.map(\.meaning))
-        // Elsewhere the type of the body says nothing.
+        // Elsewhere the format says nothing.
         if route.resource == .setting, method == .patch { digest.add(format.rawValue) }
         if let document { digest.add(document) }
         return digest.text
@@ -160,8 +158,8 @@ extension Incoming {
 }
 
 extension WriteRequest {
-    /// Checks the value of a `set` against the schema that is published, so that the writer, which is one for all, need
-    /// not. A value that does not pass as it is, is left for the writer, which may know a newer schema.
+    /// Checks the value of a `set` against the published schema, to save the writer that work. A value that does not pass
+    /// is left to the writer, which may know a newer schema.
     fileprivate mutating func check(against schema: SchemaVersion?) {
         guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
@@ -171,14 +169,65 @@ extension WriteRequest {
     }
 }
 
-extension Problem {
-    /// A document that is no schema: everything that is wrong with it.
-    init(_ error: SchemaError) {
-        let violations = error.problems.map { problem in
-            Violation(pointer: problem.pointer, keyword: problem.keyword, detail: problem.detail)
+/// A digest that tells one request from another, the same in every run: 128 bits of FNV-1a.
+///
+/// It guards against mistakes, such as a key that is used for two requests. A caller who makes a collision on purpose
+/// gains nothing that a key of its own would not give.
+private struct RequestDigest {
+    private var state: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
+    private static let prime: UInt128 = 0x0000_0000_0100_0000_0000_0000_0000_013b
+
+    /// Adds a text, set off from its neighbours by its length.
+    mutating func add(_ text: String) {
+        let bytes = text.utf8Span.span
+        add(number: UInt64(bytes.count))
+        for index in bytes.indices { mix(bytes[index]) }
+    }
+
+    mutating func add(list texts: [String]) {
+        add(number: UInt64(texts.count))
+        for text in texts { add(text) }
+    }
+
+    /// Adds a value by its meaning: members in the order of their names, numbers by their bits.
+    mutating func add(_ value: JSONValue) {
+        switch value {
+        case .null: mix(0)
+        case .bool(let isTrue): mix(isTrue ? 2 : 1)
+        case .integer(let number):
+            mix(3)
+            add(number: UInt64(bitPattern: number))
+        case .double(let number):
+            mix(4)
+            add(number: number.bitPattern)
+        case .string(let text):
+            mix(5)
+            add(text)
+        case .array(let elements):
+            mix(6)
+            add(number: UInt64(elements.count))
+            for element in elements { add(element) }
+        case .object(let object):
+            mix(7)
+            add(number: UInt64(object.count))
+            for member in object.members.sorted(by: { $0.name.precedesInBytes($1.name) }) {
+                add(member.name)
+                add(member.value)
+            }
         }
-        let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
-        self.init(.invalidSchema, (error.problems.first?.description ?? "the schema is not valid") + more)
-        errors = violations
+    }
+
+    private mutating func add(number: UInt64) {
+        for shift in stride(from: 0, to: 64, by: 8) { mix(UInt8(truncatingIfNeeded: number >> UInt64(shift))) }
+    }
+
+    private mutating func mix(_ byte: UInt8) {
+        state = (state ^ UInt128(byte)) &* Self.prime
+    }
+
+    /// The digest in hexadecimal digits, after the name of its form. Digests of version 0.3 have no such name: they are of
+    /// the bytes of the request.
+    var text: String {
+        "meaning:" + String(state, radix: 16)
     }
 }

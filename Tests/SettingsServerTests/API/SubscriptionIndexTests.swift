@@ -1,17 +1,16 @@
-import HTTPWire
 import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsServer
 
-/// What watchers are found by, against plain lists.
-@Suite("Who is woken")
-struct WatcherIndexTests {
+/// Holds the index of subscriptions against a plain list.
+@Suite("The index of subscriptions")
+struct SubscriptionIndexTests {
     private struct Filed {
         let ticket: Ticket
         let topic: Topic
-        var place: Int
+        var position: Int
     }
 
     private static let suites = ["app", "net", "zz"]
@@ -44,22 +43,22 @@ struct WatcherIndexTests {
         return commit
     }
 
-    @Test("Whoever comes and goes, a commit finds those whom it concerns and nobody else", arguments: 0..<20)
+    @Test("whatever was added and removed, a commit finds the subscriptions that it matches", arguments: 0..<20)
     func model(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        var index = WatcherIndex()
+        var index = SubscriptionIndex()
         var filed: [Filed] = []
         for number in 0..<600 {
             if filed.isEmpty || random.chance(oneIn: number < 400 ? 3 : 8) == false {
                 let ticket = Ticket(slot: UInt32(number), generation: 1, number: 1)
-                let (topic, place) = index.add(ticket, try subject(&random))
-                filed.append(Filed(ticket: ticket, topic: topic, place: place))
+                let (topic, position) = index.add(ticket, try subject(&random))
+                filed.append(Filed(ticket: ticket, topic: topic, position: position))
             } else {
                 let gone = filed.remove(at: random.below(filed.count))
-                if let moved = index.remove(gone.topic, gone.place) {
+                if let moved = index.remove(gone.topic, gone.position) {
                     let position = try #require(filed.firstIndex { $0.ticket == moved })
                     #expect(filed[position].topic === gone.topic)
-                    filed[position].place = gone.place
+                    filed[position].position = gone.position
                 }
             }
             let commit = try commit(&random)
@@ -71,36 +70,12 @@ struct WatcherIndexTests {
         }
         for position in filed.indices.reversed() {
             let last = filed[position]
-            if let moved = index.remove(last.topic, last.place) {
+            if let moved = index.remove(last.topic, last.position) {
                 let other = try #require(filed.firstIndex { $0.ticket == moved })
-                filed[other].place = last.place
+                filed[other].position = last.position
             }
             filed.removeLast()
         }
         #expect(Array(index.all).isEmpty)
-    }
-
-    @Test("Answers are shared by those who ask the same at one state, as far as there is room")
-    func shared() throws {
-        var answers = SharedAnswers()
-        let app = WatchSubject(try SuiteName("app"))
-        func question(_ after: Int64) -> SharedQuestion {
-            SharedQuestion(subject: app, after: revision(after), form: .quiet)
-        }
-        answers.keep(Response(status: 200, body: [1]), for: question(1), at: revision(5))
-        #expect(answers.answer(to: question(1), at: revision(5))?.body == [1])
-        #expect(answers.answer(to: question(2), at: revision(5)) == nil)
-        #expect(answers.answer(to: question(1), at: revision(6)) == nil)
-        answers.keep(Response(status: 200, body: [2]), for: question(1), at: revision(6))
-        #expect(answers.answer(to: question(1), at: revision(6))?.body == [2])
-        #expect(answers.answer(to: question(1), at: revision(5)) == nil)
-        let long = [UInt8](repeating: 0, count: 3 << 20)
-        for number in 2...4 {
-            answers.keep(Response(status: 200, body: long), for: question(Int64(number)), at: revision(6))
-        }
-        #expect(
-            (1...4).map { answers.answer(to: question($0), at: revision(6)) != nil } == [false, false, false, true])
-        answers.forget()
-        #expect(answers.answer(to: question(4), at: revision(6)) == nil)
     }
 }

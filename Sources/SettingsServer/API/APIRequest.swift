@@ -1,0 +1,174 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// A request as far as its head goes: the route, the query and the fields.
+///
+/// The ranges of the head lead into bytes that are passed along as a span, since a span cannot be kept.
+struct APIRequest {
+    let head: RequestHead
+    let route: Route
+    let query: Query
+
+    init(_ head: RequestHead, _ route: Route, in bytes: Span<UInt8>) throws(Problem) {
+        self.head = head
+        self.route = route
+        let parameters: QueryParameters
+        do {
+            parameters = try QueryParameters(bytes, head.query)
+        } catch {
+            throw Problem(.badRequest, error.reason)
+        }
+        query = parameters.all.isEmpty ? Query() : try Query(parameters, for: route.resource, head.method)
+    }
+
+    var method: Method { head.method }
+
+    /// Reads the name of the suite in the path.
+    func suite(in bytes: Span<UInt8>) throws(Problem) -> SuiteName {
+        let text = try Self.decoded(route.suite ?? 0..<0, in: bytes)
+        do {
+            return try SuiteName(text)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    /// Reads the name of the key in the path.
+    func key(in bytes: Span<UInt8>) throws(Problem) -> KeyName {
+        let text = try Self.decoded(route.key ?? 0..<0, in: bytes)
+        do {
+            return try KeyName(text)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private static func decoded(_ range: Range<Int>, in bytes: Span<UInt8>) throws(Problem) -> String {
+        do {
+            return try PercentDecoding.text(bytes, range)
+        } catch {
+            throw Problem(.badRequest, error.reason)
+        }
+    }
+
+    /// Returns the value of a field, or nil if it was not sent. Several lines of a field are one list.
+    func text(_ name: FieldName, in bytes: Span<UInt8>) -> String? {
+        guard head.isRepeated(name) else { return head.field(name).map { bytes.text(in: $0) } }
+        let values = head.values(of: name, in: bytes).map { bytes.text(in: $0) }
+        return values.filter { !$0.isEmpty }.joined(separator: ", ")
+    }
+}
+
+/// Preconditions.
+extension APIRequest {
+    /// Reads the guards of a write.
+    func guards(in bytes: Span<UInt8>) throws(Problem) -> [WriteRequest.Guard] {
+        var guards: [WriteRequest.Guard] = []
+        if let guarding = try ifMatch(in: bytes) { guards.append(guarding) }
+        if let tags = try knownTags(in: bytes) { guards.append(WriteRequest.Guard(ifNoneMatch: tags)) }
+        return guards
+    }
+
+    /// Reads `If-Match`; nil if it was not sent.
+    func ifMatch(in bytes: Span<UInt8>) throws(Problem) -> WriteRequest.Guard? {
+        guard let text = text(.ifMatch, in: bytes) else { return nil }
+        return WriteRequest.Guard(ifMatch: try TagList(text, in: "If-Match", comparesWeakly: false))
+    }
+
+    /// Reads `If-None-Match`, the tags that the caller knows; nil if it was not sent.
+    func knownTags(in bytes: Span<UInt8>) throws(Problem) -> TagList? {
+        guard let text = text(.ifNoneMatch, in: bytes) else { return nil }
+        return try TagList(text, in: "If-None-Match", comparesWeakly: true)
+    }
+}
+
+/// Preferences.
+extension APIRequest {
+    /// True if `Prefer: return=minimal` asks for an answer without values (RFC 7240). The first `return` counts.
+    func prefersMinimal(in bytes: Span<UInt8>) -> Bool {
+        guard head.has(.prefer) else { return false }
+        for line in head.values(of: .prefer, in: bytes) {
+            var preferences = ListElements(line)
+            while let preference = preferences.next(in: bytes) {
+                let words = bytes.text(in: preference).prefix { $0 != ";" }.split(separator: "=", maxSplits: 1)
+                let (name, value) = (words.first.map(String.init) ?? "", words.dropFirst().first.map(String.init) ?? "")
+                guard name.trimmed.lowercased().hasSameBytes(as: "return") else { continue }
+                let wanted = value.trimmed.lowercased()
+                return wanted.hasSameBytes(as: "minimal") || wanted.hasSameBytes(as: "\"minimal\"")
+            }
+        }
+        return false
+    }
+
+    /// True if `Accept` prefers server-sent events to JSON. Where both have the same quality, events must be named.
+    func prefersEvents(in bytes: Span<UInt8>) -> Bool {
+        guard let text = text(.accept, in: bytes) else { return false }
+        let ranges = MediaRanges(text)
+        let (events, json) = (ranges.quality(of: "text/event-stream"), ranges.quality(of: "application/json"))
+        return events > json || events == json && events > 0 && ranges.names("text/event-stream")
+    }
+
+    /// The format of the body.
+    func bodyFormat(in bytes: Span<UInt8>) -> BodyFormat {
+        let type = text(.contentType, in: bytes)?.prefix { $0 != ";" }.lowercased() ?? ""
+        switch type.trimmed {
+        case "application/merge-patch+json": return .mergePatch
+        case "application/json-patch+json": return .jsonPatch
+        default: return .json
+        }
+    }
+}
+
+/// A format of a body. A type without a meaning of its own is read as JSON, so that what a command-line tool sends by
+/// default does no harm. The names are part of the digests that are stored with idempotency keys.
+enum BodyFormat: String {
+    case json, mergePatch, jsonPatch
+}
+
+/// The media ranges of an `Accept` field, each with its quality in thousandths.
+private struct MediaRanges {
+    private var ranges: [(type: String, quality: Int)] = []
+
+    /// Reads the field. A range whose quality cannot be read counts as not accepted.
+    init(_ field: String) {
+        for range in field.split(separator: ",") {
+            let parts = range.split(separator: ";").map { part in part.filter { $0 != " " && $0 != "\t" }.lowercased() }
+            guard let type = parts.first else { continue }
+            let quality = parts.dropFirst().first { $0.hasPrefix("q=") }
+            ranges.append((type, quality.map { Self.thousandths($0.dropFirst(2)) } ?? 1000))
+        }
+    }
+
+    /// True if a type is named itself, not by a range such as `*/*`.
+    func names(_ type: String) -> Bool {
+        ranges.contains { $0.type == type }
+    }
+
+    /// Returns the quality of a type: that of the narrowest range that it is in, or 0.
+    func quality(of type: String) -> Int {
+        let family = type.prefix { $0 != "/" } + "/*"
+        for name in [type, String(family), "*/*"] {
+            if let range = ranges.first(where: { $0.type == name }) { return range.quality }
+        }
+        return 0
+    }
+
+    /// Reads a quality such as `0.25`: a digit, and up to three after a point.
+    private static func thousandths(_ text: Substring) -> Int {
+        let parts = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let whole = parts.first, whole == "0" || whole == "1" else { return 0 }
+        let digits = parts.count > 1 ? parts[1] : ""
+        guard digits.utf8.count <= 3, digits.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else {
+            return 0
+        }
+        let fraction = Int(digits + String(repeating: "0", count: 3 - digits.utf8.count)) ?? 0
+        return min(1000, (whole == "1" ? 1000 : 0) + fraction)
+    }
+}
+
+extension String {
+    /// The text without spaces around it.
+    fileprivate var trimmed: String {
+        String(drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+    }
+}

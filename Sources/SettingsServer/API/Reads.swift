@@ -1,0 +1,289 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// A read of a setting or a suite, as a GET asks for it. It can be repeated whenever something has changed.
+enum Reading: Hashable, Sendable {
+    case setting(SuiteName, KeyName, isRaw: Bool)
+    case suite(SuiteName, SuiteView, prefix: UTF8Text, isRaw: Bool)
+
+    init(setting request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
+        self = .setting(try request.suite(in: bytes), try request.key(in: bytes), isRaw: request.query.flag(.raw))
+    }
+
+    init(suite request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
+        self = .suite(
+            try request.suite(in: bytes), request.query.text(.view).flatMap { SuiteView(rawValue: $0) } ?? .effective,
+            prefix: UTF8Text(request.query.text(.prefix) ?? ""), isRaw: request.query.flag(.raw))
+    }
+
+    var suite: SuiteName {
+        switch self {
+        case .setting(let suite, _, _), .suite(let suite, _, _, _): suite
+        }
+    }
+
+    /// The commits that may change the result.
+    var subject: WatchSubject {
+        switch self {
+        case .setting(let suite, let key, _): WatchSubject(suite, KeyFilter(keys: [key], prefixes: []))
+        case .suite(let suite, _, _, _): WatchSubject(suite)
+        }
+    }
+
+    /// Reads. Throws if no later state can have a result.
+    func result(on state: State) throws(Problem) -> ReadResult {
+        guard let found = state.suite(suite) else {
+            return ReadResult(refusal: Response(state.unknownSuite(suite), cursor: state.cursor), tag: nil)
+        }
+        switch self {
+        case .setting(_, let key, let isRaw): return try Self.setting(key, isRaw: isRaw, of: found, at: state.cursor)
+        case .suite:
+            let (reading, cursor) = (self, state.cursor)
+            return ReadResult(tag: found.revision, weight: found.records.count) {
+                reading.response(found, at: cursor, now: cursor)
+            }
+        }
+    }
+
+    /// Throws 412 unless the result is what the guard demands.
+    func check(_ guarding: WriteRequest.Guard, _ result: ReadResult, on state: State) throws(Problem) {
+        guard let tag = result.tag, !result.isRefusal else { return }
+        switch self {
+        case .setting(let suite, let key, _):
+            try guarding.check("\(key) of suite \(suite)", at: tag, current: state.current(suite, key))
+        case .suite(let suite, _, _, _): try guarding.check(suite: suite, at: tag)
+        }
+    }
+
+    private static func setting(
+        _ key: KeyName, isRaw: Bool, of suite: Suite, at cursor: Cursor
+    ) throws(Problem) -> ReadResult {
+        let record = suite.record(key)
+        guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key) }
+        let source = record.standing.source
+        let problem: Problem
+        switch record.standing {
+        case .stored, .default:
+            return ReadResult(tag: record.revision, source: source) {
+                let setting = suite.setting(record)
+                var response =
+                    isRaw
+                    ? Response(raw: setting.value ?? .null, cursor: cursor, tag: record.revision)
+                    : Response(json: setting.jsonBytes(), cursor: cursor, tag: record.revision)
+                response.fields.append(source: source)
+                return response
+            }
+        case .unset: problem = suite.notSet(key)
+        case .invalid: problem = suite.invalidStored(record)
+        }
+        var refusal = Response(problem, cursor: cursor, tag: record.revision)
+        refusal.fields.append(source: source)
+        return ReadResult(refusal: refusal, tag: record.revision)
+    }
+
+    /// Renders a suite as it is, or was, at a place in history.
+    func response(_ suite: Suite, at place: Cursor, now: Cursor) -> Response {
+        guard case .suite(_, let view, let prefix, let isRaw) = self else { return Response(status: 404) }
+        let contents = suite.contents(view: view, prefix: prefix.string)
+        let body =
+            isRaw
+            ? contents.values.jsonBytes()
+            : SuiteState(contents: contents, revision: suite.revision, cursor: place).jsonBytes()
+        return Response(json: body, cursor: now, tag: suite.revision)
+    }
+}
+
+/// A result of a read at one state: a response still to be rendered, with the tag of what it shows.
+struct ReadResult: Sendable {
+    /// Nil if the suite does not exist.
+    let tag: Revision?
+    private let source: Source?
+    /// True if there is nothing to show, so that the response is an error.
+    let isRefusal: Bool
+    let rendering: Rendering
+
+    init(tag: Revision, source: Source? = nil, weight: Int = 1, _ make: @escaping @Sendable () -> Response) {
+        self.tag = tag
+        self.source = source
+        isRefusal = false
+        rendering = Rendering(weight: weight, make: make)
+    }
+
+    init(refusal: Response, tag: Revision?) {
+        self.tag = tag
+        source = nil
+        isRefusal = true
+        rendering = Rendering(refusal)
+    }
+
+    /// True if a caller with these tags knows this result, and may wait for another. Without tags a refusal is known.
+    func isKnown(by tags: TagList?) -> Bool {
+        guard let tags else { return isRefusal }
+        guard let tag else { return true }
+        return tags.matches(tag)
+    }
+
+    /// Returns the answer for a caller with these tags: 304 if it knows the result. A refusal is repeated, never 304.
+    func answer(to tags: TagList?, _ cursor: Cursor) -> Rendering {
+        guard !isRefusal, let tag, tags?.matches(tag) ?? false else { return rendering }
+        var response = Response(notModified: tag, cursor: cursor)
+        if let source { response.fields.append(source: source) }
+        return Rendering(response)
+    }
+}
+
+/// GET and HEAD.
+extension APIHandler {
+    /// Answers a read that is not plain.
+    func read(
+        _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
+    ) throws(Problem) -> Handling {
+        let ticket = exchange.ticket
+        switch request.route.resource {
+        case .setting: return try read(Reading(setting: request, bytes), request, bytes, exchange, on: state)
+        case .suite:
+            guard let moment = request.query.revision(.at) else {
+                return try read(Reading(suite: request, bytes), request, bytes, exchange, on: state)
+            }
+            guard !request.query.has(.wait) else {
+                throw Problem(.badRequest, "the past does not change: leave out wait, or at")
+            }
+            let reading = try Reading(suite: request, bytes)
+            return give(try state.past(request, at: moment, bytes, reading), to: ticket)
+        case .observation, .observationOfSeveral: return observe(request, bytes, exchange, on: state)
+        case .schema: return give(try state.schema(request, bytes), to: ticket)
+        case .keys: return give(try state.keys(request, bytes), to: ticket)
+        case .suites: return give(state.suites(request), to: ticket)
+        case .service: return .answer(counted(service.description()))
+        case .health: return .answer(counted(service.health()))
+        case .ready: return .answer(counted(service.readiness()))
+        case .metrics: return .answer(counted(service.metricsText()))
+        case .description: return .answer(counted(service.document()))
+        case .transaction: throw Problem(.methodNotAllowed, "a transaction is sent with POST")
+        }
+    }
+
+    /// Answers a reading, or with `wait` holds it until there is another answer than the caller knows.
+    private func read(
+        _ reading: Reading, _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
+    ) throws(Problem) -> Handling {
+        let known = try request.knownTags(in: bytes)
+        let wanted = try request.ifMatch(in: bytes)
+        let seconds = request.query.count(.wait) ?? 0
+        let mayWait = seconds > 0 && !watchers.isStopping
+        let state = mayWait ? watchers.watchedState() : state
+        let result: ReadResult
+        do throws(Problem) {
+            result = try reading.result(on: state)
+            if let wanted { try reading.check(wanted, result, on: state) }
+        } catch {
+            // With the cursor of the state that was looked at, not a later one.
+            return .answer(counted(Response(error, cursor: state.cursor)))
+        }
+        if mayWait, result.isKnown(by: known) {
+            return try watchers.wait(for: reading, known: known, seconds: seconds, on: state, exchange)
+        }
+        return give(result.answer(to: known, state.cursor), to: exchange.ticket)
+    }
+
+    private func observe(
+        _ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, on state: State
+    ) -> Handling {
+        do throws(Problem) {
+            let observation = try ObserveRequest(request, bytes)
+            guard observation.isStream, request.method == .head else { return watchers.observe(observation, exchange) }
+            loop.begin(exchange.ticket, counted(Watchers.head(at: state.cursor)))
+            return .later
+        } catch {
+            return .answer(counted(Response(toObserver: error, cursor: state.cursor)))
+        }
+    }
+}
+
+/// Plain reads, without a query and conditions, which most are.
+extension APIHandler {
+    /// Answers a plain GET or HEAD of a stored setting; nil for any other request.
+    ///
+    /// The setting is found by the bytes of the path, without making names of them. A name with escapes is not found so:
+    /// no suite and hardly any key has a percent sign, and one that does is left to the general way.
+    func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>) -> Response? {
+        guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
+            let suite = route.suite, let key = route.key,
+            let found = find(bytes.extracting(suite), bytes.extracting(key)), found.record.standing == .stored,
+            let value = found.record.stored
+        else { return nil }
+        let record = found.record
+        var setting = SettingState(
+            suite: found.suite, key: record.key, value: value, source: .stored, revision: record.revision,
+            modified: record.modified)
+        setting.isSecret = record.isSecret || found.schema?.schema.key(record.name)?.isSecret ?? false
+        var writer = JSONWriter(reservingCapacity: 192)
+        setting.write(to: &writer)
+        var fields = cache.fields(at: found.cursor, tag: record.revision)
+        fields.append("Settings-Source", "stored")
+        return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
+    }
+
+    private struct FoundSetting {
+        let suite: SuiteName
+        let schema: SchemaVersion?
+        let record: KeyRecord
+        let cursor: Cursor
+    }
+
+    private func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
+        for index in key.indices where key[index] == UInt8(ascii: "%") { return nil }
+        return service.store.read { state in
+            let cursor = state.cursor
+            let found = state.suites.with(suite) { suite in
+                suite.records.find(key).map { record in
+                    FoundSetting(suite: suite.id, schema: suite.schema, record: record, cursor: cursor)
+                }
+            }
+            return found ?? nil
+        }
+    }
+
+    /// Answers a plain GET of a whole suite from the cache; nil for any other request, and for a suite that is long.
+    func plainSuite(_ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, on state: State) -> Response? {
+        guard route.resource == .suite, head.method == .get, head.isPlain, let name = route.suite,
+            let suite = state.suites.find(bytes.extracting(name)), suite.records.count <= Rendering.mostOnLoop
+        else { return nil }
+        let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false)
+        let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
+        let (cursor, revision) = (state.cursor, suite.revision)
+        let kept = cache.entry(for: question, at: revision)
+        if let kept, kept.cursor == cursor { return kept.response }
+        let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
+        let head = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
+        let body =
+            kept.map { head + $0.response.body[$0.headLength...] }
+            ?? SuiteState(contents: suite.contents(), revision: revision, cursor: cursor).jsonBytes()
+        let response = Response(json: body, cursor: cursor, tag: revision)
+        cache.keep(
+            ResponseCache.Entry(revision: revision, cursor: cursor, response: response, headLength: head.count),
+            for: question)
+        return response
+    }
+}
+
+extension RequestHead {
+    /// True if the request has no query and no conditions.
+    fileprivate var isPlain: Bool {
+        query == nil && field(.ifNoneMatch) == nil && field(.ifMatch) == nil
+    }
+}
+
+extension [SuiteContents.Entry] {
+    /// The bare map.
+    fileprivate func jsonBytes() -> [UInt8] {
+        var writer = JSONWriter()
+        writer.beginObject()
+        for entry in self {
+            writer.name(entry.key.text)
+            writer.write(entry.value)
+        }
+        writer.endObject()
+        return writer.bytes
+    }
+}

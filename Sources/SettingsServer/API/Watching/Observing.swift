@@ -1,0 +1,205 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsModel
+
+/// A request to observe, as its path, query and fields have it.
+struct ObserveRequest: Sendable {
+    let subject: WatchSubject
+    /// The last place in history that the caller knows.
+    let since: ResumePoint?
+    let isStream: Bool
+    /// The seconds to wait; nil if the request does not say.
+    let wait: Int?
+    let limit: Int?
+    let keepsLatest: Bool
+
+    /// The seconds that a request waits that does not say how long.
+    static let defaultWait = 30
+
+    init(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
+        let query = request.query
+        subject = try Self.subject(request, bytes)
+        isStream = request.prefersEvents(in: bytes)
+        if isStream {
+            for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
+                throw Problem(
+                    .badRequest, "the parameter \(parameter.name) does not go with text/event-stream, which ends never")
+            }
+        }
+        since = try Self.since(request, bytes, isStream: isStream)
+        wait = query.count(.wait)
+        limit = query.count(.changeLimit)
+        keepsLatest = query.flag(.latest)
+    }
+
+    /// True if the request waits for a suite that does not exist.
+    var waitsForSuite: Bool {
+        if isStream { return since != nil }
+        return (wait != nil || since != nil) && wait != 0
+    }
+
+    private static func subject(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> WatchSubject {
+        let query = request.query
+        let filter = KeyFilter(
+            keys: try query.texts(.watchedKey).map { text throws(Problem) in try name(text, "key", KeyName.init) },
+            prefixes: query.texts(.watchedPrefix))
+        if request.route.suite != nil { return WatchSubject(try request.suite(in: bytes), filter) }
+        let suites = try query.texts(.watchedSuite).map { text throws(Problem) in
+            try name(text, "suite", SuiteName.init)
+        }
+        let prefixes = query.texts(.watchedSuitePrefix)
+        guard !suites.isEmpty || !prefixes.isEmpty else {
+            throw Problem(
+                .badRequest,
+                "say which suites to observe, as in /v1/observe?suite=a&suite=b or /v1/observe?suitePrefix=a.")
+        }
+        return WatchSubject(suites, prefixes: prefixes, filter)
+    }
+
+    private static func since(
+        _ request: APIRequest, _ bytes: Span<UInt8>, isStream: Bool
+    ) throws(Problem) -> ResumePoint? {
+        var (text, name) = (request.query.text(.since), Parameter.since.name)
+        // A browser that reconnects sends the last id by itself, which is newer than the `since` in the page.
+        if isStream, let last = request.text(.lastEventID, in: bytes), !last.isEmpty {
+            (text, name) = (last, "Last-Event-ID")
+        }
+        guard let text else { return nil }
+        guard let place = ResumePoint(text) else {
+            throw Problem(.badRequest, "\(name) must be a cursor such as 7f3a.40, but is \"\(text)\"")
+        }
+        return place
+    }
+
+    private static func name<Name>(
+        _ text: String, _ parameter: String, _ make: (String) throws(NameError) -> Name
+    ) throws(Problem) -> Name {
+        do {
+            return try make(text)
+        } catch {
+            throw Problem(.badRequest, "\(parameter): \(error.description)")
+        }
+    }
+}
+
+/// Requests that come in: answered at once if there is something new, else subscribed.
+extension Watchers {
+    /// Answers a request to observe, or subscribes it.
+    func observe(_ request: ObserveRequest, _ exchange: Exchange) -> Handling {
+        let state = watchedState()
+        do throws(Problem) {
+            switch state.find(request.subject, since: request.since, effort: Self.effortOnLoop) {
+            case .undecided where !request.isStream:
+                guard !service.renderer.isFull else { throw Problem.tooManyLongAnswers }
+                handler.beside {
+                    let finding = state.find(request.subject, since: request.since)
+                    return { handler in handler.watchers.searched(request, finding, on: state, exchange) }
+                }
+                return .later
+            case let finding: return try answer(request, finding, on: state, exchange)
+            }
+        } catch {
+            // With the cursor of the state that was looked at: from a later one the client would miss commits.
+            return .answer(handler.counted(Response(toObserver: error, cursor: state.cursor)))
+        }
+    }
+
+    /// Subscribes a GET until it has another answer than the one that the caller knows.
+    func wait(
+        for reading: Reading, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
+    ) throws(Problem) -> Handling {
+        let form = Question.Form.reading(reading, known: known, hadSuite: state.hasSuite(reading.suite))
+        try subscribe(exchange, Question(reading.subject, form), after: state.revision, on: state)
+        setDeadline(exchange.ticket, seconds: seconds)
+        return .later
+    }
+
+    private func answer(
+        _ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange
+    ) throws(Problem) -> Handling {
+        guard !request.isStream else { return try stream(request, finding, on: state, exchange) }
+        let subject = request.subject
+        let place = request.since?.revision ?? .zero
+        let changes = Question(subject, .changes(limit: request.limit, keepsLatest: request.keepsLatest))
+        let seconds = request.wait ?? ObserveRequest.defaultWait
+        switch finding {
+        case .state(let isReset):
+            return answer(Question(subject, .state(isReset: isReset)), on: state, to: exchange.ticket) {
+                state.rendering(of: subject, isReset: isReset)
+            }
+        case .commits(let commits):
+            return answer(changes, after: place, on: state, to: exchange.ticket) {
+                state.rendering(
+                    of: subject, commits, after: place, limit: request.limit, keepsLatest: request.keepsLatest)
+            }
+        case .absent:
+            guard request.waitsForSuite, !isStopping else { throw state.absence(of: subject) }
+            let question = Question(subject, .state(isReset: request.since != nil))
+            try subscribe(exchange, question, after: state.revision, on: state)
+        case .nothing, .undecided:
+            let place = max(place, state.revision)
+            guard seconds > 0, !isStopping else {
+                return .answer(handler.counted(noChanges(subject, after: place, on: state)))
+            }
+            try subscribe(exchange, changes, after: place, on: state)
+        }
+        setDeadline(exchange.ticket, seconds: seconds)
+        return .later
+    }
+
+    /// Goes on with a request for which the history was searched beside the loop, in a state that may be an old one by now.
+    private func searched(_ request: ObserveRequest, _ finding: Finding, on state: State, _ exchange: Exchange) {
+        let peer = loop.peer(of: exchange.ticket)
+        // The loop will not report the end of a connection that has gone already, so it must not be subscribed.
+        guard peer != .gone else { return }
+        defer { if peer == .ended || isStopping { end(exchange.ticket) } }
+        var (finding, state) = (finding, state)
+        if case .nothing = finding {
+            let place = Cursor(epoch: state.epoch, revision: max(state.revision, request.since?.revision ?? .zero))
+            state = watchedState()
+            finding = state.find(request.subject, since: .cursor(place))
+        }
+        do throws(Problem) {
+            if case .answer(let response) = try answer(request, finding, on: state, exchange) {
+                loop.respond(exchange.ticket, response)
+            }
+        } catch {
+            loop.respond(exchange.ticket, handler.counted(Response(toObserver: error, cursor: state.cursor)))
+        }
+    }
+}
+
+/// What observers are answered.
+extension State {
+    /// The body that tells of everything that is watched.
+    func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
+        Rendering(weight: weight(of: subject, upTo: Rendering.mostOnLoop)) {
+            guard let observed = self.observed(subject, isReset: isReset) else {
+                return Response(toObserver: self.absence(of: subject), cursor: self.cursor)
+            }
+            return Response(toObserver: observed.jsonBytes(), cursor: self.cursor)
+        }
+    }
+
+    /// The body that tells of commits.
+    func rendering(
+        of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool
+    ) -> Rendering {
+        Rendering(weight: commits.weight) {
+            let changes = self.observed(subject, commits, from: place, limit: limit, keepsLatest: keepsLatest)
+            return Response(toObserver: changes.jsonBytes(), cursor: self.cursor)
+        }
+    }
+
+    /// The error for a suite that does not exist, which is worth asking for again.
+    func absence(of subject: WatchSubject) -> Problem {
+        var problem = unknownSuite(subject.suites[0])
+        problem.retryAfterMs = 1000
+        return problem
+    }
+}
+
+extension [KeptCommit] {
+    /// The number of things to render.
+    var weight: Int { reduce(0) { $0 + 1 + $1.commit.changes.count } }
+}

@@ -1,0 +1,121 @@
+internal import HTTPWire
+internal import SettingsModel
+
+/// A question that a request asks, and may go on asking: its answer depends on the state and on the place of the caller.
+///
+/// All who ask the same at one state and place share one rendered answer.
+struct Question: Hashable, Sendable {
+    enum Form: Hashable, Sendable {
+        /// What a GET shows. A request that waits names the tags that it knows, and whether the suite was there: its end
+        /// is an answer, too.
+        case reading(Reading, known: TagList?, hadSuite: Bool)
+        /// Everything that is watched.
+        case state(isReset: Bool)
+        /// The commits after a place, in one body.
+        case changes(limit: Int?, keepsLatest: Bool)
+        /// That no commit came after a place.
+        case noChanges
+        /// Everything that is watched, as the event that begins a stream.
+        case stateEvent(isReset: Bool)
+        /// The commits after a place, each as an event.
+        case commitEvents
+    }
+
+    let subject: WatchSubject
+    let form: Form
+
+    init(_ subject: WatchSubject, _ form: Form) {
+        self.subject = subject
+        self.form = form
+    }
+}
+
+/// A subscription that waits on one connection: a question, the place up to which it is answered, and a sink.
+struct Subscription {
+    enum Sink {
+        /// One answer, which ends the subscription: a long poll, or a GET with `wait`.
+        case response
+        /// A stream of events.
+        case stream(Phase)
+    }
+
+    /// A phase of a stream.
+    enum Phase {
+        /// The caller has been sent everything, and is sent what comes.
+        case live
+        /// The caller is sent what came before, in pieces, as it takes them.
+        case catchingUp
+        /// The next piece is being rendered beside the loop.
+        case rendering
+    }
+
+    let ticket: Ticket
+    let topic: Topic
+    /// Its position among the members of its topic.
+    var position: Int
+    /// The address that it counts for.
+    let peer: WatcherCount.Peer
+    var form: Question.Form
+    /// The caller has been told of every matching commit up to here. May be ahead of what is published.
+    var place: Revision
+    var sink: Sink
+    /// True if it is in the queue of those to look at.
+    var isDue = false
+
+    var question: Question { Question(topic.subject, form) }
+
+    /// True if the caller has not yet been sent everything that came before.
+    var isBehind: Bool {
+        switch sink {
+        case .response, .stream(.live): false
+        case .stream: true
+        }
+    }
+
+    /// Moves the place to a revision up to which all commits were matched: none of them matched one that is not due.
+    /// So all of a topic have one place, and share one answer, whenever they came.
+    mutating func advance(to matched: Revision) {
+        if !isDue, !isBehind { place = max(place, matched) }
+    }
+
+    fileprivate mutating func apply(_ change: (inout Subscription) -> Void) {
+        change(&self)
+    }
+}
+
+/// A table of subscriptions by the slots of their connections. A connection has one at most: its further requests are not
+/// taken before that is answered.
+struct SubscriptionTable {
+    private var slots: [Subscription?] = []
+    private(set) var count = 0
+
+    var tickets: [Ticket] { slots.compactMap { $0?.ticket } }
+
+    subscript(ticket: Ticket) -> Subscription? {
+        contains(ticket) ? slots[Int(ticket.slot)] : nil
+    }
+
+    mutating func insert(_ subscription: Subscription) {
+        let slot = Int(subscription.ticket.slot)
+        while slots.count <= slot { slots.append(nil) }
+        assert(slots[slot] == nil, "a connection waits for two things at once")
+        if slots[slot] == nil { count += 1 }
+        slots[slot] = subscription
+    }
+
+    mutating func update(_ ticket: Ticket, _ change: (inout Subscription) -> Void) {
+        if contains(ticket) { slots[Int(ticket.slot)]?.apply(change) }
+    }
+
+    mutating func remove(_ ticket: Ticket) -> Subscription? {
+        guard contains(ticket), let subscription = slots[Int(ticket.slot)].take() else { return nil }
+        count -= 1
+        if count == 0 { slots = [] }
+        return subscription
+    }
+
+    private func contains(_ ticket: Ticket) -> Bool {
+        let slot = Int(ticket.slot)
+        return slot < slots.count && slots[slot]?.ticket == ticket
+    }
+}

@@ -1,0 +1,147 @@
+internal import SettingsModel
+
+/// A topic that subscriptions with the same subject share.
+final class Topic {
+    let subject: WatchSubject
+    fileprivate(set) var members: [Ticket] = []
+
+    init(_ subject: WatchSubject) {
+        self.subject = subject
+    }
+}
+
+/// An index that finds the topics which a commit matches, in time that grows with the size of the commit.
+struct SubscriptionIndex {
+    private var topics: [WatchSubject: Topic] = [:]
+    private var suites: [SuiteName: SuiteTopics] = [:]
+    private var suitePrefixes = PrefixMap<SuiteTopics>()
+
+    /// Adds a subscription. Returns its topic, and its position among the members.
+    mutating func add(_ ticket: Ticket, _ subject: WatchSubject) -> (topic: Topic, position: Int) {
+        let topic = topics[subject] ?? Topic(subject)
+        if topic.members.isEmpty {
+            topics[subject] = topic
+            for suite in subject.suites { suites[suite, default: SuiteTopics()].add(topic) }
+            for prefix in subject.suitePrefixes {
+                suitePrefixes.update(prefix, default: SuiteTopics()) { $0.add(topic) }
+            }
+        }
+        topic.members.append(ticket)
+        return (topic, topic.members.count - 1)
+    }
+
+    /// Removes the subscription at a position of a topic. Returns the one that takes its position, if any.
+    mutating func remove(_ topic: Topic, _ position: Int) -> Ticket? {
+        let last = topic.members.removeLast()
+        guard topic.members.isEmpty else {
+            guard position < topic.members.count else { return nil }
+            topic.members[position] = last
+            return last
+        }
+        topics[topic.subject] = nil
+        for suite in topic.subject.suites {
+            suites[suite]?.remove(topic)
+            if suites[suite]?.isEmpty ?? false { suites[suite] = nil }
+        }
+        for prefix in topic.subject.suitePrefixes {
+            suitePrefixes.update(prefix, default: SuiteTopics()) { $0.remove(topic) }
+            suitePrefixes.remove(prefix, if: \.isEmpty)
+        }
+        return nil
+    }
+
+    var all: some Sequence<Topic> { topics.values }
+
+    /// Adds the topics that a commit matches to those found.
+    func collect(_ commit: Commit, into found: inout [ObjectIdentifier: Topic]) {
+        for change in commit.suiteChanges {
+            forEach(of: change.suite) { topics in topics.forEach { found[ObjectIdentifier($0)] = $0 } }
+        }
+        for change in commit.changes {
+            forEach(of: change.suite) { $0.collect(change.key, into: &found) }
+        }
+    }
+
+    private func forEach(of suite: SuiteName, _ body: (SuiteTopics) -> Void) {
+        if let topics = suites[suite] { body(topics) }
+        suitePrefixes.forEach(of: suite.text, body)
+    }
+}
+
+/// The topics of one suite, or of all suites with one prefix, by the keys that they watch.
+private struct SuiteTopics {
+    private typealias Topics = [ObjectIdentifier: Topic]
+
+    private var count = 0
+    private var ofAllKeys: Topics = [:]
+    private var keys: [KeyName: Topics] = [:]
+    private var prefixes = PrefixMap<Topics>()
+
+    var isEmpty: Bool { count == 0 }
+
+    mutating func add(_ topic: Topic) {
+        let id = ObjectIdentifier(topic)
+        count += 1
+        if topic.subject.filter.isEverything { ofAllKeys[id] = topic }
+        for key in topic.subject.filter.keys { keys[key, default: [:]][id] = topic }
+        for prefix in topic.subject.filter.prefixes {
+            prefixes.update(prefix, default: [:]) { $0[id] = topic }
+        }
+    }
+
+    mutating func remove(_ topic: Topic) {
+        let id = ObjectIdentifier(topic)
+        count -= 1
+        ofAllKeys[id] = nil
+        for key in topic.subject.filter.keys {
+            keys[key]?[id] = nil
+            if keys[key]?.isEmpty ?? false { keys[key] = nil }
+        }
+        for prefix in topic.subject.filter.prefixes {
+            prefixes.update(prefix, default: [:]) { $0[id] = nil }
+            prefixes.remove(prefix, if: \.isEmpty)
+        }
+    }
+
+    func forEach(_ body: (Topic) -> Void) {
+        ofAllKeys.values.forEach(body)
+        for topics in keys.values { topics.values.forEach(body) }
+        for topics in prefixes.values { topics.values.forEach(body) }
+    }
+
+    func collect(_ key: KeyName, into found: inout [ObjectIdentifier: Topic]) {
+        found.merge(ofAllKeys) { $1 }
+        if let topics = keys[key] { found.merge(topics) { $1 } }
+        prefixes.forEach(of: key.text) { found.merge($0) { $1 } }
+    }
+}
+
+/// A map from prefixes that finds the values of all prefixes of a text.
+private struct PrefixMap<Value> {
+    private var map: [UTF8Text: Value] = [:]
+    /// The number of prefixes by length: only these lengths of a text are looked up.
+    private var lengths: [Int: Int] = [:]
+
+    var values: some Sequence<Value> { map.values }
+
+    mutating func update(_ prefix: UTF8Text, default empty: Value, _ body: (inout Value) -> Void) {
+        if map[prefix] == nil { lengths[prefix.string.utf8.count, default: 0] += 1 }
+        body(&map[prefix, default: empty])
+    }
+
+    mutating func remove(_ prefix: UTF8Text, if isUnused: (Value) -> Bool) {
+        guard map[prefix].map(isUnused) ?? false else { return }
+        map[prefix] = nil
+        let length = prefix.string.utf8.count
+        let left = (lengths[length] ?? 1) - 1
+        lengths[length] = left > 0 ? left : nil
+    }
+
+    func forEach(of text: String, _ body: (Value) -> Void) {
+        for length in lengths.keys where length <= text.utf8.count {
+            // A length may fall within a character: no prefix is there.
+            guard let prefix = String(text.utf8.prefix(length)), let value = map[UTF8Text(prefix)] else { continue }
+            body(value)
+        }
+    }
+}

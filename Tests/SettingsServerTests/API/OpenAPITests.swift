@@ -1,0 +1,105 @@
+import HTTPWire
+import SettingsModel
+import Testing
+
+@testable import SettingsServer
+
+/// Holds the document to the tables that requests are routed and read by.
+@Suite("The OpenAPI document against the tables of the daemon")
+struct OpenAPITests {
+    let document: JSONValue
+
+    init() throws {
+        document = try JSONValue(parsing: Service.openAPI)
+    }
+
+    @Test("the document names the daemon's version")
+    func version() {
+        #expect(document["info"]?["version"] == .string(Service.version))
+    }
+
+    @Test("the document has every resource and nothing else")
+    func resources() {
+        let paths = document["paths"]?.object?.members.map(\.name)
+        #expect(paths == Resource.allCases.map(\.rawValue))
+    }
+
+    @Test("a path has the methods of its resource, and the names in it as parameters", arguments: Resource.allCases)
+    func methods(resource: Resource) {
+        let path = document["paths"]?[resource.rawValue]
+        let methods = path?.object?.members.map(\.name).filter { $0 != "parameters" } ?? []
+        #expect(Set(methods) == Set(resource.allowed.map { $0.lowercased() }))
+        let names = parameters(of: path).compactMap { $0["name"]?.string.map { "{\($0)}" } }
+        #expect(names == resource.rawValue.split(separator: "/").filter { $0.hasPrefix("{") }.map(String.init))
+    }
+
+    @Test("a method has its parameters with the schemas of their kinds", arguments: Resource.allCases)
+    func parameters(resource: Resource) {
+        for method in resource.methods + (resource.methods.contains(.get) ? [.head] : []) + [.options] {
+            let operation = document["paths"]?[resource.rawValue]?[method.name.lowercased()]
+            let described = parameters(of: operation).filter { $0["in"] == "query" }
+            let known = resource.parameters(of: method)
+            #expect(described.compactMap { $0["name"]?.string } == known.map(\.name), "\(method)")
+            #expect(described.compactMap { $0["schema"] } == known.map(schema), "\(method)")
+        }
+    }
+
+    @Test("operations have different names")
+    func operations() {
+        let paths = document["paths"]?.object?.members.flatMap { $0.value.object?.members ?? [] } ?? []
+        let names = paths.compactMap { $0.value["operationId"]?.string }
+        #expect(Set(names).count == names.count)
+        #expect(names.contains("putSetting"))
+    }
+
+    @Test("the document lists every error code, and a response for every status with its codes")
+    func errors() {
+        let problem = document["components"]?["schemas"]?["Problem"]?["properties"]
+        #expect(problem?["code"]?["enum"] == .array(ErrorCode.allCases.map { .string($0.rawValue) }))
+        let statuses = Set(ErrorCode.allCases.flatMap(\.statuses)).sorted()
+        #expect(problem?["status"]?["enum"] == .array(statuses.map { .integer(Int64($0)) }))
+        let responses = document["components"]?["responses"]?.object ?? [:]
+        #expect(responses.members.compactMap { Int($0.name) } == statuses)
+        for status in statuses {
+            let codes = ErrorCode.codes(ofStatus: status).map { "\($0.title) (`\($0.rawValue)`)" }
+            #expect(responses["\(status)"]?["description"]?.string == codes.joined(separator: ", "))
+        }
+    }
+
+    @Test("pages of other origins may send and read the fields that the document lists")
+    func fields() {
+        let answers = document["components"]?["headers"]?.object?.members.map(\.name)
+        #expect(answers == CrossOrigin.answerFields)
+        let parameters = document["components"]?["parameters"]?.object?.members.map(\.value) ?? []
+        let requests = parameters.filter { $0["in"] == "header" }.compactMap { $0["name"]?.string }
+        #expect(Set(requests) == Set(CrossOrigin.requestFields))
+    }
+
+    private func parameters(of place: JSONValue?) -> [JSONValue] {
+        (place?["parameters"]?.array ?? []).compactMap { parameter in
+            let name = parameter["$ref"]?.string?.split(separator: "/").last
+            return name.flatMap { document["components"]?["parameters"]?[String($0)] }
+        }
+    }
+
+    private func schema(of parameter: Parameter) -> JSONValue {
+        func reference(_ name: String) -> JSONValue { ["$ref": .string("#/components/schemas/\(name)")] }
+        let schema: JSONValue =
+            switch parameter.kind {
+            case .flag: ["type": "boolean"]
+            case .text: ["type": "string"]
+            case .filledText: ["type": "string", "minLength": 1]
+            case .suite: reference("SuiteName")
+            case .key: reference("KeyName")
+            case .place: ["anyOf": [reference("Cursor"), reference("Revision")]]
+            case .revision: reference("Revision")
+            case .count(let range):
+                [
+                    "type": "integer", "minimum": .integer(Int64(range.lowerBound)),
+                    "maximum": .integer(Int64(range.upperBound)),
+                ]
+            case .choice(let words): ["enum": .array(words.map(JSONValue.string))]
+            }
+        return parameter.isRepeatable ? ["type": "array", "items": schema] : schema
+    }
+}

@@ -1,0 +1,85 @@
+import Dispatch
+import HTTPWire
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+@Suite("The cache of rendered answers")
+struct ResponseCacheTests {
+    private var cache = ResponseCache()
+
+    private func question(_ suite: String) throws -> Question {
+        Question(WatchSubject(try SuiteName(suite)), .noChanges)
+    }
+
+    private func revision(_ number: Int64) -> Revision { Revision(number) ?? .zero }
+
+    private mutating func keep(_ body: [UInt8], _ suite: String, after place: Int64 = 0, at number: Int64) throws {
+        let epoch = try #require(Epoch("e0"))
+        let entry = ResponseCache.Entry(
+            place: revision(place), revision: revision(number),
+            cursor: Cursor(epoch: epoch, revision: revision(number)), response: Response(status: 200, body: body))
+        cache.keep(entry, for: try question(suite))
+    }
+
+    private mutating func body(_ suite: String, after place: Int64 = 0, at number: Int64) throws -> [UInt8]? {
+        cache.response(to: try question(suite), after: revision(place), at: revision(number))?.body
+    }
+
+    @Test("an answer is found by its question, place and revision, until a newer one to the same question is kept")
+    mutating func keys() throws {
+        try keep([1], "a", after: 1, at: 5)
+        for _ in 0..<2 {
+            #expect(try body("a", after: 1, at: 5) == [1])
+            #expect(try body("a", after: 2, at: 5) == nil)
+            #expect(try body("a", after: 1, at: 6) == nil)
+            #expect(try body("b", after: 1, at: 5) == nil)
+        }
+        try keep([2], "a", after: 1, at: 6)
+        #expect(try body("a", after: 1, at: 6) == [2])
+        #expect(try body("a", after: 1, at: 5) == nil)
+    }
+
+    @Test("when there is no more room, only the newest answer is left")
+    mutating func bounds() throws {
+        let long = [UInt8](repeating: 0, count: 3 << 20)
+        for suite in ["a", "b", "c"] { try keep(long, suite, at: 1) }
+        #expect(try ["a", "b", "c"].map { try body($0, at: 1) != nil } == [false, false, true])
+        for _ in 0..<5 { try keep(long, "c", at: 2) }
+        try keep(long, "d", at: 2)
+        #expect(try body("c", at: 2) != nil)
+        try keep([UInt8](repeating: 0, count: 9 << 20), "e", at: 2)
+        #expect(try body("e", at: 2) == nil)
+        for number in 0..<100 { try keep([1], "s\(number)", at: 3) }
+        #expect(try body("s0", at: 3) == nil)
+        #expect(try body("s99", at: 3) == [1])
+    }
+}
+
+@Suite("The queue for long work")
+struct BackgroundQueueTests {
+    @Test("work runs in its turn, unless it is cancelled before; beyond the bound there is no room")
+    func turns() {
+        let (log, gate) = (EventLog(), DispatchSemaphore(value: 0))
+        let queue = BackgroundQueue(limit: 256, queue: DispatchQueue(label: "long work"))
+        queue.run { gate.wait() }
+        let cancellations = (1..<256).map { number in
+            let cancellation = BackgroundQueue.Cancellation()
+            queue.run(cancellation) { log.add("\(number)") }
+            return cancellation
+        }
+        #expect(queue.isFull)
+        #expect(!queue.tryRun(cost: 1) { log.add("refused") })
+        for (position, cancellation) in cancellations.enumerated() where position % 2 == 1 { cancellation.cancel() }
+        queue.run { log.add("last") }
+        gate.signal()
+        #expect(log.wait(for: "last"))
+        #expect(log.all == stride(from: 1, to: 256, by: 2).map(String.init) + ["last"])
+        let done = DispatchSemaphore(value: 0)
+        queue.run { done.signal() }
+        done.wait()
+        #expect(!queue.isFull)
+    }
+}
