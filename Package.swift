@@ -24,8 +24,10 @@ let package = Package(
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .target(name: "HTTPWire", swiftSettings: houseRules),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: houseRules),
+        .target(name: "SettingsEngine", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .target(
-            name: "SettingsServer", dependencies: ["CLinux", "COpenAPI", "HTTPWire", "Platform", "SettingsModel"],
+            name: "SettingsServer",
+            dependencies: ["CLinux", "COpenAPI", "HTTPWire", "Platform", "SettingsEngine", "SettingsModel"],
             swiftSettings: houseRules),
         .target(
             name: "SettingsHTTP", dependencies: ["HTTPWire", "Platform", "SettingsModel"], swiftSettings: houseRules),
@@ -77,7 +79,7 @@ let package = Package(
             name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["HTTPWire", "Platform", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: ["HTTPWire", "Platform", "SettingsEngine", "SettingsModel", "SettingsServer", "TestSupport"],
             exclude: ["Fixtures"], swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: houseRules),
@@ -103,7 +105,9 @@ let package = Package(
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",
-            dependencies: ["CLinux", "HTTPWire", "Platform", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: [
+                "CLinux", "HTTPWire", "Platform", "SettingsEngine", "SettingsModel", "SettingsServer", "TestSupport",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),

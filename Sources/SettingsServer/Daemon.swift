@@ -1,5 +1,6 @@
 internal import Glibc
 package import Platform
+internal import SettingsEngine
 package import SettingsModel
 internal import Synchronization
 

@@ -1,5 +1,6 @@
 internal import HTTPWire
 internal import Platform
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A request handler that answers the requests of one loop from the store.

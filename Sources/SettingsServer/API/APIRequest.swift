@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A request as far as its head goes: the route, the query and the fields.

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsEngine
 internal import SettingsModel
 
 /// Reads that list, and reads of schemas and of the past.

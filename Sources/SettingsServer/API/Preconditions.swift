@@ -1,3 +1,4 @@
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A list of tags from an `If-Match` or `If-None-Match`.

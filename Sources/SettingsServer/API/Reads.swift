@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A read of a setting or a suite, as a GET asks for it. It can be repeated whenever something has changed.

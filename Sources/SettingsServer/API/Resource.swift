@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsEngine
 
 /// A resource of the interface: its path, its methods and their parameters.
 ///

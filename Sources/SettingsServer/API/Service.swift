@@ -1,6 +1,7 @@
 internal import COpenAPI
 package import Dispatch
 internal import HTTPWire
+internal import SettingsEngine
 package import SettingsModel
 
 /// A service that the handlers of all loops share: the store, the limits, and what the daemon says of itself.

@@ -1,3 +1,4 @@
+internal import SettingsEngine
 package import SettingsModel
 internal import Synchronization
 

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsEngine
 internal import SettingsModel
 
 /// The writes that requests ask for.
@@ -8,9 +9,7 @@ extension APIRequest {
         guard route.key != nil, query.text(.override) == nil else { return }
         let suite = try suite(in: bytes)
         let key = try key(in: bytes)
-        if state.suite(suite)?.schema?.schema.key(key.text)?.isLocked ?? false {
-            throw Evaluator.locked(key, in: suite)
-        }
+        if let suite = state.suite(suite), suite.isLocked(key) { throw suite.lockedKey(key) }
     }
 
     /// Reads the write. Throws if the request is malformed.

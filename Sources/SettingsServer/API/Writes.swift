@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A write that is with the writer, and the answer that its caller wants.

@@ -1,3 +1,5 @@
+package import SettingsEngine
+
 /// The configuration of the daemon: every option with its default. `Option.all` says what each means.
 package struct Configuration: Sendable {
     package enum Durability: String, CaseIterable, Sendable {

@@ -1,6 +1,7 @@
 internal import Glibc
 internal import HTTPWire
 internal import Platform
+internal import SettingsEngine
 package import SettingsModel
 
 /// An error in a configuration: what is wrong, and what would be right.

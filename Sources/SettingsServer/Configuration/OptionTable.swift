@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsEngine
 internal import SettingsModel
 
 extension Option {

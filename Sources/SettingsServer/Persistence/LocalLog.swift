@@ -1,5 +1,6 @@
 internal import Glibc
 package import Platform
+package import SettingsEngine
 package import SettingsModel
 
 /// Commits made durable in a directory of this machine: a journal that is synced, and snapshots from time to time.

@@ -1,4 +1,5 @@
 internal import Platform
+package import SettingsEngine
 package import SettingsModel
 
 extension DataDirectory {

@@ -1,3 +1,4 @@
+package import SettingsEngine
 package import SettingsModel
 
 /// Where commits become durable. The writer orders them and applies them; this makes them last.

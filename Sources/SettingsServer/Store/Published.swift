@@ -1,3 +1,4 @@
+internal import SettingsEngine
 internal import Synchronization
 
 /// The published state behind its lock, with those who wait for the next one.

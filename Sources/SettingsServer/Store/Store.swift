@@ -1,3 +1,4 @@
+package import SettingsEngine
 package import SettingsModel
 internal import Synchronization
 
@@ -76,6 +77,16 @@ package struct PendingWrite: Sendable {
         self.id = id
         self.request = request
     }
+}
+
+/// The end of a write: an answer or the reason why there is none.
+package struct WriteOutcome: Sendable {
+    /// What the caller told the write by.
+    package var id: UInt64
+    /// The answer, or why not.
+    package var result: Result<WriteAnswer, Problem>
+    /// The place in history that a refusal was decided at.
+    package var cursor: Cursor
 }
 
 /// Who hears of the ends of writes.

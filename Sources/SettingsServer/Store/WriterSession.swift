@@ -1,3 +1,4 @@
+internal import SettingsEngine
 internal import SettingsModel
 
 /// What the writer's queue works on: the staged state, the log, and the requests that may be repeated.

@@ -1,4 +1,6 @@
 import Dispatch
+import HTTPWire
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing

@@ -4,6 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
+@testable import SettingsEngine
 @testable import SettingsServer
 
 @Suite("The cache of rendered answers")

@@ -1,3 +1,5 @@
+import HTTPWire
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing

@@ -1,4 +1,5 @@
 import HTTPWire
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport

@@ -1,4 +1,5 @@
 import Platform
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing

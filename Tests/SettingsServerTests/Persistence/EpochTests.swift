@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing

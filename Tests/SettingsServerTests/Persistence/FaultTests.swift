@@ -1,4 +1,5 @@
 import Glibc
+import SettingsEngine
 import SettingsModel
 import Testing
 

@@ -1,5 +1,6 @@
 import Glibc
 import Platform
+import SettingsEngine
 import SettingsModel
 import Testing
 

@@ -1,3 +1,4 @@
+import SettingsEngine
 import SettingsModel
 import TestSupport
 

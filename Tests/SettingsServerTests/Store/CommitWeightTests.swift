@@ -1,7 +1,7 @@
 import SettingsModel
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsEngine
 
 @Suite("What kept commits weigh")
 struct CommitWeightTests {

@@ -2,6 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
+@testable import SettingsEngine
 @testable import SettingsServer
 
 /// Random writes, decided and applied, held against plain dictionaries and against what was remembered.

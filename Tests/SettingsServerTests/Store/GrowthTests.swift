@@ -1,6 +1,7 @@
 import SettingsModel
 import Testing
 
+@testable import SettingsEngine
 @testable import SettingsServer
 
 @Suite("Values that are made to grow")

@@ -1,5 +1,6 @@
 import SettingsModel
 
+@testable import SettingsEngine
 @testable import SettingsServer
 
 /// The rules of the history, told plainly: an array that is gone through for everything.

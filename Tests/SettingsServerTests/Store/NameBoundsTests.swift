@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@testable import SettingsServer
+@testable import SettingsEngine
 
 @Suite("Bounds between names")
 struct NameBoundsTests {

@@ -3,6 +3,7 @@ import Platform
 import SettingsModel
 import Testing
 
+@testable import SettingsEngine
 @testable import SettingsServer
 
 /// The writer over a log whose disk fails: what it answers while a commit may come back with the next start.

@@ -2,6 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
+@testable import SettingsEngine
 @testable import SettingsServer
 
 /// There is one writer for all: no request may keep it, or make it tell, much more than it brings along.

@@ -1,4 +1,5 @@
 import Dispatch
+import SettingsEngine
 import SettingsModel
 import Synchronization
 import TestSupport

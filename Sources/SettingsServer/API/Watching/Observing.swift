@@ -1,5 +1,6 @@
 internal import HTTPWire
 internal import Platform
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A request to observe, as its path, query and fields have it.

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A question that a request asks, and may go on asking: its answer depends on the state and on the place of the caller.

@@ -1,3 +1,4 @@
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A topic that subscriptions with the same subject share.

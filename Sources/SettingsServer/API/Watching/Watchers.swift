@@ -1,5 +1,6 @@
 internal import HTTPWire
 internal import Platform
+internal import SettingsEngine
 internal import SettingsModel
 
 /// A set of subscriptions on one loop, which it answers when commits match them.

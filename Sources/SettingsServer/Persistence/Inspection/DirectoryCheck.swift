@@ -1,4 +1,5 @@
 internal import Platform
+package import SettingsEngine
 internal import SettingsModel
 
 /// What is in a data directory, read without taking it or changing anything: what `settingsd check` prints.

@@ -1,4 +1,5 @@
 internal import Platform
+package import SettingsEngine
 package import SettingsModel
 
 /// Makes a directory that no start would take into one that starts: what `settingsd repair` does, or says it would.

@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsEngine
 internal import SettingsModel
 
 /// The most that can be had from a directory that no start would take: the longest sound beginning of its history.

@@ -1,3 +1,4 @@
+internal import SettingsEngine
 internal import SettingsModel
 
 /// The journals of a directory, each leading on from the one before.

@@ -1,3 +1,4 @@
+package import SettingsEngine
 internal import SettingsModel
 
 /// What was found in a data directory, and what it came to.

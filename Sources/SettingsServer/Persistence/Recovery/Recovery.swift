@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsEngine
 internal import SettingsModel
 
 /// From a data directory to the state that it holds: the newest snapshot, and what the journals have beyond it.

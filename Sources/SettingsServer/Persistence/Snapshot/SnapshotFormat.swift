@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsEngine
 internal import SettingsModel
 
 /// What snapshots look like: one JSON document, laid out in lines that can be read and written one at a time.

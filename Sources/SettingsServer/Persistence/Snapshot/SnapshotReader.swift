@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsEngine
 internal import SettingsModel
 
 /// Reads a snapshot line by line, so that there is never more of it in memory than the state.

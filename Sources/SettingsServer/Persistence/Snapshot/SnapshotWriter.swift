@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import SettingsEngine
 internal import SettingsModel
 
 /// Writes a state as one JSON document, a line a record, in slices.

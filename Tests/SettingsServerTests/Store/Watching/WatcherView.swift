@@ -2,6 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
+@testable import SettingsEngine
 @testable import SettingsServer
 
 /// What a watcher makes of what it is told: the values of each suite, and the place in history that they are true at.

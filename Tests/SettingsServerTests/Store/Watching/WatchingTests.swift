@@ -2,6 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
+@testable import SettingsEngine
 @testable import SettingsServer
 
 @Suite("What watchers are told")

@@ -134,6 +134,11 @@ extension Suite {
         return problem
     }
 
+    /// That a key is locked.
+    package func lockedKey(_ key: KeyName) -> Problem {
+        Problem(.locked, "\(key) of suite \(id) is read-only; an administrator writes it with ?override=locked")
+    }
+
     /// That nothing is stored under a key and it has no default.
     package func notSet(_ key: KeyName) -> Problem {
         Problem(.notSet, "\(key) of suite \(id) is not set and has no default")

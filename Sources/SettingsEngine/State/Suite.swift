@@ -93,7 +93,7 @@ extension Suite {
     }
 
     /// A suite as a snapshot tells of it.
-    init(
+    package init(
         _ id: SuiteName, revision: Revision, schema: SchemaVersion?, schemaRevision: Revision,
         records: OrderedTree<KeyRecord>, removed: RemovedKeys
     ) {

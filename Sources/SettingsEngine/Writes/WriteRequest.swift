@@ -103,13 +103,3 @@ package struct WriteAnswer: Sendable {
         self.commit = commit
     }
 }
-
-/// The end of a write: an answer or the reason why there is none.
-package struct WriteOutcome: Sendable {
-    /// What the caller told the write by.
-    package var id: UInt64
-    /// The answer, or why not.
-    package var result: Result<WriteAnswer, Problem>
-    /// The place in history that a refusal was decided at.
-    package var cursor: Cursor
-}

@@ -112,12 +112,7 @@ struct Evaluator {
     /// Refuses a write to a locked key.
     func checkLock(_ key: KeyName, in suite: Suite?) throws(Problem) {
         guard !request.overridesLocks, let suite, suite.isLocked(key) else { return }
-        throw Self.locked(key, in: suite.id)
-    }
-
-    static func locked(_ key: KeyName, in suite: SuiteName) -> Problem {
-        Problem(
-            .locked, "\(key) of suite \(suite) is read-only; an administrator writes it with ?override=locked")
+        throw suite.lockedKey(key)
     }
 
     /// The suite, which must exist.
@@ -151,7 +146,7 @@ extension WriteRequest.Guard {
     }
 
     /// Why it does not.
-    func detail(_ what: String, revision current: Revision, exists: Bool) -> String {
+    package func detail(_ what: String, revision current: Revision, exists: Bool) -> String {
         switch self {
         case .isAt(let revisions):
             revisions.isEmpty

@@ -1,11 +1,11 @@
-internal import SettingsModel
+package import SettingsModel
 
 /// Answering a request that was done already.
 extension WriteRequest {
     /// The first answer to this request, made again from the commit that it led to; an error if that was another request.
     ///
     /// - Parameter state: the present one: the answer tells nothing that is not true at its place in history.
-    func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
+    package func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
         guard mayBeSame(as: commit) else {
             throw Problem(
                 .idempotencyMismatch,

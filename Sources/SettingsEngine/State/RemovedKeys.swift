@@ -26,7 +26,7 @@ package struct RemovedKeys: Sendable {
     }
 
     /// Remembers a removal.
-    mutating func add(_ record: KeyRecord) {
+    package mutating func add(_ record: KeyRecord) {
         if recent.count >= Self.generation {
             floor = max(floor, lastEarlier)
             (earlier, lastEarlier) = (recent, lastRecent)
