@@ -36,7 +36,7 @@ package final class Daemon: Sendable {
             metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
             waitingBytes: configuration.writes.waitingBytes,
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
-        addresses = listeners.map(\.address)
+        addresses = listeners.map { ListenAddress($0.address) }
         do {
             // Listens last: whoever can connect is served.
             server = try HTTPServer(

@@ -1,3 +1,4 @@
+import Platform
 import SettingsServer
 import TestSupport
 import Testing

@@ -1,63 +1,66 @@
-/// What persistence asks of the file system, so that tests can make each call fail and take away the power.
+internal import Glibc
+
+/// A file system that reads and writes at places that the caller names. Tests put one in its place that fails or loses power.
 ///
-/// Files are read and written at places that the caller names; nothing here keeps a position. Called from any thread.
+/// Nothing here keeps a position. Called from any thread.
 package protocol FileSystem: Sendable {
-    /// Makes a directory that only its owner may use, and those above it; does nothing where there is one.
+    /// Makes a directory for its owner alone, and those above it, and syncs their names; does nothing where there is one.
     func makeDirectory(_ path: String) throws(FileError)
-    /// Opens a regular file. Throws at once if it is a FIFO or a device. The caller owns the descriptor; ``OpenFile``
-    /// closes it by itself.
+    /// Opens a regular file; throws at once for a FIFO, a device or a symbolic link. The caller closes the descriptor;
+    /// ``OpenFile`` does so by itself.
     func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32
+    /// Releases the lock, if there is one, and closes.
     func close(_ descriptor: Int32)
-    /// Reads what there is, at most as much as fits; 0 at the end.
+    /// Reads at most as much as fits; 0 at the end.
     func read(
         _ descriptor: Int32, _ path: String, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int
-    /// Writes some bytes, perhaps fewer than given, and says how many.
+    /// Writes some bytes, perhaps fewer than given, and returns how many.
     func write(_ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int) throws(FileError) -> Int
-    /// Makes room in a file by writing zeros, so that what is written there later changes no more than the content.
+    /// Allocates a range by writing zeros, so that a later write there changes only content and its sync is cheap.
     func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError)
     func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError)
-    /// Makes the content last. After it failed nobody knows what of the content did.
+    /// Makes the content durable. After a failure the content on disk is unknown.
     func syncData(_ descriptor: Int32, _ path: String) throws(FileError)
-    /// Makes the content and everything about the file last.
+    /// Makes the content and the metadata durable.
     func sync(_ descriptor: Int32, _ path: String) throws(FileError)
-    /// Has a part of the file written to the disk, so that a later sync finds little to do. Promises nothing.
+    /// Starts writing a range to the disk, so that a later sync has less to do. Promises nothing.
     func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int, waits: Bool) throws(FileError)
-    /// Makes the names in a directory last.
+    /// Makes the names in a directory durable.
     func syncDirectory(_ path: String) throws(FileError)
-    /// Gives a file another name, in place of the file that may have had it.
+    /// Renames a file, in place of the one that may have had the new name.
     func rename(_ path: String, to new: String) throws(FileError)
     func remove(_ path: String) throws(FileError)
-    /// The names in a directory, in no order.
+    /// Returns the names in a directory, in no order.
     func list(_ path: String) throws(FileError) -> [String]
     func status(_ path: String) throws(FileError) -> FileStatus
-    /// Says which file a path leads to.
     func identity(of path: String) throws(FileError) -> FileIdentity
-    /// Says which file is open.
     func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity
-    /// Takes the lock of a file for this process until it is closed; false if another has it.
+    /// Locks a file until it is closed; false if another descriptor has it, in this process or another.
     func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool
 }
 
-/// What a file is opened for.
+/// A way to open a file.
 package enum FileAccess: Sendable {
-    /// To be read.
+    /// Read an existing file.
     case reading
-    /// To be read and written; it is there.
+    /// Read and write an existing file.
     case writing
-    /// To be read and written; made if it is not there.
+    /// Read and write; make the file if there is none.
     case creating
-    /// To be written anew; what it held is gone.
+    /// Read and write a file that this call makes; throws if there is one.
+    case new
+    /// Read and write; make the file, or empty the one that is there.
     case replacing
-    /// A directory, to be locked.
+    /// Lock a directory.
     case directory
 }
 
-/// What is known of a file without opening it.
+/// The metadata of a file that is not open.
 package struct FileStatus: Hashable, Sendable {
     package var size: Int
     package var isDirectory: Bool
-    /// Whether anybody but the owner may read or write it.
+    /// True if others than the owner may read or write it.
     package var isOpenToOthers: Bool
 
     package init(size: Int, isDirectory: Bool, isOpenToOthers: Bool) {
@@ -69,11 +72,11 @@ package struct FileStatus: Hashable, Sendable {
 
 /// An identity that a file keeps under every name.
 package struct FileIdentity: Hashable, Sendable {
-    /// The file system. Another start of the machine may give it another number.
+    /// The file system. It may get another number when the machine restarts.
     package var device: UInt64
     /// The file's number in its file system.
     package var inode: UInt64
-    /// When it was made, in nanoseconds since 1970; nil where the file system does not keep it. A copy has another one.
+    /// When the file was made, in nanoseconds since 1970; nil where the file system does not record it. A copy differs.
     package var made: Int64?
 
     package init(device: UInt64, inode: UInt64, made: Int64? = nil) {
@@ -85,5 +88,59 @@ package struct FileIdentity: Hashable, Sendable {
     /// True if both are the same file at this moment.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
+    }
+}
+
+/// An error that a call of the file system returned.
+package struct FileError: Error, Hashable, CustomStringConvertible {
+    package enum Call: String, Sendable {
+        case makeDirectory = "mkdir"
+        case open = "open"
+        case read = "read"
+        case write = "write"
+        case makeRoom = "write of zeros"
+        case truncate = "ftruncate"
+        case sync = "fsync"
+        case syncData = "fdatasync"
+        case startWriting = "sync_file_range"
+        case syncDirectory = "fsync of the directory"
+        case rename = "rename"
+        case remove = "unlink"
+        case list = "readdir"
+        case status = "stat"
+        case kind = "fstat"
+        case lock = "flock"
+    }
+
+    package let call: Call
+    package let path: String
+    /// The `errno` of the call.
+    package let code: Int32
+
+    package init(_ call: Call, _ path: String, code: Int32) {
+        self.call = call
+        self.path = path
+        self.code = code
+    }
+
+    /// True if the disk is full or a quota is used up.
+    package var isFull: Bool { code == ENOSPC || code == EDQUOT }
+
+    /// True if the file system takes no writes, though it can be read: it is full or read-only.
+    package var refusesWriting: Bool { isFull || code == EROFS }
+
+    /// True if there is no such file.
+    package var isMissing: Bool { code == ENOENT || code == ENOTDIR }
+
+    /// True if there is no such file, or it lies where this user may not look.
+    package var isOutOfReach: Bool { isMissing || code == EACCES }
+
+    package var description: String {
+        "\(path): \(reason)\(call == .kind ? "" : " (\(call.rawValue), error \(code))")"
+    }
+
+    /// The system's words, without the path: callers of the daemon need not know where its files are.
+    package var reason: String {
+        call == .kind ? "not a regular file" : SystemError.text(code)
     }
 }

@@ -1,34 +1,37 @@
 internal import Glibc
 
-/// Reads a file line by line, in pieces, so that what it takes in memory is the longest line.
+/// A reader that returns a file line by line and holds no more than the longest line in memory.
 package struct LineReader {
-    /// A line, or what stands after the last line end.
+    /// A line, or what follows the last line end.
     package struct Line {
-        /// Where it is in ``LineReader/buffer`` until the next line is read, without its end.
-        package var range: Range<Int>
-        /// Where it begins in the file.
-        package var offset: Int
+        /// Its bytes in ``LineReader/buffer``, without the line end, until the next line is read.
+        package var range = 0..<0
+        /// Its first byte in the file.
+        package var offset = 0
         /// Its number, from 1.
-        package var number: Int
-        /// Whether it has an end.
-        package var isTerminated: Bool
+        package var number = 0
+        /// True if it has a line end.
+        package var isTerminated = false
 
-        package init(range: Range<Int>, offset: Int, number: Int, isTerminated: Bool) {
+        /// Makes a line before the first.
+        package init() {}
+
+        fileprivate init(range: Range<Int>, offset: Int, number: Int, isTerminated: Bool) {
             self.range = range
             self.offset = offset
             self.number = number
             self.isTerminated = isTerminated
         }
 
-        /// Where the next line begins in the file.
+        /// The first byte of the next line in the file.
         package var end: Int { offset + range.count + (isTerminated ? 1 : 0) }
     }
 
     private let file: OpenFile
     package private(set) var buffer: [UInt8]
-    /// What is read and not yet given out.
+    /// The bytes of the buffer that were read and not returned yet.
     private var pending = 0..<0
-    /// Where the buffer begins in the file.
+    /// The place of the buffer in the file.
     private var base = 0
     private var number = 0
     private var hasEnded = false
@@ -38,7 +41,7 @@ package struct LineReader {
         buffer = [UInt8](repeating: 0, count: chunk)
     }
 
-    /// The next line; nil at the end of the file.
+    /// Returns the next line; nil at the end of the file.
     package mutating func next() throws(FileError) -> Line? {
         var searched = pending.lowerBound
         while true {
@@ -71,7 +74,7 @@ package struct LineReader {
         }
     }
 
-    /// Reads more behind what is pending, which moves to the front, in a larger buffer if it fills this one.
+    /// Moves the pending bytes to the front, doubles a buffer that they fill, and reads more behind them.
     private mutating func fill() throws(FileError) {
         if pending.lowerBound > 0 {
             buffer.withUnsafeMutableBytes { bytes in

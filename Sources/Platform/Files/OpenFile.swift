@@ -1,13 +1,13 @@
 internal import Glibc
 
-/// A file that is open, and is closed when its last owner lets go.
+/// An open file that closes itself when its last owner releases it.
 package final class OpenFile: Sendable {
-    /// What errors call it.
+    /// The path that errors name.
     package let path: String
     private let fileSystem: any FileSystem
     private let descriptor: Int32
 
-    /// - Parameter name: the path that it will have once it is written, if it is opened under another.
+    /// - Parameter name: the path that errors name, where the file will be renamed once it is written.
     package init(
         _ path: String, _ access: FileAccess, in fileSystem: any FileSystem, toBe name: String? = nil
     ) throws(FileError) {
@@ -20,9 +20,9 @@ package final class OpenFile: Sendable {
         fileSystem.close(descriptor)
     }
 
-    /// Reads what there is into an array, behind its first `used` bytes, at most as much as fits; 0 at the end.
+    /// Reads into an array behind its first `used` bytes, at most as much as fits, and returns the count; 0 at the end.
     package func read(at offset: Int, into bytes: inout [UInt8], behind used: Int = 0) throws(FileError) -> Int {
-        // The method of the array does not pass on which error it was.
+        // The array's method does not pass on the type of the error.
         let result: Result<Int, FileError> = bytes.withUnsafeMutableBytes { buffer in
             do throws(FileError) {
                 let free = UnsafeMutableRawBufferPointer(rebasing: buffer[used...])
@@ -34,7 +34,21 @@ package final class OpenFile: Sendable {
         return try result.get()
     }
 
-    /// Writes all of the bytes. If it throws, any part of them may have been written.
+    /// Reads the whole file.
+    package func readAll() throws(FileError) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 4096)
+        var used = 0
+        while true {
+            let count = try read(at: used, into: &bytes, behind: used)
+            used += count
+            guard count > 0 else { break }
+            if used == bytes.count { bytes.append(contentsOf: repeatElement(0, count: used)) }
+        }
+        bytes.removeSubrange(used...)
+        return bytes
+    }
+
+    /// Writes all of the bytes. After an error any part of them may have been written.
     package func write(_ bytes: Span<UInt8>, at offset: Int) throws(FileError) {
         var done = 0
         while done < bytes.count {
@@ -69,7 +83,20 @@ package final class OpenFile: Sendable {
         try fileSystem.identity(of: descriptor, path)
     }
 
+    /// Locks the file until it is closed; false if another descriptor has the lock.
     package func lock() throws(FileError) -> Bool {
         try fileSystem.lock(descriptor, path)
+    }
+
+    /// True if a path leads to this very file, and not to another or to none.
+    package func stands(at path: String) throws(FileError) -> Bool {
+        let found: FileIdentity
+        do throws(FileError) {
+            found = try fileSystem.identity(of: path)
+        } catch {
+            guard error.isMissing else { throw error }
+            return false
+        }
+        return try found.isSameFile(as: identity())
     }
 }

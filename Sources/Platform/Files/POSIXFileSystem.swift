@@ -25,6 +25,7 @@ package struct POSIXFileSystem: FileSystem {
             case .reading: O_RDONLY
             case .writing: O_RDWR
             case .creating: O_RDWR | O_CREAT
+            case .new: O_RDWR | O_CREAT | O_EXCL
             case .replacing: O_RDWR | O_CREAT | O_TRUNC
             // A data directory may be named by a symbolic link.
             case .directory: O_RDONLY | O_DIRECTORY

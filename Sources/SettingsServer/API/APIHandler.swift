@@ -100,7 +100,7 @@ final class APIHandler: RequestHandler {
     }
 
     func rejected(
-        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: PeerAddress
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response {
         let problem = head.flatMap { refusal(before: rejection, $0, bytes, from: peer) } ?? Problem(rejection)
         return counted(Response(problem, cursor: service.store.state.cursor))
@@ -108,7 +108,7 @@ final class APIHandler: RequestHandler {
 
     /// Returns the refusal of a request with too large a body that comes before the one of its size, as 403 does.
     private func refusal(
-        before rejection: Rejection, _ head: RequestHead, _ bytes: Span<UInt8>, from peer: PeerAddress
+        before rejection: Rejection, _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Problem? {
         guard case .request(.bodyTooLarge) = rejection, !head.isServerWide else { return nil }
         do throws(Problem) {

@@ -68,7 +68,7 @@ struct HostCheck {
     ///
     /// Over a Unix domain socket any host will do: the path of the socket says which daemon is meant, and clients make up
     /// a host for their URL. With an `Origin` the request has come from a page through a proxy, so the policy holds.
-    mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>, from peer: PeerAddress) throws(Problem) {
+    mutating func check(_ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) throws(Problem) {
         let origin = head.field(.origin)
         if origin == nil, peer.isUnix || isLast(head.host, bytes) { return }
         try policy.check(

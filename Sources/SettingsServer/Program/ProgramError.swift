@@ -82,9 +82,9 @@ extension ListenError {
         switch reason {
         case .malformed: "write it like \(example)"
         case .unresolved: "give an address of this machine, or a name that leads to one"
-        case .occupied: "see what it is, or choose another path with --listen"
-        case .system where isUnix: "give a path in a directory that is there and that the daemon may write to"
-        case .system(let error):
+        case .refused(.occupied): "see what it is, or choose another path with --listen"
+        case .refused(.system) where isUnix: "give a path in a directory that is there and that the daemon may write to"
+        case .refused(.system(let error)):
             switch error.code {
             case EADDRINUSE: "stop whatever listens there, or choose another port with --listen"
             case EACCES: "choose a port from 1024, or give the program CAP_NET_BIND_SERVICE"

@@ -13,17 +13,8 @@ import Platform
 ///
 /// Unchecked because its mutable state is touched on `queue` only, which every entry checks in debug builds.
 final class Acceptor: @unchecked Sendable {
-    enum Outcome: Sendable {
-        case accepted(Socket, PeerAddress)
-        case nothing
-        /// This peer is gone already, others may be there.
-        case lost
-        /// There is no descriptor, or no memory, for another.
-        case exhausted(SystemError)
-    }
-
-    /// How connections are taken from a listening descriptor; tests put failures here.
-    typealias Accept = @Sendable (Int32) -> Outcome
+    /// How connections are taken from a listener; tests put failures here.
+    typealias Accept = @Sendable (Listener) -> Listener.Accepted
 
     /// In one wake, so that stopping has its turn.
     private static let acceptsPerWake = 256
@@ -55,7 +46,8 @@ final class Acceptor: @unchecked Sendable {
         self.queue = queue
         readiness = DispatchSource.makeReadSource(fileDescriptor: listener.descriptor, queue: queue)
         readiness.setEventHandler { self.wake() }
-        readiness.setCancelHandler { listener.close() }
+        // The descriptor must outlive the source that watches it.
+        readiness.setCancelHandler { withExtendedLifetime(listener) {} }
         readiness.activate()
     }
 
@@ -77,20 +69,16 @@ final class Acceptor: @unchecked Sendable {
         var loads = loops.map(\.connectionCount)
         var shortage: SystemError?
         collecting: for _ in 0..<Self.acceptsPerWake {
-            switch accept(listener.descriptor) {
-            case .accepted(let socket, let peer):
+            switch accept(listener) {
+            case .connection(let socket, let peer):
                 let total = loads.reduce(0, +)
                 // A refused connection has a descriptor, too, until it has its answer.
-                guard total < limits.connections + limits.refusedConnections else {
-                    socket.close()
-                    continue
-                }
+                guard total < limits.connections + limits.refusedConnections else { continue }
                 let loop = leastLoaded(loads)
                 loads[loop] += 1
                 batches[loop].append(
                     AcceptedSocket(
-                        socket: socket, peer: peer,
-                        exceededLimit: total < limits.connections ? nil : limits.connections))
+                        socket, peer, exceededLimit: total < limits.connections ? nil : limits.connections))
             case .nothing: break collecting
             case .lost: continue
             case .exhausted(let error):
@@ -127,21 +115,5 @@ final class Acceptor: @unchecked Sendable {
         isPaused = false
         readiness.resume()
         log(.acceptResumed)
-    }
-
-    static func acceptSocket(_ listener: Int32) -> Outcome {
-        var address = sockaddr_storage()
-        var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-        let flags = Int32(SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-        let descriptor = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { accept4(listener, $0, &length, flags) }
-        }
-        guard descriptor < 0 else { return .accepted(Socket(descriptor: descriptor), PeerAddress(address)) }
-        switch errno {
-        case EAGAIN: return .nothing
-        case EMFILE, ENFILE, ENOBUFS, ENOMEM: return .exhausted(SystemError(call: "accept4", code: errno))
-        // Interrupted, aborted by the peer, or an error of the network that was pending on the new connection.
-        default: return .lost
-        }
     }
 }

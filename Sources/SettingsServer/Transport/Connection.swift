@@ -18,7 +18,7 @@ final class Connection {
     }
 
     let socket: Socket
-    let peer: PeerAddress
+    let peer: SocketAddress
     let slot: UInt32
     let generation: UInt32
 
@@ -55,7 +55,7 @@ final class Connection {
     /// What a body had come to when its deadline was last moved; what has been thrown away, while lingering.
     var progressMark = 0
 
-    init(_ socket: Socket, _ peer: PeerAddress, slot: UInt32, generation: UInt32) {
+    init(_ socket: consuming Socket, _ peer: SocketAddress, slot: UInt32, generation: UInt32) {
         self.socket = socket
         self.peer = peer
         self.slot = slot
@@ -159,7 +159,7 @@ final class Connection {
         deadline = DeadlineWheel.never
         context.emptyOutput()
         context.connections.remove(self)
-        context.doomed.append(socket)
+        context.doomed.append(self)
         callOff(from: 0, context)
     }
 
@@ -197,6 +197,6 @@ final class Connection {
         }
         guard wanted != interest else { return }
         interest = wanted
-        context.epoll.change(socket, wanted, name: name)
+        context.epoll.change(socket.descriptor, wanted, name: name)
     }
 }

@@ -89,28 +89,21 @@ extension Connection {
     }
 
     private func sendOutput(_ context: LoopContext) {
-        switch context.output.withUnsafeBytes({ socket.send($0) }) {
-        case .failed: close(context)
-        case .bytes(let count):
-            if count < context.output.count { keep(Array(context.output[count...]), from: 0, context) }
-            context.emptyOutput()
-        }
+        guard let count = socket.send(context.output.span) else { return close(context) }
+        if count < context.output.count { keep(Array(context.output[count...]), from: 0, context) }
+        context.emptyOutput()
     }
 
     /// Something was sent, before which there was nothing to be sent; keeps what of it found no room.
-    func haveSent(_ outcome: Socket.Sent, rest: ArraySlice<UInt8>, _ context: LoopContext) {
-        switch outcome {
-        case .failed: close(context)
-        case .bytes: if !rest.isEmpty { keep(Array(rest), from: 0, context) }
-        }
+    func haveSent(_ outcome: Int?, rest: ArraySlice<UInt8>, _ context: LoopContext) {
+        guard outcome != nil else { return close(context) }
+        if !rest.isEmpty { keep(Array(rest), from: 0, context) }
     }
 
     /// Writes these bytes, before which there is nothing to be sent; keeps them if they find no room.
     func send(_ bytes: [UInt8], _ context: LoopContext) {
-        switch bytes.withUnsafeBytes({ socket.send($0) }) {
-        case .failed: close(context)
-        case .bytes(let count): if count < bytes.count { keep(bytes, from: count, context) }
-        }
+        guard let count = socket.send(bytes.span) else { return close(context) }
+        if count < bytes.count { keep(bytes, from: count, context) }
     }
 
     private func keep(_ bytes: [UInt8], from start: Int, _ context: LoopContext) {
@@ -121,17 +114,14 @@ extension Connection {
     }
 
     private func sendUnsent(_ context: LoopContext) {
-        switch unsent.withUnsafeBytes({ socket.send(UnsafeRawBufferPointer(rebasing: $0[unsentStart...])) }) {
-        case .failed: close(context)
-        case .bytes(let count):
-            guard count > 0 else { return }
-            unsentStart += count
-            if unsentStart == unsent.count {
-                unsent = []
-                unsentStart = 0
-            } else {
-                setDeadline(context.now &+ context.limits.unreadTime, context)
-            }
+        guard let count = socket.send(unsent.span.extracting(unsentStart...)) else { return close(context) }
+        guard count > 0 else { return }
+        unsentStart += count
+        if unsentStart == unsent.count {
+            unsent = []
+            unsentStart = 0
+        } else {
+            setDeadline(context.now &+ context.limits.unreadTime, context)
         }
     }
 }

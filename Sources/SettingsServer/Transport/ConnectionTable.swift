@@ -9,7 +9,7 @@ struct ConnectionTable {
 
     private(set) var count = 0
 
-    mutating func insert(_ socket: Socket, _ peer: PeerAddress) -> Connection {
+    mutating func insert(_ socket: consuming Socket, _ peer: SocketAddress) -> Connection {
         let slot: UInt32
         if let reused = free.popLast() {
             slot = reused

@@ -15,6 +15,8 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Batches in one wake of the queue: a bound, so that whatever else waits on the queue has its turn.
     private static let batchesPerWake = 64
+    /// Few, so that the writer begins with what one batch handed over while the loop goes on with the next.
+    private static let eventsPerBatch = 24
     /// How late the timer may be, beyond the tick of what it is set to.
     private static let leeway = DispatchTimeInterval.milliseconds(2)
 
@@ -45,7 +47,7 @@ package final class EventLoop: @unchecked Sendable {
     ) throws(SystemError) {
         self.index = index
         self.clock = clock
-        epoll = try Epoll()
+        epoll = try Epoll(capacity: Self.eventsPerBatch)
         queue = DispatchQueue(
             label: "loop-\(index)", qos: .userInitiated)
         readiness = DispatchSource.makeReadSource(fileDescriptor: epoll.descriptor, queue: queue)
@@ -90,7 +92,7 @@ package final class EventLoop: @unchecked Sendable {
         load.add(sockets.count, ordering: .relaxed)
         run {
             guard let context = self.context, !context.isStopping else {
-                for accepted in sockets { self.refuse(accepted) }
+                self.load.subtract(sockets.count, ordering: .relaxed)
                 return
             }
             for accepted in sockets { self.open(accepted, context) }
@@ -200,7 +202,6 @@ package final class EventLoop: @unchecked Sendable {
             context.handler.batchEnded()
         } while !context.unsettled.isEmpty
         guard !context.doomed.isEmpty else { return }
-        for socket in context.doomed { socket.close() }
         load.subtract(context.doomed.count, ordering: .relaxed)
         context.doomed.removeAll(keepingCapacity: true)
     }
@@ -228,19 +229,15 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
-        let connection = context.connections.insert(accepted.socket, accepted.peer)
-        guard context.epoll.add(accepted.socket, connection.interest, name: connection.name) else {
+        guard let socket = accepted.take() else { return }
+        let connection = context.connections.insert(socket, accepted.peer)
+        guard context.epoll.add(connection.socket.descriptor, connection.interest, name: connection.name) else {
             return connection.close(context)
         }
         if let limit = accepted.exceededLimit {
             connection.reject(.tooManyConnections(limit: limit), nil, Span(), context)
         }
         connection.proceed(context)
-    }
-
-    private func refuse(_ accepted: AcceptedSocket) {
-        accepted.socket.close()
-        load.subtract(1, ordering: .relaxed)
     }
 
     /// The loop is over: lets go of its sources, and of the handler, which may hold the loop.

@@ -18,7 +18,7 @@ package final class HTTPServer: Sendable {
     ) throws(SystemError) {
         try self.init(
             listeners: listeners, loopCount: loopCount, limits: limits, clock: clock, log: log,
-            accept: Acceptor.acceptSocket, makeHandler: makeHandler)
+            accept: { $0.accept() }, makeHandler: makeHandler)
     }
 
     init(

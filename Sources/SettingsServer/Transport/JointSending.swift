@@ -16,7 +16,7 @@ struct JointSending {
     private static let keptBytes = 1024 * 1024
 
     private struct Piece: BitwiseCopyable {
-        let socket: Socket
+        let descriptor: Int32
         let start: Int
         let end: Int
     }
@@ -28,9 +28,9 @@ struct JointSending {
 
     var isFull: Bool { bytes.count >= Self.keptBytes }
 
-    mutating func add(_ response: Response, _ form: AnswerForm, _ context: LoopContext, to socket: Socket) {
+    mutating func add(_ response: Response, _ form: AnswerForm, _ context: LoopContext, to socket: borrowing Socket) {
         if let last, last.form == form, last.response.isCopy(of: response) {
-            pieces.append(Piece(socket: socket, start: last.start, end: last.end))
+            pieces.append(Piece(descriptor: socket.descriptor, start: last.start, end: last.end))
             return
         }
         let start = bytes.count
@@ -38,19 +38,19 @@ struct JointSending {
             response, to: &bytes, head: form.isHead, keepAlive: true, http11: form.isHTTP11, date: context.date,
             more: context.moreFields[form.fields])
         last = (response, form, start, bytes.count)
-        pieces.append(Piece(socket: socket, start: start, end: bytes.count))
+        pieces.append(Piece(descriptor: socket.descriptor, start: start, end: bytes.count))
     }
 
-    mutating func add(_ piece: [UInt8], to socket: Socket) {
-        pieces.append(Piece(socket: socket, start: bytes.count, end: bytes.count + piece.count))
+    mutating func add(_ piece: [UInt8], to socket: borrowing Socket) {
+        pieces.append(Piece(descriptor: socket.descriptor, start: bytes.count, end: bytes.count + piece.count))
         bytes += piece
     }
 
     /// Sends all pieces. Then tells of each, in order, what became of it, and what of it was not sent.
-    mutating func send(_ told: (Int, Socket.Sent, _ rest: ArraySlice<UInt8>) -> Void) {
-        var outcomes = [Socket.Sent](repeating: .failed, count: pieces.count)
+    mutating func send(_ told: (Int, Int?, _ rest: ArraySlice<UInt8>) -> Void) {
+        var outcomes = [Int?](repeating: nil, count: pieces.count)
         outcomes.withUnsafeMutableBufferPointer { outcomes in
-            bytes.withUnsafeBytes { bytes in
+            bytes.withUnsafeBufferPointer { bytes in
                 pieces.withUnsafeBufferPointer { pieces in
                     // Each turn writes its own outcomes only.
                     nonisolated(unsafe) let (outcomes, bytes, pieces) = (outcomes, bytes, pieces)
@@ -58,8 +58,8 @@ struct JointSending {
                     DispatchQueue.concurrentPerform(iterations: turns) { turn in
                         for index in turn * Self.share..<min((turn + 1) * Self.share, pieces.count) {
                             let piece = pieces[index]
-                            outcomes[index] = piece.socket.send(
-                                UnsafeRawBufferPointer(rebasing: bytes[piece.start..<piece.end]))
+                            let part = UnsafeBufferPointer(rebasing: bytes[piece.start..<piece.end])
+                            outcomes[index] = Socket.send(part.span, on: piece.descriptor)
                         }
                     }
                 }
@@ -67,7 +67,7 @@ struct JointSending {
         }
         for (index, outcome) in outcomes.enumerated() {
             var rest: ArraySlice<UInt8> = []
-            if case .bytes(let count) = outcome { rest = bytes[(pieces[index].start + count)..<pieces[index].end] }
+            if let count = outcome { rest = bytes[(pieces[index].start + count)..<pieces[index].end] }
             told(index, outcome, rest)
         }
         pieces.removeAll(keepingCapacity: true)

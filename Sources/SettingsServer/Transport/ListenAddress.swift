@@ -1,3 +1,5 @@
+internal import Platform
+
 /// Where to listen, as an operator writes it: `127.0.0.1:7070`, `[::1]:7070`, `localhost:7070`, `unix:/run/settingsd.sock`.
 package enum ListenAddress: Hashable, Sendable {
     /// A host name or a numeric address (IPv6 without its brackets). Port 0 lets the kernel choose one.
@@ -16,26 +18,32 @@ package enum ListenAddress: Hashable, Sendable {
             let path = bytes.dropFirst(Self.unixPrefix.utf8.count)
             // A relative one would depend on where the daemon was started, and "unix:7070" looks like a port.
             guard path.first == UInt8(ascii: "/"), !path.contains(0) else { throw bad("a path begins with /") }
-            guard path.count <= SocketFile.maximumLength else {
-                throw bad("the path has \(path.count) bytes, more than \(SocketFile.maximumLength)")
+            guard path.count <= SocketAddress.maximumPathLength else {
+                throw bad("the path has \(path.count) bytes, more than \(SocketAddress.maximumPathLength)")
             }
             self = .unix(path: String(decoding: path, as: UTF8.self))
             return
         }
-        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else {
-            throw bad("a port is missing: write host:port")
+        let place: HostAndPort
+        do throws(HostAndPort.Fault) {
+            place = try HostAndPort(text[...])
+        } catch {
+            switch error {
+            case .noHost: throw bad("a host is missing: 127.0.0.1 for this machine, 0.0.0.0 for everyone")
+            case .noPort: throw bad("a port is a number from 0 to 65535")
+            case .noBrackets: throw bad("an IPv6 address stands in brackets: [::1]:7070")
+            }
         }
-        guard let port = UInt16(String(decoding: bytes[(colon + 1)...], as: UTF8.self)) else {
-            throw bad("a port is a number from 0 to 65535")
+        guard let port = place.port else { throw bad("a port is missing: write host:port") }
+        self = .tcp(host: place.host, port: port)
+    }
+
+    /// The address that a listener has, in figures.
+    init(_ address: SocketAddress) {
+        switch address {
+        case .tcp(_, let port): self = .tcp(host: address.host, port: port)
+        case .unix(let path): self = .unix(path: path)
         }
-        var host = bytes[..<colon]
-        if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") {
-            host = host.dropFirst().dropLast()
-        } else if host.contains(UInt8(ascii: ":")) {
-            throw bad("an IPv6 address stands in brackets: [::1]:7070")
-        }
-        guard !host.isEmpty else { throw bad("a host is missing: 127.0.0.1 for this machine, 0.0.0.0 for everyone") }
-        self = .tcp(host: String(decoding: host, as: UTF8.self), port: port)
     }
 
     /// True if only programs on this machine can reach it: a Unix domain socket, or an address of loopback in figures.

@@ -7,10 +7,7 @@ package struct ListenError: Error, Hashable, Sendable {
         case malformed(String)
         /// The host name leads to no address; with what the resolver says.
         case unresolved(String)
-        /// The kernel refused.
-        case system(SystemError)
-        /// Something stands at the path of the socket that is not to be removed; with what it is.
-        case occupied(String)
+        case refused(Listener.Failure)
     }
 
     /// As the operator wrote it.
@@ -29,8 +26,8 @@ extension ListenError: CustomStringConvertible {
         switch reason {
         case .malformed(let text): "cannot listen on \"\(address)\": \(text)"
         case .unresolved(let text): "cannot listen on \(address): the host is not known: \(text)"
-        case .system(let error): "cannot listen on \(address): \(error)"
-        case .occupied(let text): "cannot listen on \(address): \(text)"
+        case .refused(.system(let error)): "cannot listen on \(address): \(error)"
+        case .refused(.occupied(let text)): "cannot listen on \(address): \(text)"
         }
     }
 }

@@ -37,8 +37,8 @@ final class LoopContext {
     var unsettled: [Connection] = []
     /// Empty between uses, but for its memory.
     var jointSending = JointSending()
-    /// Closed at the end of the batch, so that the number of none of them is used again within it.
-    var doomed: [Socket] = []
+    /// Closed connections, kept until the batch ends, so that no descriptor is used again within it.
+    var doomed: [Connection] = []
     /// Streams whose handlers are to hear in the next batch that all is sent.
     var drained: [Ticket] = []
     var isStopping = false

@@ -22,7 +22,7 @@ package protocol RequestHandler: AnyObject {
     /// The answer to a peer that gets no further; the connection closes after it. `head` is that of the request, with
     /// `bytes` that its ranges lead into, if it was complete.
     func rejected(
-        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: PeerAddress
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response
 
     /// All events that were there have been handled: the moment to hand over what was collected. May `respond`.
@@ -77,7 +77,7 @@ package struct Exchange: Sendable {
     /// The loop that the request came in on: the one to `respond` on.
     package let loop: EventLoop
     package let ticket: Ticket
-    package let peer: PeerAddress
+    package let peer: SocketAddress
     /// Earlier requests of the connection have not been answered yet. Whoever wants them to have taken effect first
     /// says `.notYet`, or queues behind them.
     package let isBehind: Bool

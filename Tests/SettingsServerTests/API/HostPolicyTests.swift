@@ -63,14 +63,14 @@ struct HostPolicyTests {
     @Test("Over a Unix domain socket any host will do, unless a page asks", arguments: unixRequests)
     func unix(fields: String, code: ErrorCode?) throws {
         var accepted = HostCheck(Self.policy)
-        #expect(try Self.problem(fields, &accepted, from: .unix) == code)
+        #expect(try Self.problem(fields, &accepted, from: .unix(path: "")) == code)
     }
 
     @Test("A host that came over a Unix domain socket lets in nobody over TCP")
     func afterUnix() throws {
         var accepted = HostCheck(Self.policy)
-        #expect(try Self.problem("Host: evil.example\r\n", &accepted, from: .unix) == nil)
-        #expect(try Self.problem("Host: evil.example\r\n", &accepted, from: .none) == .misdirected)
+        #expect(try Self.problem("Host: evil.example\r\n", &accepted, from: .unix(path: "")) == nil)
+        #expect(try Self.problem("Host: evil.example\r\n", &accepted, from: remoteAddress()) == .misdirected)
     }
 
     @Test("A host that was let in lets in no other, and no page")
@@ -82,19 +82,23 @@ struct HostPolicyTests {
             ("Host: localhost\r\nOrigin: http://evil.example\r\n", .forbidden), ("Host: localhost:1\r\n", nil),
         ]
         for (fields, code) in requests {
-            #expect(try Self.problem(fields, &accepted, from: .none) == code, "\(fields)")
+            #expect(try Self.problem(fields, &accepted, from: remoteAddress()) == code, "\(fields)")
         }
     }
 
     /// What is said to a request with such fields.
     private static func problem(
-        _ fields: String, _ accepted: inout HostCheck, from peer: PeerAddress
+        _ fields: String, _ accepted: inout HostCheck, from peer: SocketAddress
     ) throws -> ErrorCode? {
         let bytes = Array("GET / HTTP/1.1\r\n\(fields)\r\n".utf8)
         var parser = RequestParser(limits: RequestLimits())
         _ = try parser.parse(bytes.span)
         let head = try #require(parser.head)
         return problem { () throws(Problem) in try accepted.check(head, bytes.span, from: peer) }?.code
+    }
+
+    private func remoteAddress() throws -> SocketAddress {
+        try #require(try SocketAddress.resolve("192.0.2.1", port: 80, isNumeric: true).first)
     }
 
     private static func problem(_ body: () throws(Problem) -> Void) -> Problem? {

@@ -79,7 +79,7 @@ struct SimulatedStorage: Sendable {
             descriptors[descriptor] = file
             if access == .replacing { change(descriptor, .truncate(size: 0)) }
         } else {
-            guard access == .creating || access == .replacing else { return nil }
+            guard [.creating, .new, .replacing].contains(access) else { return nil }
             files[next] = File()
             names[name] = next
             pendingNames.append(.set(name, next))

@@ -1,3 +1,4 @@
+import Platform
 import SettingsModel
 import SettingsServer
 import TestSupport
@@ -60,7 +61,7 @@ struct ProgramTests {
                     code: 69, output: "",
                     errors: "settingsd: cannot listen on \(listener.address): bind: Address already in use (error 98): "
                         + "stop whatever listens there, or choose another port with --listen\n"))
-        listener.close()
+        withExtendedLifetime(listener) {}
     }
 
     @Test func `A data directory that cannot be made ends it with exit code 73`() throws {

@@ -50,7 +50,7 @@ struct HTTPServerTests {
             guard !failing.load(ordering: .sequentiallyConsistent) else {
                 return .exhausted(SystemError(call: "accept4", code: EMFILE))
             }
-            return Acceptor.acceptSocket(listener)
+            return listener.accept()
         })
         let first = try server.connect()
         #expect(try first.exchange(get("/a")).status == 200)
@@ -73,9 +73,9 @@ struct HTTPServerTests {
             guard free.load(ordering: .sequentiallyConsistent) > 0 else {
                 return .exhausted(SystemError(call: "accept4", code: EMFILE))
             }
-            let outcome = Acceptor.acceptSocket(listener)
-            if case .accepted = outcome { free.subtract(1, ordering: .sequentiallyConsistent) }
-            return outcome
+            guard case .connection(let socket, let peer) = listener.accept() else { return .nothing }
+            free.subtract(1, ordering: .sequentiallyConsistent)
+            return .connection(socket, peer)
         })
         let clients = try (0..<3).map { _ in try server.connect() }
         for client in clients { try client.send(get("/a")) }

@@ -105,14 +105,7 @@ struct JointSendingTests {
     }
 
     @Test func `What finds no room follows when there is some`() throws {
-        let server = try TestServer(accept: { listener in
-            let outcome = Acceptor.acceptSocket(listener)
-            if case .accepted(let socket, _) = outcome {
-                var size: Int32 = 1
-                setsockopt(socket.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
-            }
-            return outcome
-        })
+        let server = try TestServer(sendBuffer: 1)
         let (clients, exchanges) = try connect(server, receiveBuffer: 1)
         let long = String(repeating: "0123456789abcdef", count: JointSending.longestPiece / 16)
         answer(exchanges) { _ in Script.response(long) }

@@ -50,7 +50,7 @@ final class ScriptedHandler: RequestHandler {
     }
 
     func rejected(
-        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: PeerAddress
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response {
         switch rejection {
         case .request(let error): Response(status: error.status, contentType: .text, body: Array(error.reason.utf8))

@@ -1,4 +1,5 @@
 import Dispatch
+import Glibc
 import Platform
 import Synchronization
 import TestSupport
@@ -16,13 +17,14 @@ final class TestServer {
     init(
         at place: ListenAddress = .tcp(host: "127.0.0.1", port: 0), loops: Int = 1,
         limits: TransportLimits = TransportLimits(), clock: MonotonicClock = .system,
-        accept: @escaping Acceptor.Accept = Acceptor.acceptSocket
+        sendBuffer: Int32? = nil, accept: @escaping Acceptor.Accept = { $0.accept() }
     ) throws {
         let listeners = try Listener.open(place)
-        switch listeners.first?.address {
-        case .tcp(_, let port): address = .ipv4(port)
-        case .unix(let path): address = .unix(path)
-        case nil: throw RawClient.Failure.malformed("no address")
+        let listener = try #require(listeners.first)
+        address = if case .unix(let path) = place { .unix(path) } else { .ipv4(listener.address.port) }
+        // Connections have the options of their listener.
+        if var size = sendBuffer {
+            setsockopt(listener.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
         server = try HTTPServer(
             listeners: listeners, loopCount: loops, limits: limits, clock: clock,

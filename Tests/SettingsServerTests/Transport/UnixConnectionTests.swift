@@ -38,7 +38,7 @@ struct UnixConnectionTests {
         try client.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
         let exchange = try #require(server.script.take("/later"))
-        #expect(exchange.peer == .unix)
+        #expect(exchange.peer == .unix(path: ""))
         #expect("\(exchange.peer)" == "unix")
         #expect(exchange.peer.host == "")
     }

@@ -14,10 +14,10 @@ package struct WatcherLimits: Sendable {
 final class WatcherCount: Sendable {
     /// An address that watchers come from. They share it, so it is looked up only when a watcher comes.
     final class Peer: Sendable {
-        fileprivate let address: PeerAddress
+        fileprivate let address: SocketAddress
         fileprivate let count = Atomic(0)
 
-        fileprivate init(_ address: PeerAddress) {
+        fileprivate init(_ address: SocketAddress) {
             self.address = address
         }
     }
@@ -30,7 +30,7 @@ final class WatcherCount: Sendable {
 
     private let limits: WatcherLimits
     private let count = Atomic(0)
-    private let peers = Mutex<[PeerAddress: Peer]>([:])
+    private let peers = Mutex<[SocketAddress: Peer]>([:])
 
     init(_ limits: WatcherLimits) {
         self.limits = limits
@@ -39,7 +39,7 @@ final class WatcherCount: Sendable {
     var total: Int { count.load(ordering: .relaxed) }
 
     /// Counts one more from an address, given without its port. Throws if that is too many.
-    func add(_ address: PeerAddress) throws(Excess) -> Peer {
+    func add(_ address: SocketAddress) throws(Excess) -> Peer {
         try peers.withLock { peers throws(Excess) in
             guard total < limits.total else { throw .total(limit: limits.total) }
             let peer = peers[address] ?? Peer(address)

@@ -59,7 +59,7 @@ extension Watchers {
     ) throws(Problem) {
         let peer: WatcherCount.Peer
         do throws(WatcherCount.Excess) {
-            peer = try service.watchers.add(exchange.peer.withoutPort)
+            peer = try service.watchers.add(exchange.peer.with(port: 0))
         } catch {
             throw Problem(error)
         }

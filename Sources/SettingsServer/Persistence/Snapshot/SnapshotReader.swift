@@ -34,7 +34,7 @@ struct SnapshotReader {
 
     private init(_ lines: LineReader) {
         self.lines = lines
-        line = LineReader.Line(range: 0..<0, offset: 0, number: 0, isTerminated: false)
+        line = LineReader.Line()
     }
 
     private mutating func state(_ limits: History.Limits) throws(SnapshotError) -> State {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsServer
 
-struct ListenerTests {
+@Suite struct ListenAddressTests {
     @Test(arguments: [
         ("127.0.0.1:7070", ListenAddress.tcp(host: "127.0.0.1", port: 7070)),
         ("0.0.0.0:0", .tcp(host: "0.0.0.0", port: 0)), ("[::1]:65535", .tcp(host: "::1", port: 65535)),
@@ -31,19 +31,10 @@ struct ListenerTests {
         #expect(error?.description.contains(text) == true)
     }
 
-    @Test func `It says which port the kernel chose`() throws {
-        let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
-        let port = try Self.port(listener)
-        #expect(port != 0)
-        _ = try RawClient(port: port)
-        ChildProcess.whileNoneStarts { listener.close() }
-        #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
-    }
-
     @Test func `Of a name it says the addresses that it stands for`() throws {
         let listeners = try Listener.open(.tcp(host: "localhost", port: 0))
-        let port = try Self.port(try #require(listeners.first))
-        let places = Set(listeners.map(\.address))
+        let port = try #require(listeners.first).address.port
+        let places = Set(listeners.map { ListenAddress($0.address) })
         #expect(places.contains(.tcp(host: "127.0.0.1", port: port)))
         #expect(places.isSubset(of: [.tcp(host: "127.0.0.1", port: port), .tcp(host: "::1", port: port)]))
         #expect(places.count == listeners.count)
@@ -52,8 +43,11 @@ struct ListenerTests {
     @Test(.enabled(if: hasIPv6))
     func `A name that stands for both families is listened to in both, with one port`() throws {
         let listeners = try Listener.open(Self.bothFamilies(port: 0))
-        let port = try Self.port(listeners[0])
-        #expect(listeners.map(\.address) == [.tcp(host: "127.0.0.1", port: port), .tcp(host: "::1", port: port)])
+        let port = listeners[0].address.port
+        #expect(
+            listeners.map { ListenAddress($0.address) } == [
+                .tcp(host: "127.0.0.1", port: port), .tcp(host: "::1", port: port),
+            ])
         _ = try RawClient(.ipv4(port))
         _ = try RawClient(.ipv6(port))
     }
@@ -61,7 +55,7 @@ struct ListenerTests {
     @Test(.enabled(if: hasIPv6))
     func `A port that is taken in one family is named, and free again in the other`() throws {
         let taken = try #require(try Listener.open(.tcp(host: "::1", port: 0)).first)
-        let port = try Self.port(taken)
+        let port = taken.address.port
         let error = #expect(throws: ListenError.self) { try Listener.open(Self.bothFamilies(port: port)) }
         #expect(error?.description == "cannot listen on [::1]:\(port): bind: Address already in use (error 98)")
         #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
@@ -71,10 +65,10 @@ struct ListenerTests {
     func `Where any port will do, one is looked for that is free in both families`(failures: Int, isOpen: Bool) throws {
         var left = failures
         let opened = Result {
-            try Listener.open(Self.bothFamilies(port: 0)) { address throws(SystemError) in
-                if address.family == AF_INET6, left > 0 {
+            try Listener.open(Self.bothFamilies(port: 0)) { address throws(Listener.Failure) in
+                if !address.isIPv4, left > 0 {
                     left -= 1
-                    throw SystemError(call: "bind", code: EADDRINUSE)
+                    throw .system(SystemError(call: "bind", code: EADDRINUSE))
                 }
                 return try Listener(address)
             }
@@ -85,23 +79,15 @@ struct ListenerTests {
 
     @Test(arguments: [EAFNOSUPPORT, EADDRNOTAVAIL])
     func `A family that the machine does not have is left out, unless there is no other`(code: Int32) throws {
-        let bind = { (address: SocketAddress) throws(SystemError) -> Listener in
-            guard address.family == AF_INET else { throw SystemError(call: "bind", code: code) }
+        let bind = { (address: SocketAddress) throws(Listener.Failure) -> Listener in
+            guard address.isIPv4 else { throw .system(SystemError(call: "bind", code: code)) }
             return try Listener(address)
         }
         let addresses = try Self.bothFamilies(port: 0)
         #expect(try Listener.open(addresses, bind: bind).count == 1)
         #expect(try Listener.open(addresses.reversed(), bind: bind).count == 1)
         let error = #expect(throws: ListenError.self) { try Listener.open(Array(addresses.dropFirst()), bind: bind) }
-        #expect(error?.reason == .system(SystemError(call: "bind", code: code)))
-    }
-
-    @Test func `An address in use is named with what the system says`() throws {
-        let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
-        let error = #expect(throws: ListenError.self) { try Listener.open(listener.address) }
-        #expect(error?.description == "cannot listen on \(listener.address): bind: Address already in use (error 98)")
-        ChildProcess.whileNoneStarts { listener.close() }
-        #expect(try Listener.open(listener.address).count == 1)
+        #expect(error?.reason == .refused(.system(SystemError(call: "bind", code: code))))
     }
 
     @Test func `An address that nobody has is refused`() {
@@ -113,11 +99,6 @@ struct ListenerTests {
 
     /// As `localhost` is looked up where it stands for both.
     private static func bothFamilies(port: UInt16) throws -> [SocketAddress] {
-        try HostLookup.addresses(of: "127.0.0.1", port: port) + HostLookup.addresses(of: "::1", port: port)
-    }
-
-    private static func port(_ listener: Listener) throws -> UInt16 {
-        guard case .tcp(_, let port) = listener.address else { throw RawClient.Failure.malformed("no port") }
-        return port
+        try Listener.addresses(of: "127.0.0.1", port: port) + Listener.addresses(of: "::1", port: port)
     }
 }

@@ -1,0 +1,68 @@
+import Platform
+import Testing
+
+@Suite struct SocketAddressTests {
+    private func address(_ host: String, port: UInt16 = 80) throws -> SocketAddress {
+        try #require(try SocketAddress.resolve(host, port: port, isNumeric: true).first)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1:80"), ("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80"),
+        ("2001:db8::1", "[2001:db8::1]:80"), ("0:0:0:0:0:0:0:1", "[::1]:80"),
+    ])
+    func `An address in figures is resolved and written as usual`(_ host: String, _ text: String) throws {
+        #expect(try address(host).description == text)
+    }
+
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("192.0.2.1", "::ffff:192.0.2.1", true),
+        ("2001:db8::1", "2001:db8::1", true), ("2001:db8::1", "2001:db8::2", false),
+        ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
+        ("1::ffff:192.0.2.1", "192.0.2.1", false),
+    ])
+    func `Hosts are equal by their whole addresses once they are unmapped`(
+        _ one: String, _ other: String, _ areSame: Bool
+    ) throws {
+        func unmapped(_ host: String) throws -> IPAddress? {
+            if case .tcp(let address, _) = try address(host) { address.unmapped } else { nil }
+        }
+        #expect(try (unmapped(one) == unmapped(other)) == areSame)
+        #expect(try Set([unmapped(one), unmapped(other)]).count == (areSame ? 1 : 2))
+    }
+
+    @Test func `Ports and paths tell addresses apart`() throws {
+        let one = try address("192.0.2.1")
+        #expect(one != one.with(port: 81) && one == one.with(port: 81).with(port: 80))
+        #expect(SocketAddress.unix(path: "/a") != .unix(path: "/b"))
+        #expect(SocketAddress.unix(path: "/a").with(port: 80) == .unix(path: "/a"))
+    }
+
+    @Test(arguments: ["no-such-host.invalid", "localhost", "", "1.2.3.4.5"])
+    func `A name has no numeric address, and the error has the resolver's words`(_ host: String) {
+        let error = #expect(throws: ResolveError.self) {
+            try SocketAddress.resolve(host, port: 80, isNumeric: true)
+        }
+        #expect(error?.host == host && error?.reason.isEmpty == false)
+    }
+
+    @Test(
+        arguments: [
+            ("127.0.0.1:7070", "127.0.0.1", 7070), ("[::1]:0", "::1", 0), ("[::1]", "::1", nil),
+            ("example.com", "example.com", nil), ("a:65535", "a", 65535), ("[fe80::1%eth0]:80", "fe80::1%eth0", 80),
+        ] as [(String, String, UInt16?)])
+    func `A host with a port is read`(_ text: String, _ host: String, _ port: UInt16?) throws {
+        let place = try HostAndPort(text[...])
+        #expect(place.host == host && place.port == port)
+    }
+
+    @Test(
+        arguments: [
+            ("", .noHost), (":80", .noHost), ("[]:80", .noHost), ("a:", .noPort), ("a:65536", .noPort),
+            ("a:-1", .noPort),
+            ("a:+1", .noPort), ("a:http", .noPort), ("::1", .noBrackets), ("::1:80", .noBrackets),
+            ("a]:80", .noBrackets),
+        ] as [(String, HostAndPort.Fault)])
+    func `A text that is no host with a port is refused with its fault`(_ text: String, _ fault: HostAndPort.Fault) {
+        #expect(throws: fault) { try HostAndPort(text[...]) }
+    }
+}

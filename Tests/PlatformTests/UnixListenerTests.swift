@@ -1,0 +1,110 @@
+import Foundation
+import Platform
+import TestSupport
+import Testing
+
+/// The files of Unix domain sockets.
+@Suite struct UnixListenerTests {
+    private let directory: TemporaryDirectory
+    private let path: String
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        path = directory.path + "/socket"
+    }
+
+    private func listen(_ path: String? = nil) throws -> Listener {
+        try Listener(.unix(path: path ?? self.path))
+    }
+
+    private func attributes(_ path: String) -> [FileAttributeKey: Any] {
+        (try? FileManager.default.attributesOfItem(atPath: path)) ?? [:]
+    }
+
+    /// Makes a socket as a process leaves it that was killed.
+    private func abandon() throws -> String {
+        let abandoned = directory.path + "/abandoned"
+        try ChildProcess.whileNoneStarts {
+            let listener = try listen()
+            try FileManager.default.moveItem(atPath: path, toPath: abandoned)
+            withExtendedLifetime(listener) {}
+        }
+        return abandoned
+    }
+
+    private func expectAnswer(at path: String) {
+        #expect(throws: Never.self) { try RawClient(.unix(path)) }
+    }
+
+    @Test func `A socket admits only its owner by default`() throws {
+        let listener = try listen()
+        #expect(listener.address == .unix(path: path))
+        #expect(attributes(path)[.type] as? FileAttributeType == .typeSocket)
+        #expect(attributes(path)[.posixPermissions] as? Int == 0o600)
+    }
+
+    @Test(arguments: [0o400, 0o660, 0o666, 0o777] as [UInt32])
+    func `A socket has the mode that was asked for, whatever the umask is`(_ mode: UInt32) throws {
+        let listener = try Listener(.unix(path: path), mode: mode)
+        #expect(attributes(path)[.posixPermissions] as? Int == Int(mode))
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test func `A socket that a killed process left is replaced`() throws {
+        let path = try abandon()
+        let listener = try listen(path)
+        expectAnswer(at: path)
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test func `A socket that another listener has stays`() throws {
+        let listener = try listen()
+        #expect(throws: Listener.Failure.occupied("another program answers there")) { try listen() }
+        expectAnswer(at: path)
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test func `A path with a file, a directory or a link stays as it is`() throws {
+        let file = try directory.file("file", "text")
+        let link = directory.path + "/link"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: try abandon())
+        for path in [file, link, directory.path] {
+            #expect(throws: Listener.Failure.occupied("something that is not a socket stands there")) {
+                try listen(path)
+            }
+        }
+        #expect(try String(contentsOfFile: file, encoding: .utf8) == "text")
+        #expect(attributes(link)[.type] as? FileAttributeType == .typeSymbolicLink)
+    }
+
+    @Test func `A path that is too long or has no directory is refused with the kernel's code`() throws {
+        func refusal(_ code: Int32) -> Listener.Failure { .system(SystemError(call: "bind", code: code)) }
+        #expect(throws: refusal(ENOENT)) { try listen(directory.path + "/no/socket") }
+        let long = directory.path + "/" + String(repeating: "x", count: 107 - directory.path.utf8.count)
+        #expect(throws: refusal(ENAMETOOLONG)) { try listen(long) }
+        let longest = String(long.dropLast())
+        #expect(longest.utf8.count == 107)
+        let listener = try listen(longest)
+        expectAnswer(at: longest)
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test func `The file goes when its listener ends, and only once`() throws {
+        let listener = try listen()
+        listener.endListening()
+        #expect(attributes(path).isEmpty)
+        let other = try listen()
+        listener.endListening()
+        expectAnswer(at: path)
+        withExtendedLifetime(other) {}
+    }
+
+    @Test func `A file that took the place of the socket stays`() throws {
+        var listener: Listener? = try listen()
+        try FileManager.default.removeItem(atPath: path)
+        let other = try listen()
+        listener = nil
+        expectAnswer(at: path)
+        withExtendedLifetime((listener, other)) {}
+    }
+}
