@@ -1,8 +1,7 @@
-/// The part of a text that has not been read yet.
+/// A cursor over the unread bytes of a text. A copy of it remembers a place to return to.
 ///
-/// The grammars of the formats are ASCII, so they are read as bytes: no byte of a longer UTF-8 sequence equals an ASCII
-/// byte, which makes every non-ASCII character, digits of other scripts included, simply a character nobody asked for.
-/// A cursor is a value; copying it remembers a place to come back to.
+/// The grammars of the formats are ASCII. No byte of a longer UTF-8 sequence equals an ASCII byte, so reading bytes refuses
+/// all other characters.
 struct ByteCursor {
     private(set) var rest: Substring.UTF8View
 
@@ -40,7 +39,7 @@ struct ByteCursor {
 
     /// Reads a decimal number of exactly `count` digits, few enough for an `Int`.
     ///
-    /// A further digit is left for the caller to stumble over.
+    /// Leaves a further digit unread.
     mutating func takeNumber(digits count: Int) -> Int? {
         var number = 0
         for _ in 0..<count {
@@ -51,35 +50,12 @@ struct ByteCursor {
         return number
     }
 
-    /// What `read` makes of `bytes`, or nil if it leaves any of them over.
+    /// Returns the result of `read`, or nil if it leaves bytes unread.
     static func readAll<Value>(
         of bytes: Substring.UTF8View, as read: (inout ByteCursor) -> Value?
     ) -> Value? {
         var cursor = ByteCursor(bytes)
         guard let value = read(&cursor), cursor.isAtEnd else { return nil }
         return value
-    }
-}
-
-/// The character classes that the grammars share; bytes from 0x80 upwards belong to none.
-enum ASCII {
-    static func isDigit(_ byte: UInt8) -> Bool {
-        0x30...0x39 ~= byte
-    }
-
-    static func isLetter(_ byte: UInt8) -> Bool {
-        0x61...0x7A ~= lowercased(byte)
-    }
-
-    static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-        isLetter(byte) || isDigit(byte)
-    }
-
-    static func isHexDigit(_ byte: UInt8) -> Bool {
-        isDigit(byte) || 0x61...0x66 ~= lowercased(byte)
-    }
-
-    static func lowercased(_ byte: UInt8) -> UInt8 {
-        0x41...0x5A ~= byte ? byte + 0x20 : byte
     }
 }

@@ -16,7 +16,7 @@ struct DateTimeSyntax {
         self.time = time
     }
 
-    /// Whole seconds since 2001-01-01T00:00:00Z, the fraction left out; a leap second counts as the second after it.
+    /// Whole seconds since 2001-01-01T00:00:00Z. A leap second counts as the second after it.
     var secondsSince2001: Int {
         date.daysSince2001 * 86_400 + (time.hour * 60 + time.minute - time.offset) * 60 + time.second
     }
@@ -44,10 +44,8 @@ struct ClockTime {
     /// Minutes ahead of UTC.
     let offset: Int
 
-    /// Reads a `full-time`.
-    ///
-    /// Second 60 exists only where UTC shows 23:59. Which days had one is not asked: the list grows, and a `time` names
-    /// no day.
+    /// Reads a `full-time`. Accepts second 60 wherever UTC shows 23:59: the list of leap seconds grows, and a `time` has no
+    /// day.
     init?(reading cursor: inout ByteCursor) {
         guard let hour = cursor.takeNumber(digits: 2), hour < 24, cursor.take(":"),
             let minute = cursor.takeNumber(digits: 2), minute < 60, cursor.take(":"),
@@ -81,13 +79,13 @@ struct ClockTime {
     }
 }
 
-/// A day of the proleptic Gregorian calendar, in any year that comes of a four-digit one give or take an offset.
+/// A day of the proleptic Gregorian calendar.
 struct CivilDate: Equatable {
     let year: Int
     let month: Int
     let day: Int
 
-    /// Nil unless the calendar has this day.
+    /// Returns nil for a day that the calendar does not have.
     init?(year: Int, month: Int, day: Int) {
         guard 1...12 ~= month, day >= 1, day <= Self.daysInMonth(month, year: year) else { return nil }
         self.year = year
@@ -97,8 +95,8 @@ struct CivilDate: Equatable {
 
     /// The day that is `days` after 2001-01-01.
     ///
-    /// Years are counted from 1 March here, so that the leap day is the last of its year and the month lengths before
-    /// it follow one formula: from March on they repeat as 31 30 31 30 31, which is 153 days in five months.
+    /// Counts years from 1 March, so that the leap day ends its year and the lengths of months follow one formula: from
+    /// March they repeat as 31 30 31 30 31, which is 153 days in five months.
     init(daysSince2001 days: Int) {
         let (era, dayOfEra) = (days + Self.daysFromYear0To2001).flooringDivision(by: Self.daysInEra)
         let yearOfEra =
@@ -148,7 +146,7 @@ struct CivilDate: Equatable {
 }
 
 extension Int {
-    /// Quotient rounded down and the remainder that goes with it, never negative; `divisor` is positive.
+    /// Returns the quotient rounded down and its remainder, which is never negative. `divisor` is positive.
     func flooringDivision(by divisor: Int) -> (quotient: Int, remainder: Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)

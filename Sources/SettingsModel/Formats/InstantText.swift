@@ -4,13 +4,13 @@
     import Foundation
 #endif
 
-/// The text that stands for an instant in JSON and reads back as the very same `Date`.
+/// A converter between `Date` and JSON text that reads back as the same `Date`.
 ///
-/// A `Date` is a `Double` of seconds since 2001-01-01T00:00:00Z. The text is RFC 3339 in UTC with the shortest
-/// fraction that leads back to that `Double`, so an instant on a whole second has none. RFC 3339 ends at the years
-/// 0000 and 9999; an instant beyond is written as its distance from 2001, such as `2001-01-01T00:00:00Z+1e+300s`.
+/// A `Date` is a `Double` of seconds since 2001-01-01T00:00:00Z. The text is RFC 3339 in UTC with the shortest fraction that
+/// reads back as that `Double`. Outside the years 0000 to 9999 of RFC 3339 it is the distance from 2001, as
+/// `2001-01-01T00:00:00Z+1e+300s`.
 enum InstantText {
-    /// What the texts outside the years 0000 to 9999 look like, as an ECMA-262 regular expression.
+    /// The ECMA-262 pattern of the texts outside the years 0000 to 9999.
     static let extendedPattern = #"^2001-01-01T00:00:00Z[+-][0-9]{1,17}(\.[0-9]{1,17})?(e\+[0-9]{1,3})?s$"#
 
     private static let extendedPrefix = "2001-01-01T00:00:00Z"
@@ -18,7 +18,7 @@ enum InstantText {
     /// The years 0000 to 9999, 146097 days being 400 years.
     private static let fourDigitYears: Range<Double> = (-730_851 * 86_400.0)..<((25 * 146_097 - 730_851) * 86_400.0)
 
-    /// Nil if the distance of `date` from 2001 is infinite or not a number.
+    /// Returns nil if the distance of the date from 2001 is not finite.
     static func text(for date: Date) -> String? {
         let seconds = date.timeIntervalSinceReferenceDate
         guard seconds.isFinite else { return nil }
@@ -33,11 +33,8 @@ enum InstantText {
             + clock.map { padded($0, to: 2) }.joined(separator: ":") + fraction + "Z"
     }
 
-    /// The instant that `text` names, nil if it names none.
-    ///
-    /// Besides what `text(for:)` writes, any `date-time` of RFC 3339 will do: with an offset, with lower-case
-    /// letters, or in a leap second, which counts as the second after it. However many digits a fraction has, the
-    /// result is the `Date` nearest to it.
+    /// Reads any `date-time` of RFC 3339 as the nearest `Date`, and what `text(for:)` writes beyond that. A leap second counts
+    /// as the second after it.
     static func date(from text: String) -> Date? {
         let bytes = text[...].utf8
         let seconds =
@@ -49,7 +46,7 @@ enum InstantText {
         return seconds.map(Date.init(timeIntervalSinceReferenceDate:))
     }
 
-    /// Reads what `extendedPattern` describes, nil also if the number is too large for a `Double`.
+    /// Reads a text that `extendedPattern` matches; nil also for a number too large for a `Double`.
     private static func extendedSeconds(_ bytes: Substring.UTF8View) -> Double? {
         guard bytes.starts(with: extendedPrefix.utf8) else { return nil }
         var cursor = ByteCursor(bytes.dropFirst(extendedPrefix.utf8.count))
@@ -77,20 +74,19 @@ enum InstantText {
 
 /// A number of seconds in decimal digits: a whole number, rounded down, and a fraction that is added to it.
 ///
-/// Digits rather than arithmetic, because between a `Double` and its shortest decimal text nothing gets lost, while any
-/// calculation with the `Double` would round.
+/// Digits are exact where calculating with the `Double` would round.
 struct DecimalSeconds {
     /// Rounded down, so -0.25 seconds are -1 whole and 75 hundredths.
     let whole: Int
     /// ASCII digits behind the decimal point, the last one no zero.
     let fraction: [UInt8]
 
-    /// Digits of a fraction that can matter to a `Double`: each `Double`, and each midpoint of two neighbours, is a
-    /// multiple of 2^-1075 and so has no more than 1075 of them.
+    /// The digits that can matter: each `Double`, and each midpoint of two neighbours, is a multiple of 2^-1075 and so has at
+    /// most 1075 of them.
     private static let longestFraction = 1_100
     private static let zero = UInt8(ascii: "0")
 
-    /// Fraction digits may be as many as you like; those too far behind to be told apart are summed up in a single one.
+    /// Takes any number of fraction digits. One digit stands for all that are too far behind to matter.
     init(whole: Int, fraction digits: some Sequence<UInt8>) {
         var fraction: [UInt8] = []
         var hasMore = false
@@ -108,7 +104,7 @@ struct DecimalSeconds {
         self.fraction = fraction
     }
 
-    /// The shortest decimal that reads back as `value`; nil if `value` is not finite or too large for an `Int`.
+    /// Takes the shortest decimal that reads back as `value`; nil if that is not finite or too large for an `Int`.
     init?(_ value: Double) {
         let parts = value.magnitude.description.utf8.split(separator: UInt8(ascii: "e"))
         guard value.isFinite, value.magnitude < 0x1p53, let mantissa = parts.first,

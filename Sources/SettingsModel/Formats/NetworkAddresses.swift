@@ -1,8 +1,35 @@
-/// E-mail addresses: the `Mailbox` of RFC 5321 section 4.1.2.
+/// A checker for host names: RFC 1123 section 2.1, and IDNA 2008 for labels that begin with `xn--`.
 ///
-/// The domain is held to the rules of a host name, lengths and A-labels included, as no mail could be delivered
-/// otherwise. The length of the local part is left to the servers, because the RFC makes 64 bytes a size to be
-/// supported rather than a rule of the grammar.
+/// A label such as `ab--cd`, which IDNA reserves but DNS allows, is an ordinary label, as such hosts exist.
+enum HostNameSyntax {
+    /// The 255 bytes of RFC 1035 include a length before the first label and a zero at the end.
+    private static let longestName = 253
+    private static let longestLabel = 63
+
+    static func accepts(_ bytes: Substring.UTF8View) -> Bool {
+        guard bytes.count <= longestName else { return false }
+        let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.allSatisfy(isLabel), !isDottedDecimal(labels) else { return false }
+        return !labels.contains(where: InternationalHostName.isInternational) || InternationalHostName.accepts(labels)
+    }
+
+    private static func isLabel(_ bytes: Substring.UTF8View) -> Bool {
+        guard 1...longestLabel ~= bytes.count, bytes.first != UInt8(ascii: "-"), bytes.last != UInt8(ascii: "-") else {
+            return false
+        }
+        return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }
+    }
+
+    /// RFC 1123: a host name never has the form of an IPv4 address, its numbers in range or not.
+    private static func isDottedDecimal(_ labels: [Substring.UTF8View]) -> Bool {
+        labels.count == 4 && labels.allSatisfy { $0.allSatisfy(ASCII.isDigit) }
+    }
+}
+
+/// A checker for e-mail addresses: the `Mailbox` of RFC 5321 section 4.1.2.
+///
+/// The domain must be a host name, as no mail could be delivered otherwise. The local part has no limit of 64 bytes, which
+/// the RFC demands of servers rather than of addresses.
 enum MailboxSyntax {
     static func accepts(_ bytes: Substring.UTF8View) -> Bool {
         var cursor = ByteCursor(bytes)
@@ -20,7 +47,7 @@ enum MailboxSyntax {
         return true
     }
 
-    /// Reads on behind the opening quote as far as the closing one.
+    /// Reads from behind the opening quote past the closing one.
     private static func takeQuotedText(_ cursor: inout ByteCursor) -> Bool {
         while true {
             _ = cursor.take(while: { isPrintable($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") })
@@ -37,7 +64,7 @@ enum MailboxSyntax {
         ASCII.isLetterOrDigit(byte) || "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
     }
 
-    /// An IPv4 address or a tagged one; the only tag ever registered is `IPv6`, so any other is refused.
+    /// True for an IPv4 address or one with the tag `IPv6`, the only tag ever registered.
     private static func isAddressLiteral(_ bytes: Substring.UTF8View) -> Bool {
         if IPv4Syntax.accepts(bytes, allowingLeadingZeros: true) { return true }
         var cursor = ByteCursor(bytes)
@@ -47,13 +74,10 @@ enum MailboxSyntax {
     }
 }
 
-/// IPv4 addresses in dotted decimal.
+/// A checker for IPv4 addresses in dotted decimal.
 enum IPv4Syntax {
-    /// Four decimal numbers up to 255 without leading zeros, the `IPv4address` of RFC 3986 and the `dotted-quad` of
-    /// RFC 2673.
-    ///
-    /// RFC 5321 allows leading zeros up to three digits; elsewhere they are refused, as many programs take such a
-    /// number for octal.
+    /// True for four decimal numbers up to 255, the `IPv4address` of RFC 3986. Leading zeros are allowed in RFC 5321 only, as
+    /// many programs take such numbers for octal.
     static func accepts(_ bytes: Substring.UTF8View, allowingLeadingZeros: Bool = false) -> Bool {
         var cursor = ByteCursor(bytes)
         for position in 0..<4 {
@@ -71,9 +95,9 @@ enum IPv4Syntax {
     }
 }
 
-/// IPv6 addresses in text, without brackets and without a zone.
+/// A checker for IPv6 addresses, without brackets and without a zone.
 enum IPv6Syntax {
-    /// The two standards that disagree on small things.
+    /// A standard; the two differ in details.
     enum Dialect {
         /// RFC 4291 section 2.2, and the same language in RFC 3986: `::` stands for one group or more.
         case plain

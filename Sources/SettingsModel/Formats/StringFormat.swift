@@ -1,7 +1,4 @@
-/// The string formats of JSON Schema draft 2020-12 that a schema may demand.
-///
-/// A format is asserted, not merely noted: a text either obeys the standard its format names or it is refused.
-/// Deciding costs time proportional to the text, whatever the text holds.
+/// A string format of JSON Schema draft 2020-12 that schemas may demand. Checking a text takes linear time.
 package enum StringFormat: String, CaseIterable, Sendable {
     case dateTime = "date-time"
     case date
@@ -36,7 +33,7 @@ package enum StringFormat: String, CaseIterable, Sendable {
         }
     }
 
-    /// What the format wants, as the end of a sentence that begins "must be …".
+    /// The end of a sentence that begins "must be …".
     var expectation: String {
         switch self {
         case .dateTime: "an RFC 3339 date and time such as 2026-11-20T10:00:00Z"
@@ -65,11 +62,10 @@ package enum StringFormat: String, CaseIterable, Sendable {
     }
 }
 
-/// The ISO 8601 durations that RFC 3339 appendix A describes.
+/// A checker for the ISO 8601 durations of RFC 3339 appendix A.
 ///
-/// The grammar is narrower than ISO 8601: whole numbers only, weeks only by themselves, and no unit skipped between the
-/// first one given and the last, so `P1Y2D` is refused. Its letters may be in lower case, because ABNF literals are
-/// case-insensitive (RFC 5234 section 2.3).
+/// The grammar is narrower than ISO 8601: whole numbers only, weeks only alone, and no unit skipped between the first and
+/// the last, so `P1Y2D` is refused. Lower-case letters are allowed, as ABNF literals ignore case (RFC 5234 section 2.3).
 enum DurationSyntax {
     static func accepts(_ bytes: Substring.UTF8View) -> Bool {
         var cursor = ByteCursor(bytes)
@@ -102,7 +98,7 @@ enum DurationSyntax {
     }
 }
 
-/// UUIDs in the hexadecimal form of RFC 4122, of any version and variant.
+/// A checker for UUIDs in the hexadecimal form of RFC 4122, of any version and variant.
 enum UUIDSyntax {
     static func accepts(_ bytes: Substring.UTF8View) -> Bool {
         var cursor = ByteCursor(bytes)
@@ -114,9 +110,7 @@ enum UUIDSyntax {
     }
 }
 
-/// JSON pointers in their string representation, RFC 6901 section 3.
-///
-/// The form for URI fragments, with a leading `#`, is another one and is refused.
+/// A checker for JSON pointers, RFC 6901 section 3. Refuses the form for URI fragments with a leading `#`.
 enum JSONPointerSyntax {
     static func accepts(_ bytes: Substring.UTF8View) -> Bool {
         guard bytes.isEmpty || bytes.first == UInt8(ascii: "/") else { return false }

@@ -1,7 +1,5 @@
-/// URIs and relative references, RFC 3986 appendix A to the letter.
-///
-/// The host is not looked up in any other grammar: `http://999.999.999.999/` is a URI, since what is no IPv4 address is
-/// still a `reg-name`.
+/// A checker for URIs and relative references, RFC 3986 appendix A. `http://999.999.999.999/` is a URI: what is no IPv4
+/// address is still a `reg-name`.
 enum URISyntax {
     static func accepts(_ bytes: Substring.UTF8View, orRelative: Bool) -> Bool {
         var cursor = ByteCursor(bytes)
@@ -10,7 +8,7 @@ enum URISyntax {
         if let authority = takeAuthority(&cursor) {
             guard isAuthority(authority) else { return false }
         } else if !hasScheme {
-            // Otherwise `a:b` without a scheme that can be called `a` would pass for a path.
+            // Otherwise `1:b`, whose `1` is no scheme, would pass for a path.
             guard cursor.skip(segmentWithoutColon), cursor.next != UInt8(ascii: ":") else { return false }
         }
         guard cursor.skip(path) else { return false }
@@ -59,7 +57,7 @@ enum URISyntax {
         return cursor.isAtEnd
     }
 
-    /// `IPvFuture`, the room that RFC 3986 leaves for address families to come.
+    /// True for `IPvFuture`, which RFC 3986 reserves for later address families.
     private static func isFutureAddress(_ bytes: Substring.UTF8View) -> Bool {
         var cursor = ByteCursor(bytes)
         guard cursor.take(ignoringCase: "v"), !cursor.take(while: ASCII.isHexDigit).isEmpty, cursor.take(".") else {
@@ -90,7 +88,7 @@ enum URISyntax {
 }
 
 extension ByteCursor {
-    /// Moves past bytes that satisfy `belongs` and past percent-encoded ones; false at a `%` that encodes nothing.
+    /// Moves past bytes that satisfy `belongs` and past percent-encoded ones. Returns false at a `%` that encodes nothing.
     fileprivate mutating func skip(_ belongs: (UInt8) -> Bool) -> Bool {
         while true {
             _ = take(while: belongs)

@@ -1,6 +1,6 @@
 extension JSONValue: Hashable {
-    /// Whether nothing changed: numbers of one kind with the same bits, strings of the same bytes, arrays element by
-    /// element, objects with the same members in whatever order.
+    /// True if nothing changed: numbers of one kind with the same bits, strings of the same bytes, arrays element by
+    /// element, objects with the same members in any order.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -27,8 +27,7 @@ extension JSONValue: Hashable {
         }
     }
 
-    /// Whether JSON Schema takes both for one value: as `==`, but numbers are equal if they are the same number,
-    /// an Int64 and a Double compared without rounding either.
+    /// True if JSON Schema takes both for one value: as `==`, but numbers are compared by size, without rounding.
     public func isMathematicallyEqual(to other: JSONValue) -> Bool {
         switch (self, other) {
         case (.integer, .double), (.double, .integer), (.double, .double):
@@ -44,7 +43,7 @@ extension JSONValue: Hashable {
 }
 
 extension JSONObject: Hashable {
-    /// Whether both have the same names with unchanged values, in whatever order.
+    /// True if both have the same names with unchanged values, in any order.
     public static func == (left: JSONObject, right: JSONObject) -> Bool {
         left.matches(right, by: ==)
     }
@@ -54,11 +53,11 @@ extension JSONObject: Hashable {
         hashMembers(into: &hasher) { $0.hash(into: &$1) }
     }
 
-    /// Whether each name of one is a name of the other with a value that `isSame` accepts.
+    /// True if each name of one is a name of the other with a value that `isSame` accepts.
     func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
         guard count == other.count else { return false }
         for (position, member) in members.enumerated() {
-            // Two objects with one history have their members at the same places: then nothing is looked up.
+            // Objects with one history have their members at the same places and need no look-up.
             let candidate = other.members[position]
             if candidate.name.hasSameBytes(as: member.name) {
                 if !isSame(member.value, candidate.value) { return false }
@@ -82,7 +81,7 @@ extension JSONObject: Hashable {
     }
 }
 
-/// A value that is equal and hashed mathematically, so that a set of them finds `1` where `1.0` is asked for.
+/// A value that is compared and hashed mathematically, so that a set of `1` contains `1.0`.
 struct MathematicalJSON: Hashable, Sendable {
     let value: JSONValue
 
@@ -113,62 +112,45 @@ struct MathematicalJSON: Hashable, Sendable {
     }
 }
 
-/// The canonical order of values: what makes the text of a set, or of anything else without an order, stable.
+/// The canonical order of values, which makes the text of a set stable.
 extension JSONValue {
-    /// Whether this value comes before the other: by kind (null, booleans, numbers, strings, arrays, objects), then
-    /// numbers by size, strings by bytes, arrays and the sorted members of objects element by element. Of numbers of
-    /// one size an integer comes before a double and a negative zero before a positive one, so that no two values that
-    /// differ have one place.
+    /// True if this value comes before the other: by kind (null, booleans, numbers, strings, arrays, objects), then numbers
+    /// by size, strings by bytes, arrays and the sorted members of objects element by element. Of numbers of one size an
+    /// integer comes before a double and a negative zero before a positive one, so that different values never tie.
     func precedesCanonically(_ other: JSONValue) -> Bool {
-        Self.isOrdered(self, other) == .before
+        canonicalOrder(other) < 0
     }
 
-    private enum Order {
-        case before
-        case same
-        case after
-    }
-
-    private static func isOrdered(_ left: JSONValue, _ right: JSONValue) -> Order {
-        switch (left, right) {
+    /// Returns a negative number if this value comes first, zero if both are the same, else a positive number.
+    private func canonicalOrder(_ other: JSONValue) -> Int {
+        switch (self, other) {
         case (.bool(let left), .bool(let right)):
-            return left == right ? .same : (right ? .before : .after)
+            return left == right ? 0 : left ? 1 : -1
         case (.string(let left), .string(let right)):
-            return order(left, right) { $0.precedesInBytes($1) }
+            return left.byteOrder(right)
         case (.array(let left), .array(let right)):
-            return order(of: zip(left, right), lengths: (left.count, right.count)) { isOrdered($0, $1) }
+            for (left, right) in zip(left, right) {
+                let order = left.canonicalOrder(right)
+                if order != 0 { return order }
+            }
+            return left.count - right.count
         case (.object(let left), .object(let right)):
-            let pairs = zip(left.sortedMembers, right.sortedMembers)
-            return order(of: pairs, lengths: (left.count, right.count)) { left, right in
-                let names = order(left.name, right.name) { $0.precedesInBytes($1) }
-                return names == .same ? isOrdered(left.value, right.value) : names
+            for (left, right) in zip(left.sortedMembers, right.sortedMembers) {
+                let names = left.name.byteOrder(right.name)
+                let order = names == 0 ? left.value.canonicalOrder(right.value) : names
+                if order != 0 { return order }
             }
+            return left.count - right.count
         default:
-            if let left = JSONNumber(left), let right = JSONNumber(right) {
-                let sizes = order(left, right) { $0.isLess(than: $1) }
-                if sizes != .same { return sizes }
+            if let left = JSONNumber(self), let right = JSONNumber(other) {
+                if left.isLess(than: right) { return -1 }
+                if right.isLess(than: left) { return 1 }
             }
-            if case (.double(let left), .double(let right)) = (left, right) {
-                return order(left.sign == .plus, right.sign == .plus) { !$0 && $1 }
+            if case .double(let left) = self, case .double(let right) = other {
+                return (left.sign == .plus ? 1 : 0) - (right.sign == .plus ? 1 : 0)
             }
-            return order(left.kindRank, right.kindRank, by: <)
+            return kindRank - other.kindRank
         }
-    }
-
-    private static func order<Element>(
-        _ left: Element, _ right: Element, by precedes: (Element, Element) -> Bool
-    ) -> Order {
-        precedes(left, right) ? .before : (precedes(right, left) ? .after : .same)
-    }
-
-    private static func order<Element>(
-        of pairs: some Sequence<(Element, Element)>, lengths: (Int, Int), by compare: (Element, Element) -> Order
-    ) -> Order {
-        for (left, right) in pairs {
-            let order = compare(left, right)
-            if order != .same { return order }
-        }
-        return order(lengths.0, lengths.1, by: <)
     }
 
     private var kindRank: Int {
@@ -184,9 +166,15 @@ extension JSONValue {
     }
 }
 
+extension String {
+    fileprivate func byteOrder(_ other: String) -> Int {
+        precedesInBytes(other) ? -1 : other.precedesInBytes(self) ? 1 : 0
+    }
+}
+
 extension JSONObject {
     /// The members ordered by the bytes of their names.
-    public var sortedMembers: [Member] {
+    package var sortedMembers: [Member] {
         members.sorted { $0.name.precedesInBytes($1.name) }
     }
 }

@@ -1,14 +1,13 @@
-/// Exact comparison of the two kinds of numbers.
-///
-/// Turning an Int64 into a Double first would make 9007199254740993 equal to 9007199254740992.0.
-enum JSONNumber: Hashable, Sendable {
+/// A number of either kind that is compared exactly. Converting an Int64 to a Double first would make 9007199254740993
+/// equal to 9007199254740992.0.
+package enum JSONNumber: Hashable, Sendable {
     case integer(Int64)
     case double(Double)
 
     /// 2⁶³, the first double beyond every Int64.
     private static let beyondInt64 = 9_223_372_036_854_775_808.0
 
-    /// The number, with a double that is exactly an Int64 taken as that: then equal numbers have one form.
+    /// Takes a double that is exactly an Int64 as that, so that equal numbers have one form.
     init(reduced value: Double) {
         if let exact = Int64(exactly: value) { self = .integer(exact) } else { self = .double(value) }
     }
@@ -21,7 +20,14 @@ enum JSONNumber: Hashable, Sendable {
         }
     }
 
-    /// Whether this number is mathematically less than the other. What is no number is less than nothing.
+    package var json: JSONValue {
+        switch self {
+        case .integer(let integer): .integer(integer)
+        case .double(let double): .double(double)
+        }
+    }
+
+    /// True if this number is less than the other. NaN is less than nothing.
     func isLess(than other: JSONNumber) -> Bool {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right
@@ -35,7 +41,6 @@ enum JSONNumber: Hashable, Sendable {
         if double.isNaN { return false }
         if double >= beyondInt64 { return true }
         if double <= -beyondInt64 { return false }
-        // The double is between two neighbouring integers or on one; the cast is exact for its integral part.
         let floor = double.rounded(.down)
         return integer < Int64(floor) || (integer == Int64(floor) && double > floor)
     }
@@ -46,7 +51,7 @@ enum JSONNumber: Hashable, Sendable {
 }
 
 extension JSONValue {
-    /// Whether every number in the value is finite.
+    /// True if every number in the value is finite.
     var isFinite: Bool {
         switch self {
         case .double(let double): double.isFinite
@@ -57,13 +62,13 @@ extension JSONValue {
     }
 }
 
-/// A number as decimal digits times a power of ten: what a person wrote, rather than the binary fraction near it.
-struct DecimalDigits {
-    /// The digits without sign, at most 19 of them.
+/// A number as the decimal that was written, digits times a power of ten, rather than the binary fraction near it.
+private struct DecimalDigits {
+    /// At most 19 digits, without sign.
     private let digits: UInt64
     private let exponent: Int
 
-    /// The digits of a finite number; of a double the fewest that read back to it. Nil for what is no number.
+    /// Takes the fewest digits that read back to a double. Returns nil for anything but a number.
     init?(_ value: JSONValue) {
         switch value {
         case .integer(let integer):
@@ -91,7 +96,7 @@ struct DecimalDigits {
         }
     }
 
-    /// Whether this is an integer times the other, decided on the digits: 0.3 is a multiple of 0.1.
+    /// True if this is an integer times the other, decided on the digits: 0.3 is a multiple of 0.1.
     func isMultiple(of step: DecimalDigits) -> Bool {
         if digits == 0 { return true }
         if step.digits == 0 { return false }
@@ -105,7 +110,7 @@ struct DecimalDigits {
         return UInt128(digits).isMultiple(of: modulus * Self.powerOfTen(-shift, modulo: .max))
     }
 
-    /// Ten to the power, by squaring; no product exceeds 128 bits as the modulus has 64 or is not reached.
+    /// Returns ten to a power by squaring. No product exceeds 128 bits, as the modulus has 64 or is not reached.
     private static func powerOfTen(_ power: Int, modulo modulus: UInt128) -> UInt128 {
         var result: UInt128 = 1 % modulus
         var square: UInt128 = 10 % modulus
@@ -120,7 +125,7 @@ struct DecimalDigits {
 }
 
 extension JSONValue {
-    /// Whether this is an integer times the other number, both taken as the decimals that they are written as.
+    /// True if this is an integer times the other number, both taken as the decimals they are written as.
     func isMultiple(of step: JSONValue) -> Bool {
         guard let digits = DecimalDigits(self), let step = DecimalDigits(step) else { return false }
         return digits.isMultiple(of: step)

@@ -1,13 +1,12 @@
-/// The members of a JSON object: named values in their order, each name once.
+/// A JSON object that keeps its members in order, each name once. Names are compared by their UTF-8 bytes.
 ///
-/// Names are told apart by their UTF-8 bytes. Looking a name up scans a small object and asks an index in a larger
-/// one, so no operation on one member takes longer than linear time, and none but removal takes that with an index.
+/// Finding a name scans a small object and uses an index in a larger one. Only removing takes linear time there.
 public struct JSONObject: Sendable {
     /// One name with its value.
     public struct Member: Sendable {
         /// The name, unique in its object by its UTF-8 bytes.
         public let name: String
-        /// What the name stands for.
+        /// The value of the name.
         public var value: JSONValue
 
         /// A member.
@@ -20,7 +19,7 @@ public struct JSONObject: Sendable {
     /// The members in their order.
     public private(set) var members: [Member]
 
-    /// Where each name stands, kept while there are enough members for it to pay.
+    /// The positions of the names, if there are enough members for it to pay.
     private var index: JSONNameIndex?
 
     /// An object without members.
@@ -38,12 +37,12 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// How many members there are.
+    /// The number of members.
     public var count: Int {
         members.count
     }
 
-    /// Whether there are no members.
+    /// True without members.
     public var isEmpty: Bool {
         members.isEmpty
     }
@@ -53,7 +52,7 @@ public struct JSONObject: Sendable {
         members.lazy.map(\.name)
     }
 
-    /// The value of a name. A new name goes last, a known one keeps its place, assigning nil removes it.
+    /// The value of a name. Setting appends a new name, keeps the place of a known one, and removes it for nil.
     public subscript(name: String) -> JSONValue? {
         get {
             position(of: name).map { members[$0].value }
@@ -68,7 +67,7 @@ public struct JSONObject: Sendable {
         }
     }
 
-    /// Adds a member at the end unless its name is taken; says whether it did.
+    /// Appends a member. Returns false, and changes nothing, if its name is taken.
     @discardableResult
     public mutating func append(_ member: Member) -> Bool {
         guard position(of: member.name) == nil else { return false }
@@ -76,14 +75,14 @@ public struct JSONObject: Sendable {
         return true
     }
 
-    /// Removes every member that the predicate picks, in one pass; none if the predicate throws.
-    public mutating func removeAll(where shouldRemove: (Member) throws -> Bool) rethrows {
+    /// Removes the members that a predicate picks, in one pass; none if it throws.
+    package mutating func removeAll(where shouldRemove: (Member) throws -> Bool) rethrows {
         members = try members.filter { try !shouldRemove($0) }
         rebuildIndex()
     }
 
     /// The same names in the same order with other values.
-    public func mapValues<Failure: Error>(
+    package func mapValues<Failure: Error>(
         _ transform: (JSONValue) throws(Failure) -> JSONValue
     ) throws(Failure) -> JSONObject {
         var mapped = self
@@ -93,13 +92,13 @@ public struct JSONObject: Sendable {
         return mapped
     }
 
-    /// Where the member of this name stands in ``members``.
+    /// Returns the position of a name in ``members``.
     func position(of name: String) -> Int? {
         if let index { return index.position(of: name, in: members) }
         return members.firstIndex { $0.name.hasSameBytes(as: name) }
     }
 
-    /// Adds a member whose name is known to be new.
+    /// Appends a member whose name must be new.
     mutating func appendNew(_ member: Member) {
         if members.isEmpty { members.reserveCapacity(4) }
         members.append(member)
@@ -133,23 +132,22 @@ extension JSONObject: Sequence {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// An object with its members in the order of the literal. The last of two members with one name holds.
+    /// An object with its members in the order of the literal. The last of two members with one name wins.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self.init()
         for (name, value) in elements { self[name] = value }
     }
 }
 
-/// Where each name of a larger object stands: a hash table of positions, probed linearly.
+/// A hash table that maps the names of a large object to their positions, probed linearly.
 ///
-/// Positions only, not names: the members hold those already. The hash is seeded for each process, so nobody can
-/// prepare names that all fall into one slot.
+/// Holds positions only, as the members hold the names. The hash is seeded for each process, so that names that all fall
+/// into one slot cannot be prepared.
 struct JSONNameIndex: Sendable {
-    /// An object of up to this many members is searched by looking at each.
+    /// The largest object that is searched without an index.
     static let threshold = 16
 
-    /// A position in the members plus one, or zero where the slot is free. The count is a power of two and at least
-    /// twice the number of members, so that probing ends soon.
+    /// A position plus one, or zero for a free slot. The count is a power of two and at least twice the number of members.
     private var slots: [UInt32]
 
     init(_ members: [JSONObject.Member]) {
@@ -157,7 +155,7 @@ struct JSONNameIndex: Sendable {
         rebuild(for: members)
     }
 
-    /// The position of a name among `members`, which must be those this index was kept with.
+    /// Returns the position of a name in the members that this index was built from.
     func position(of name: String, in members: [JSONObject.Member]) -> Int? {
         var slot = firstSlot(of: name)
         while slots[slot] != 0 {
@@ -168,7 +166,7 @@ struct JSONNameIndex: Sendable {
         return nil
     }
 
-    /// Takes in the last of `members`, whose name must be new.
+    /// Adds the last of the members, whose name must be new.
     mutating func insertLast(of members: [JSONObject.Member]) {
         if members.count * 2 > slots.count {
             rebuild(for: members)

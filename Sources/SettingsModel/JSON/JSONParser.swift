@@ -1,17 +1,19 @@
 extension JSONValue {
-    /// How many levels of arrays and objects a document may nest, a bare value being at level 0.
+    /// The levels of arrays and objects that a document may nest. A scalar is at level 0.
     public static let maximumDepth = 128
 
-    /// How many levels a document may nest that tells of values: an answer, a line of the journal, a snapshot. Each value
-    /// stands a few levels down in it, and may itself have ``maximumDepth`` levels. Whoever reads such documents with the
-    /// limit of values cannot read all that can be stored.
-    public static let maximumDepthAroundValues = maximumDepth + 16
+    /// The levels of a document that contains stored values: an answer, a line of the journal, a snapshot. Each value is a few
+    /// levels down in it and may itself have ``maximumDepth`` levels.
+    package static let maximumDepthAroundValues = maximumDepth + 16
 
-    /// Reads one JSON document, all of it.
+    /// Reads one whole JSON document.
     ///
-    /// Exact and strict: RFC 8259 and nothing beyond it, integers that do not fit Int64 and numbers beyond a finite
-    /// Double refused rather than rounded, each name once in its object. Takes time in proportion to the input,
-    /// whatever it is. A depth of more than 256 is taken as that.
+    /// Strict: RFC 8259 and nothing beyond it. Throws for integers beyond Int64 and numbers beyond a finite Double instead of
+    /// rounding, and for a name that occurs twice in its object. Takes linear time for any input.
+    ///
+    /// - Parameters:
+    ///   - bytes: the document in UTF-8.
+    ///   - maximumDepth: the levels of nesting that are allowed, at most 256.
     public init(parsing bytes: Span<UInt8>, maximumDepth: Int = JSONValue.maximumDepth) throws(JSONParseError) {
         try JSONParser.checkUTF8(bytes)
         var parser = JSONParser(maximumDepth: maximumDepth)
@@ -30,15 +32,15 @@ extension JSONValue {
     }
 }
 
-/// Which names an object may have had already: one bit for each of 64 classes of names.
+/// A filter for names that an object may already have: one bit for each of 64 classes of names.
 ///
-/// Most names of a small object are in a class of their own, so that nothing has to be compared with them.
+/// Most names of a small object are alone in their class, so that they need no comparison.
 private struct NameTraces {
     private var bits: UInt64 = 0
-    /// Whether a name was written with escapes, so that names of different classes can be equal.
+    /// True after a name with escapes, as equal names can then be of different classes.
     private var isBlurred = false
 
-    /// Takes in a name and how it stands in the text, in its quotation marks; says whether it is new for sure.
+    /// Adds a name, given also as it is written in the text with its quotation marks. Returns true if it is surely new.
     mutating func insert(_ name: String, writtenAs quoted: Span<UInt8>) -> Bool {
         // Every escape is longer than what it stands for.
         if quoted.count != name.utf8.count + 2 { isBlurred = true }
@@ -50,21 +52,21 @@ private struct NameTraces {
     }
 }
 
-/// A recursive-descent parser: where it stands and how deep. The bytes are an argument of each step, as a struct that
-/// can be kept may not hold a span; they must be valid UTF-8.
+/// A recursive-descent parser. The bytes, which must be valid UTF-8, are an argument of each step, as an escapable struct
+/// cannot hold a span.
 struct JSONParser {
     let maximumDepth: Int
     var position = 0
     private var depth = 0
 
-    /// Parsing recurses, so there is a depth that nobody can ask to exceed.
+    /// The limit that no caller can exceed, as parsing recurses.
     private static let deepest = 256
 
     init(maximumDepth: Int) {
         self.maximumDepth = min(maximumDepth, Self.deepest)
     }
 
-    /// Refuses bytes that are not UTF-8, naming the first that is wrong, and a byte order mark.
+    /// Throws if bytes are not UTF-8, with the place of the first that is wrong.
     static func checkUTF8(_ bytes: Span<UInt8>) throws(JSONParseError) {
         do {
             _ = try UTF8Span(validating: bytes)
@@ -73,7 +75,6 @@ struct JSONParser {
         }
     }
 
-    /// The one value that the bytes hold.
     mutating func document(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONValue {
         if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
             throw fail(bytes, "expected a value, found a byte order mark")
@@ -180,7 +181,7 @@ struct JSONParser {
         }
     }
 
-    /// Goes past an opening bracket.
+    /// Moves past an opening bracket.
     private mutating func enter(_ bytes: Span<UInt8>) throws(JSONParseError) {
         guard depth < maximumDepth else { throw fail(bytes, "nested more than \(maximumDepth) levels deep") }
         depth += 1
@@ -211,7 +212,7 @@ struct JSONParser {
         JSONParseError(at: position, in: bytes, reason)
     }
 
-    /// What stands at the position, for an error message.
+    /// The character at the position, for an error message.
     func found(_ bytes: Span<UInt8>) -> String {
         guard position < bytes.count else { return "the end" }
         var end = position + 1
@@ -225,21 +226,21 @@ struct JSONParser {
         }
     }
 
-    /// A string of bytes that are known to be UTF-8.
+    /// Makes a string of bytes that are known to be UTF-8.
     static func text(_ bytes: Span<UInt8>) -> String {
         String(copying: UTF8Span(unchecked: bytes))
     }
 }
 
-/// Why a text is not JSON, and where.
+/// An error that says why a text is not JSON, and where.
 public struct JSONParseError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The byte at which the text went wrong, from 0.
+    /// The first wrong byte, from 0.
     public let offset: Int
     /// The line of that byte, from 1; a line ends with a line feed.
     public let line: Int
     /// The column of that byte, from 1, in Unicode scalars.
     public let column: Int
-    /// What was expected and what was found, without the position.
+    /// The cause without the position.
     public let reason: String
 
     /// The reason with its place, as `line 3, column 14: expected ':' after the name, found '='`.
@@ -251,7 +252,7 @@ public struct JSONParseError: Error, Hashable, Sendable, CustomStringConvertible
         var line = 1
         var column = 1
         var index = 0
-        // A byte that continues a scalar (0b10xxxxxx) takes no column of its own.
+        // Bytes that continue a scalar (0b10xxxxxx) take no column.
         while index < min(offset, bytes.count) {
             if bytes[index] == UInt8(ascii: "\n") {
                 line += 1

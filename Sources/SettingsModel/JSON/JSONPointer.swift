@@ -11,7 +11,7 @@ public struct JSONPointer: Hashable, Sendable {
         self.tokens = tokens
     }
 
-    /// Reads the text form, as `/player/volume`; nil if it is none.
+    /// Reads the text form, as `/player/volume`; nil for any other text.
     public init?(_ text: String) {
         tokens = []
         guard !text.isEmpty else { return }
@@ -22,19 +22,27 @@ public struct JSONPointer: Hashable, Sendable {
         }
     }
 
+    /// Reads a reference inside a document, as `#/$defs/name`: a percent-encoded pointer after `#`; nil for any other text.
+    init?(reference: String) {
+        guard reference.utf8.first == UInt8(ascii: "#"),
+            let pointer = PercentEncoding.decoded(reference.utf8.dropFirst()).flatMap({ JSONPointer($0) })
+        else { return nil }
+        self = pointer
+    }
+
     /// The pointer one step further in.
-    public func appending(_ token: String) -> JSONPointer {
+    package func appending(_ token: String) -> JSONPointer {
         var longer = self
         longer.tokens.append(token)
         return longer
     }
 
     /// The pointer one step further in, to an element of an array.
-    public func appending(_ index: Int) -> JSONPointer {
+    package func appending(_ index: Int) -> JSONPointer {
         appending(String(index))
     }
 
-    /// Whether both pointers take the same steps, name by name in bytes.
+    /// True if both pointers take the same steps, name by name in bytes.
     public static func == (left: JSONPointer, right: JSONPointer) -> Bool {
         left.tokens.count == right.tokens.count && zip(left.tokens, right.tokens).allSatisfy { $0.hasSameBytes(as: $1) }
     }
@@ -44,10 +52,10 @@ public struct JSONPointer: Hashable, Sendable {
         for token in tokens { token.hashBytes(into: &hasher) }
     }
 
-    /// The array position that a token names: decimal digits without a leading zero.
+    /// Returns the array position that a token names: decimal digits without a leading zero.
     static func arrayIndex(_ token: String) -> Int? {
         guard let first = token.utf8.first, first != UInt8(ascii: "0") || token.utf8.count == 1,
-            token.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
+            token.utf8.allSatisfy(ASCII.isDigit)
         else { return nil }
         return Int(token)
     }

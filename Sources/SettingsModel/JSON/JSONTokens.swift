@@ -46,8 +46,7 @@ extension JSONParser {
         }
     }
 
-    /// Reads an exponent, standing on its `e`. One beyond 10¹⁷ is as good as any larger one: no text has so many digits
-    /// that they make up for it.
+    /// Reads an exponent, standing on its `e`. Stops counting at 10¹⁷: no text has enough digits to make up for that.
     private mutating func readExponent(_ bytes: Span<UInt8>) throws(JSONParseError) -> Int {
         position += 1
         var isNegative = false
@@ -77,7 +76,7 @@ extension JSONParser {
                 "an integer must be between \(Int64.min) and \(Int64.max); "
                     + "write a fraction or an exponent for a floating-point number")
         }
-        // The magnitude of the smallest Int64 is one more than the largest, hence the detour over the bit pattern.
+        // The magnitude of Int64.min does not fit Int64, so the sign is applied to the bits.
         return .integer(isNegative ? Int64(bitPattern: 0 &- digits.value) : Int64(digits.value))
     }
 
@@ -109,8 +108,8 @@ private struct Significand {
         }
     }
 
-    /// The double nearest to `value` times ten to the exponent where two exact doubles make it in one operation,
-    /// which IEEE 754 rounds correctly; nil where it takes the general way.
+    /// Returns the nearest double where one operation on two exact doubles gives it, which IEEE 754 rounds correctly; nil
+    /// where the general conversion is needed.
     func exactDouble(exponent: Int) -> Double? {
         guard !overflowed, value <= 1 << 53, abs(exponent) < Self.powersOfTen.count else { return nil }
         let power = Self.powersOfTen[abs(exponent)]
@@ -126,7 +125,7 @@ private struct Significand {
 
 /// Strings: the part of the parser between two quotation marks.
 extension JSONParser {
-    /// Reads a string, standing on its opening quotation mark. Most have no escape and are taken as one slice.
+    /// Reads a string, standing on its opening quotation mark. One without escapes is copied as one slice.
     mutating func string(_ bytes: Span<UInt8>) throws(JSONParseError) -> String {
         position += 1
         let start = position
@@ -159,11 +158,11 @@ extension JSONParser {
         }
     }
 
-    /// Whether none of eight bytes is a quotation mark, a backslash or a control character.
+    /// True if none of eight bytes is a quotation mark, a backslash or a control character.
     ///
-    /// Subtracting one from each byte borrows into its highest bit if it was zero, as it is after an exclusive or with
-    /// the byte looked for; subtracting a space does if it was less. A borrow from a neighbour can only raise a false
-    /// alarm, after which the bytes are looked at one by one.
+    /// Subtracting one from each byte borrows into its highest bit if it was zero, as it is after an exclusive or with the
+    /// byte to find. Subtracting a space borrows if the byte was less. A borrow from a neighbour can only raise a false
+    /// alarm, after which the bytes are checked one by one.
     private static func isPlain(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
@@ -236,7 +235,7 @@ extension JSONParser {
         position += 2
         var unit: UInt16 = 0
         for _ in 0..<4 {
-            guard position < bytes.count, let digit = HexadecimalDigit.value(of: bytes[position]) else {
+            guard position < bytes.count, let digit = ASCII.hexadecimalValue(of: bytes[position]) else {
                 throw fail(bytes, "expected four hexadecimal digits after \\u, found \(found(bytes))")
             }
             unit = unit << 4 | UInt16(digit)
@@ -244,5 +243,4 @@ extension JSONParser {
         }
         return unit
     }
-
 }

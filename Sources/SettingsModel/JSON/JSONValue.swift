@@ -1,18 +1,16 @@
-/// A JSON value, exactly as it was written.
+/// A JSON value that is kept exactly as it was written.
 ///
-/// Integers and floating-point numbers are kept apart, because `1` and `1.0` are different things to whoever typed
-/// them; the members of objects keep the order in which they came. A value that was parsed or made by this module
-/// reads back equal to itself after it was written.
+/// Integers and floating-point numbers stay apart, and objects keep the order of their members. A value reads back equal
+/// after it was written.
 ///
-/// There are two equalities. `==` asks whether anything changed: the same kinds and bits of numbers, the same UTF-8
-/// bytes of strings, the members of objects in any order. ``isMathematicallyEqual(to:)`` is JSON Schema's: `1` and
-/// `1.0` are one number there.
+/// There are two equalities. `==` compares the kinds and bits of numbers, the UTF-8 bytes of strings and the members of
+/// objects in any order. ``isMathematicallyEqual(to:)`` is JSON Schema's: `1` and `1.0` are one number there.
 ///
-/// What is read nests to a limit (``maximumDepth``), as comparing, writing and letting go of a value recurse. A value made
-/// in code should keep to it too.
+/// Parsed values nest to a limit (``maximumDepth``), as comparing, writing and freeing a value recurse. Values made in code
+/// should keep to it.
 ///
-/// Literals of Swift are values, save `nil`: write `.null`. What is not there and what is `null` are two things, and
-/// `condition ? value : nil` must never turn the one into the other.
+/// Literals of Swift are values, except `nil`: write `.null`. A missing value and `null` are different, and
+/// `condition ? value : nil` must never turn one into the other.
 public enum JSONValue: Sendable {
     /// `null`.
     case null
@@ -20,8 +18,7 @@ public enum JSONValue: Sendable {
     case bool(Bool)
     /// A number written without fraction and exponent.
     case integer(Int64)
-    /// A number written with a fraction or an exponent. Always finite in a value that was parsed; writing any other
-    /// gives `null`, as JSON has no word for it.
+    /// A number written with a fraction or an exponent. Always finite in a parsed value; any other is written as `null`.
     case double(Double)
     /// Text.
     case string(String)
@@ -32,17 +29,17 @@ public enum JSONValue: Sendable {
 }
 
 extension JSONValue {
-    /// Whether this is `null`.
+    /// True if this is `null`.
     public var isNull: Bool {
         if case .null = self { true } else { false }
     }
 
-    /// The truth value, if this is one.
+    /// The boolean, if this is one.
     public var bool: Bool? {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// The integer, if this is one. A double is none, however round.
+    /// The integer, if this is one. A double is not, even `1.0`.
     public var integer: Int64? {
         if case .integer(let value) = self { value } else { nil }
     }
@@ -80,7 +77,7 @@ extension JSONValue {
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A truth value.
+    /// A boolean.
     public init(booleanLiteral value: Bool) {
         self = .bool(value)
     }
@@ -90,7 +87,7 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
         self = .integer(value)
     }
 
-    /// A floating-point number, also where the literal is as round as `1.0`.
+    /// A floating-point number, also for `1.0`.
     public init(floatLiteral value: Double) {
         self = .double(value)
     }
@@ -105,7 +102,7 @@ extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
         self = .array(elements)
     }
 
-    /// An object with its members in the order of the literal. The last of two members with one name holds.
+    /// An object with its members in the order of the literal. The last of two members with one name wins.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         var object = JSONObject()
         for (name, value) in elements { object[name] = value }
@@ -121,7 +118,7 @@ extension JSONValue: CustomStringConvertible {
 }
 
 extension JSONValue {
-    /// The kind of this value in a sentence: `an integer`, `a string`.
+    /// The kind in a sentence: `an integer`, `a string`.
     var kindPhrase: String {
         switch self {
         case .null: "null"
@@ -136,7 +133,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// The value in a sentence, as its JSON where that is short and as its kind and size where it is not.
+    /// The value in a sentence: its JSON if that is short, else its kind and size.
     package var briefPhrase: String {
         switch self {
         case .string(let text) where text.utf8.count > Self.briefLength:
@@ -150,7 +147,7 @@ extension JSONValue {
         }
     }
 
-    /// The value if it is a scalar and short enough to be repeated in a message.
+    /// The value if it is a scalar that is short enough for a message.
     var briefScalar: JSONValue? {
         switch self {
         case .string(let text) where text.utf8.count > Self.briefLength: nil
@@ -159,13 +156,13 @@ extension JSONValue {
         }
     }
 
-    /// Whether the value is short enough to be repeated whole, containers included. Looks at no more than it takes.
+    /// True if the whole value is short enough for a message. Reads only as much as it takes to decide.
     package var isShort: Bool {
         var budget = Self.shortSize
         return takes(from: &budget)
     }
 
-    /// What it costs to look at all of the value: one for each value in it, and more for long texts.
+    /// The cost of reading all of the value: one for each value in it, and more for long texts.
     var extent: Int {
         switch self {
         case .string(let text): 1 + text.utf8.count / 64
@@ -178,7 +175,7 @@ extension JSONValue {
     private static let briefLength = 80
     private static let shortSize = 1_000
 
-    /// Takes about the length of the value's text from a budget; false when that does not suffice.
+    /// Takes about the length of the value's text from a budget. Returns false if the budget is too small.
     private func takes(from budget: inout Int) -> Bool {
         budget -= 4
         switch self {

@@ -1,7 +1,7 @@
-/// Writes JSON text, piece by piece, into bytes.
+/// A writer that appends JSON text piece by piece to bytes.
 ///
-/// The calls mirror the document: `beginObject`, then for each member its `name` and a value, then `endObject`. Commas,
-/// line breaks and escapes come by themselves; that the calls nest properly is up to the caller.
+/// The calls mirror the document: `beginObject`, then for each member its `name` and a value, then `endObject`. The writer
+/// adds commas, line breaks and escapes. The caller must nest the calls properly.
 ///
 ///     var writer = JSONWriter()
 ///     writer.beginObject()
@@ -9,17 +9,16 @@
 ///     writer.write(integer: 17)
 ///     writer.endObject()
 public struct JSONWriter: Sendable {
-    /// How the text is laid out.
+    /// A layout of the text.
     public struct Style: Hashable, Sendable {
-        /// Whether each member and element stands on a line of its own, indented by two spaces a level.
+        /// True for each member and element on a line of its own, indented by two spaces a level.
         public var isPretty: Bool
-        /// Whether members are ordered by the bytes of their names rather than as they came. This holds for whole
-        /// values; what is written piece by piece comes in the order of the calls.
+        /// True to order the members of whole values by the bytes of their names. Pieces keep the order of the calls.
         public var sortsMembers: Bool
 
-        /// On one line, without spaces, members as they came.
+        /// One line without spaces, members in their order.
         public static let compact = Style(isPretty: false, sortsMembers: false)
-        /// For reading, members as they came.
+        /// For reading, members in their order.
         public static let pretty = Style(isPretty: true, sortsMembers: false)
         /// For comparing byte by byte: equal values give equal text.
         public static let canonical = Style(isPretty: false, sortsMembers: true)
@@ -28,24 +27,24 @@ public struct JSONWriter: Sendable {
     }
 
     /// The text so far, UTF-8.
-    public private(set) var bytes: [UInt8]
+    package private(set) var bytes: [UInt8]
     /// The layout.
-    public let style: Style
+    package let style: Style
     private var depth = 0
-    /// Whether the next value or name follows another one in the same array or object.
+    /// True if the next value or name follows another one in the same array or object.
     private var followsAnother = false
-    /// Whether the next value belongs to a name that was just written.
+    /// True if the next value belongs to a name that was just written.
     private var followsName = false
 
     /// A writer with nothing written.
-    public init(style: Style = .compact, reservingCapacity capacity: Int = 0) {
+    package init(style: Style = .compact, reservingCapacity capacity: Int = 0) {
         self.style = style
         bytes = []
         bytes.reserveCapacity(capacity)
     }
 
-    /// Forgets what was written and begins another document, in the room that the last one took if that is kept.
-    public mutating func removeAll(keepingCapacity: Bool = false) {
+    /// Begins another document, in the same memory if `keepingCapacity`.
+    package mutating func removeAll(keepingCapacity: Bool = false) {
         bytes.removeAll(keepingCapacity: keepingCapacity)
         depth = 0
         followsAnother = false
@@ -53,7 +52,7 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a whole value.
-    public mutating func write(_ value: JSONValue) {
+    package mutating func write(_ value: JSONValue) {
         switch value {
         case .null: writeNull()
         case .bool(let value): write(bool: value)
@@ -75,27 +74,27 @@ public struct JSONWriter: Sendable {
     }
 
     /// Opens an object.
-    public mutating func beginObject() {
+    package mutating func beginObject() {
         open(UInt8(ascii: "{"))
     }
 
     /// Closes the object that was opened last.
-    public mutating func endObject() {
+    package mutating func endObject() {
         close(UInt8(ascii: "}"))
     }
 
     /// Opens an array.
-    public mutating func beginArray() {
+    package mutating func beginArray() {
         open(UInt8(ascii: "["))
     }
 
     /// Closes the array that was opened last.
-    public mutating func endArray() {
+    package mutating func endArray() {
         close(UInt8(ascii: "]"))
     }
 
     /// Writes the name of the member whose value comes next.
-    public mutating func name(_ name: String) {
+    package mutating func name(_ name: String) {
         separate()
         appendQuoted(name)
         bytes.append(UInt8(ascii: ":"))
@@ -104,38 +103,38 @@ public struct JSONWriter: Sendable {
     }
 
     /// Writes a string.
-    public mutating func write(string: String) {
+    package mutating func write(string: String) {
         separate()
         appendQuoted(string)
     }
 
     /// Writes an integer.
-    public mutating func write(integer: Int64) {
+    package mutating func write(integer: Int64) {
         separate()
         appendDecimal(integer)
     }
 
-    /// Writes a double with the fewest digits that read back to the same one, always with a fraction or an exponent,
-    /// so that it stays a double. One that is not finite is written as `null`.
-    public mutating func write(double: Double) {
+    /// Writes a double with the fewest digits that read back equal, always with a fraction or an exponent, so that it stays a
+    /// double. Writes `null` for one that is not finite.
+    package mutating func write(double: Double) {
         separate()
         bytes.append(copying: (double.isFinite ? double.description : "null").utf8Span.span)
     }
 
     /// Writes `true` or `false`.
-    public mutating func write(bool: Bool) {
+    package mutating func write(bool: Bool) {
         separate()
         bytes.append(copying: (bool ? "true" : "false").utf8Span.span)
     }
 
     /// Writes `null`.
-    public mutating func writeNull() {
+    package mutating func writeNull() {
         separate()
         bytes.append(copying: "null".utf8Span.span)
     }
 
-    /// Writes bytes that are one JSON value already, as they are.
-    public mutating func write(rendered: Span<UInt8>) {
+    /// Writes bytes that already are one JSON value.
+    package mutating func write(rendered: Span<UInt8>) {
         separate()
         bytes.append(copying: rendered)
     }
@@ -154,7 +153,7 @@ public struct JSONWriter: Sendable {
         followsAnother = true
     }
 
-    /// Writes what stands before a name or a value.
+    /// Writes the comma and line break before a name or a value.
     private mutating func separate() {
         if followsName {
             followsName = false
@@ -211,8 +210,8 @@ public struct JSONWriter: Sendable {
         case UInt8(ascii: "\""), UInt8(ascii: "\\"): bytes.append(byte)
         default:
             bytes.append(copying: "u00".utf8Span.span)
-            bytes.append(HexadecimalDigit.digit(for: byte >> 4))
-            bytes.append(HexadecimalDigit.digit(for: byte & 0x0F))
+            bytes.append(ASCII.hexadecimalDigit(for: byte >> 4))
+            bytes.append(ASCII.hexadecimalDigit(for: byte & 0x0F))
         }
     }
 }

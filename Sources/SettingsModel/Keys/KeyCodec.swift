@@ -5,7 +5,7 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     /// The key.
     public let key: DefaultsKey<Value>
     /// What the key's values may be.
-    public let schema: JSONSchema
+    package let schema: JSONSchema
 
     private let bridge: Value.Bridge
 

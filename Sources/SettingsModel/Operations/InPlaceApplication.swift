@@ -77,12 +77,3 @@ extension InPlaceOperation.Amount {
         return .integer(exact)
     }
 }
-
-extension JSONNumber {
-    fileprivate var json: JSONValue {
-        switch self {
-        case .integer(let integer): .integer(integer)
-        case .double(let double): .double(double)
-        }
-    }
-}

@@ -1,14 +1,15 @@
 /// A regular expression in ECMA-262 syntax and Unicode mode (the `u` flag), the `pattern` of JSON Schema.
 ///
-/// It answers one question: does the text match anywhere. That is all a schema asks, and it is what makes a linear
-/// search possible: with neither captures nor priorities to keep, all ways through the pattern are followed at once
-/// and none is ever tried again. What cannot be decided so, look-around and back-references, is refused.
+/// It answers whether the text matches anywhere, which is all a schema asks. With neither captures nor priorities to keep,
+/// the search follows all ways through the pattern at once and takes linear time. Look-around and back-references, which
+/// cannot be matched so, are refused.
 struct Pattern: Sendable {
     let source: String
     private let program: PatternProgram
 
-    init(_ source: String) throws(PatternError) {
-        let syntax = try PatternParser.parse(source)
+    /// - Parameter allowsAnyProperty: takes a Unicode property that is not supported as every scalar.
+    init(_ source: String, allowsAnyProperty: Bool = false) throws(PatternError) {
+        let syntax = try PatternParser.parse(source, allowsAnyProperty: allowsAnyProperty)
         if let unsupported = syntax.unsupported {
             throw unsupported
         }
@@ -24,45 +25,40 @@ struct Pattern: Sendable {
         _ = try PatternParser.parse(source)
     }
 
-    /// How much memory the compiled pattern takes, and how much work a scalar of text at most.
+    /// Bounds the memory of the compiled pattern and the work for a scalar of text.
     var stateCount: Int {
         program.states.count
     }
 
-    /// Answers nil when the budget is spent before the answer is known; the budget is then zero.
+    /// Returns nil when the budget is spent before the answer is known; the budget is then zero.
     ///
-    /// A step is one way followed out of one state, or one binary property asked for. The same pattern and text always
-    /// cost the same number of them: for each scalar read at least one, and at most what the size of the pattern bounds.
+    /// A step follows one way out of one state. The same pattern and text always cost the same number of steps: at least
+    /// one for each scalar, and at most a number that the size of the pattern bounds.
     func matches(_ text: String, budget: inout Int) -> Bool? {
         var search = PatternSearch(program)
         return search.run(text, budget: &budget)
     }
 }
 
-/// Patterns are the same when their bytes are: `==` of strings would take é and e + U+0301 for one, which match
-/// different texts.
+/// Compares bytes: `==` of strings takes é and e + U+0301 for one, which match different texts.
 extension Pattern: Hashable {
     static func == (one: Pattern, other: Pattern) -> Bool {
-        one.source.utf8.elementsEqual(other.source.utf8)
+        one.source.hasSameBytes(as: other.source)
     }
 
     func hash(into hasher: inout Hasher) {
-        for byte in source.utf8 {
-            hasher.combine(byte)
-        }
+        source.hashBytes(into: &hasher)
     }
 }
 
-/// Why a pattern was refused, and where.
-///
-/// The offset counts Unicode scalars, as ECMA-262 does in Unicode mode, so an editor can point at the place.
+/// An error that names why a pattern is refused, and the place as an offset in Unicode scalars.
 struct PatternError: Error, Equatable, Sendable, CustomStringConvertible {
     enum Kind: Equatable, Sendable {
-        /// ECMA-262 does not know such a pattern.
+        /// ECMA-262 has no such pattern.
         case syntax
-        /// A right pattern that cannot be run in linear time, or not with the Unicode data at hand.
+        /// A valid pattern that cannot be run in linear time, or needs Unicode data that is not supported.
         case unsupported
-        /// A right pattern that is past one of the limits in `PatternLimits`.
+        /// A valid pattern that exceeds one of the limits in `PatternLimits`.
         case tooLarge
     }
 
@@ -71,9 +67,7 @@ struct PatternError: Error, Equatable, Sendable, CustomStringConvertible {
     let reason: String
 
     var description: String { "at offset \(offset): \(reason)" }
-}
 
-extension PatternError {
     static func syntax(_ reason: String, at offset: Int) -> PatternError {
         PatternError(kind: .syntax, offset: offset, reason: reason)
     }
@@ -87,7 +81,7 @@ extension PatternError {
     }
 }
 
-/// What keeps a hostile pattern from costing more than its sender paid for.
+/// The limits that keep a hostile pattern cheap.
 enum PatternLimits {
     /// Bounds the time and memory of reading a pattern.
     static let sourceBytes = 65_536

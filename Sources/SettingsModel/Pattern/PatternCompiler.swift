@@ -23,15 +23,14 @@ struct PatternProgram: Sendable {
     let classes: [ScalarClass]
     /// A junction where every match begins.
     let entry: Int
-    /// Whether a match can only begin at the start of the text.
+    /// True if a match can only begin at the start of the text.
     let isAnchored: Bool
 }
 
-/// Turns a syntax tree into a graph of states.
+/// A compiler from a syntax tree to a graph of states.
 ///
-/// Each node is given the state it begins with and the state that comes after it, and hands states of its own to the
-/// nodes below. So nothing is waiting for an answer, and a list of what is left to do takes the place of recursion.
-/// Writing counted repetitions out is bounded by the size that is checked beforehand.
+/// Each node is given the state it begins with and the state that comes after it, so that a list of pending nodes takes the
+/// place of recursion. The size that was checked beforehand bounds the copies of counted repetitions.
 struct PatternCompiler {
     private var states: [PatternProgram.State] = []
     private var operands: [UInt32] = []
@@ -151,10 +150,10 @@ extension PatternCompiler {
             isAnchored: isAnchored(entry))
     }
 
-    /// Leads past junctions where few ways are the result. A loop over a class then costs one way for each scalar it
-    /// stays in the class, and one for leaving it.
+    /// Replaces ways to junctions by the ways out of them where few result. A loop over a class then follows one way for
+    /// each scalar in the class.
     ///
-    /// Where there would be many, the junction stays: (a?){1000} has half a million ways without its junctions.
+    /// Where there would be many the junction stays: (a?){1000} has half a million ways without its junctions.
     private func shortened(_ direct: [Int32]) -> [Int32] {
         let limit = 8
         guard direct.count <= limit else { return direct }
@@ -173,8 +172,8 @@ extension PatternCompiler {
         return targets
     }
 
-    /// Looks for a way from the entry that does not lead through ^ to a state that could consume or accept. Other
-    /// assertions are taken to hold: to be wrong about them costs time, never an answer.
+    /// True if every way from the entry to a state that consumes or accepts leads through ^. Takes other assertions to hold,
+    /// which costs time but never changes a result.
     private func isAnchored(_ entry: Int) -> Bool {
         var seen = [Bool](repeating: false, count: states.count)
         var pending = [entry]

@@ -58,17 +58,29 @@ extension PatternParser {
         }
         let name = readPropertyWord()
         let value = consume("=") ? readPropertyWord() : nil
-        guard consume("}") else {
+        guard consume("}"), !name.isEmpty, value != "" else {
             throw .syntax("the braces of this property are never closed, or hold what is not a name", at: start)
         }
-        guard let property = UnicodeProperty(name: name, value: value) else {
-            let words = value.map { "\(name)=\($0)" } ?? name
-            throw .syntax("\(words) is not a property known to ECMA-262 (letter case counts)", at: start)
+        switch (name, value) {
+        case ("Any", nil): return ClassContents(ranges: negated ? [] : ScalarSet.all.ranges)
+        case ("ASCII", nil):
+            return ClassContents(ranges: negated ? ScalarSet.ascii.inverted.ranges : ScalarSet.ascii.ranges)
+        case ("General_Category", let category?), ("gc", let category?):
+            guard let categories = GeneralCategories(named: category) else {
+                throw .syntax("\(category) is not a general category (letter case counts)", at: start)
+            }
+            return ClassContents(categories: negated ? categories.complement : categories)
+        default:
+            if value == nil, let categories = GeneralCategories(named: name) {
+                return ClassContents(categories: negated ? categories.complement : categories)
+            }
+            let property = value.map { "\(name)=\($0)" } ?? name
+            if !allowsAnyProperty {
+                let reason = "the Unicode property \(property) is not supported; use a general category such as \\p{L}"
+                noteUnsupported(reason, at: start)
+            }
+            return ClassContents(ranges: ScalarSet.all.ranges)
         }
-        if case .unavailable(let words) = property {
-            noteUnsupported("the property \(words) is not supported; no data for it is at hand", at: start)
-        }
-        return property.contents(negated: negated)
     }
 
     private mutating func readPropertyWord() -> String {

@@ -67,7 +67,7 @@ extension PatternParser {
         }
     }
 
-    /// Reads `ims-ims:`, or says what the writer of another dialect may have meant.
+    /// Reads `ims-ims:`, or names the equivalent of another dialect's syntax.
     private mutating func readModifiers() throws(PatternError) {
         var seen: Set<Unicode.Scalar> = []
         while let flag = peek(), "ims-".unicodeScalars.contains(flag) {
@@ -110,7 +110,7 @@ extension PatternParser {
     }
 }
 
-/// Decides whether a group name may be used again: ECMA-262 allows it in alternatives of which only one can match.
+/// The group names of a pattern. ECMA-262 allows one name in several alternatives of which only one can match.
 ///
 /// A name is taken while a group with that name could take part in the same match as a group declared here. Names
 /// are given up at each | and taken again when the group around it closes.
@@ -118,20 +118,19 @@ struct GroupNames {
     /// Code points, because equality of strings would take two spellings of a name for one.
     typealias Name = [UInt32]
 
-    /// What a group has declared so far, to be kept with the group while it is open.
+    /// The names that an open group has declared so far.
     struct Scope {
         fileprivate var alternativeStart = 0
         fileprivate var givenUp: [Int] = []
     }
 
-    /// Each name once, numbered in order. A deeply nested name is given up and taken again many times over, which
-    /// is done with the number alone.
+    /// Each name once, numbered in order. Names in deep nests are given up and taken often, which needs only the number.
     private var numbers: [Name: Int] = [:]
     private var isTaken: [Bool] = []
     /// The taken names in the order they were taken, so that those of one alternative are at the end.
     private var order: [Int] = []
 
-    /// Answers false when the name is taken.
+    /// Returns false when the name is taken.
     mutating func declare(_ name: Name) -> Bool {
         if let number = numbers[name] { return take(number) }
         numbers[name] = isTaken.count

@@ -1,5 +1,4 @@
-/// The syntax tree, as far as it matters to a search that only answers yes or no: groups are gone, and lazy
-/// quantifiers are the same as greedy ones.
+/// A node of the syntax tree, reduced to what a yes-or-no search needs: no groups, and lazy quantifiers are greedy.
 struct PatternNode: Sendable {
     indirect enum Shape: Sendable {
         /// A code point, which may be a surrogate: a valid pattern can name one, though no text contains it.
@@ -20,8 +19,8 @@ struct PatternNode: Sendable {
     }
 
     let shape: Shape
-    /// How many states the node needs once its repetitions are written out. It is known without writing them out,
-    /// and stops at one more than the limit so that it cannot overflow. Only the empty node needs none.
+    /// The states that the node needs with its repetitions written out, at most one more than the limit so that it cannot
+    /// overflow. Only the empty node needs none.
     let size: Int
 
     private init(_ shape: Shape, size: Int) {
@@ -53,15 +52,14 @@ extension PatternNode {
         return PatternNode(.sequence(terms), size: terms.reduce(0) { min(ceiling, $0 + $1.size) })
     }
 
-    /// Each alternative counts for one more, because it is a way to follow even when it is empty.
+    /// Counts one more for each alternative, as it is a way to follow even when it is empty.
     static func choosing(_ alternatives: [PatternNode]) -> PatternNode {
         if let alternative = alternatives.first, alternatives.count == 1 { return alternative }
         return PatternNode(
             .alternation(alternatives), size: alternatives.reduce(0) { min(ceiling, $0 + $1.size + 1) })
     }
 
-    /// Repeating nothing is nothing. Were it kept, (?:){1000000000} would need no states and still take forever to
-    /// write out.
+    /// Drops repetitions of nothing: (?:){1000000000} would need no states and still take forever to write out.
     static func repeating(_ body: PatternNode, _ quantifier: Quantifier) -> PatternNode {
         guard body.size > 0, quantifier.maximum != 0 else { return .empty }
         let copies = min(ceiling, quantifier.maximum ?? max(quantifier.minimum, 1))
@@ -70,14 +68,14 @@ extension PatternNode {
     }
 }
 
-/// How often a term may occur. A number too large for Int is read as Int.max, far past every limit.
+/// A range for how often a term occurs. A number too large for Int is read as Int.max, far past every limit.
 struct Quantifier: Sendable {
     let minimum: Int
     /// Nil when there is no upper bound, and never less than the minimum.
     let maximum: Int?
 }
 
-/// What the parser hands to the compiler.
+/// The result of parsing a pattern.
 struct PatternSyntax: Sendable {
     let root: PatternNode
     let classes: [ScalarClass]

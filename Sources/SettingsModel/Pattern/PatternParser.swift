@@ -1,9 +1,10 @@
-/// Reads the pattern grammar of ECMA-262 in Unicode mode, which has none of the leniency of the web's Annex B.
+/// A parser for the patterns of ECMA-262 in Unicode mode, without the leniency of the web's Annex B.
 ///
-/// Open groups are kept on a stack of its own rather than on the call stack. The nesting is limited all the same:
-/// a tree is freed recursively.
+/// Keeps open groups on a stack of its own. The nesting is limited all the same, as a tree is freed recursively.
 struct PatternParser {
     let scalars: [Unicode.Scalar]
+    /// True to take a Unicode property that is not supported as every scalar.
+    let allowsAnyProperty: Bool
     var position = 0
     /// The group being read. The pattern itself counts as one.
     var group = OpenGroup(offset: 0)
@@ -22,16 +23,17 @@ struct PatternParser {
         case name(GroupNames.Name)
     }
 
-    static func parse(_ source: String) throws(PatternError) -> PatternSyntax {
+    static func parse(_ source: String, allowsAnyProperty: Bool = false) throws(PatternError) -> PatternSyntax {
         guard source.utf8.count <= PatternLimits.sourceBytes else {
             throw .tooLarge("the pattern is longer than \(PatternLimits.sourceBytes) bytes", at: 0)
         }
-        var parser = PatternParser(scalars: Array(source.unicodeScalars))
+        var parser = PatternParser(scalars: Array(source.unicodeScalars), allowsAnyProperty: allowsAnyProperty)
         return try parser.parsePattern()
     }
 
-    private init(scalars: [Unicode.Scalar]) {
+    private init(scalars: [Unicode.Scalar], allowsAnyProperty: Bool) {
         self.scalars = scalars
+        self.allowsAnyProperty = allowsAnyProperty
     }
 
     private mutating func parsePattern() throws(PatternError) -> PatternSyntax {
@@ -89,7 +91,7 @@ struct PatternParser {
         group.terms.append(.repeating(node, quantifier))
     }
 
-    /// A class that occurs again is made ready and kept once.
+    /// Prepares a class. Equal classes share one.
     mutating func node(for contents: ClassContents) -> PatternNode {
         if let index = classIndexes[contents] { return .oneOf(index) }
         classes.append(ScalarClass(contents))
@@ -97,7 +99,7 @@ struct PatternParser {
         return .oneOf(classes.count - 1)
     }
 
-    /// Keeps only the first, and reads on: a syntax error further on counts for more.
+    /// Keeps the first unsupported construct and reads on, as a syntax error further on comes before it.
     mutating func noteUnsupported(_ reason: String, at offset: Int) {
         unsupported = unsupported ?? .unsupported(reason, at: offset)
     }
@@ -121,7 +123,7 @@ struct PatternParser {
 }
 
 extension PatternParser {
-    /// Answers nil, and consumes nothing, when no quantifier follows.
+    /// Returns nil, and consumes nothing, when no quantifier follows.
     mutating func readQuantifier() throws(PatternError) -> Quantifier? {
         let quantifier: Quantifier
         switch peek() {
@@ -161,7 +163,7 @@ extension PatternParser {
         return Quantifier(minimum: minimum, maximum: maximum)
     }
 
-    /// Stops at Int.max instead of overflowing. Answers nil when no digit follows.
+    /// Stops at Int.max instead of overflowing. Returns nil when no digit follows.
     mutating func readNumber() -> Int? {
         var number: Int?
         while let digit = peek()?.decimalValue {
@@ -181,11 +183,6 @@ extension Unicode.Scalar {
     }
 
     var hexadecimalValue: UInt32? {
-        switch self {
-        case "0"..."9": value - 0x30
-        case "a"..."f": value - 0x61 + 10
-        case "A"..."F": value - 0x41 + 10
-        default: nil
-        }
+        UInt8(exactly: value).flatMap(ASCII.hexadecimalValue).map { UInt32($0) }
     }
 }

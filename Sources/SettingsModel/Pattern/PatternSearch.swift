@@ -1,4 +1,4 @@
-/// One search of one text: all states that some beginning of the text leads to, moved on scalar by scalar.
+/// A search of one text that follows all states at once, scalar by scalar.
 ///
 /// A state is entered at most once for each place in the text, so the work there is bounded by the size of the
 /// program, whatever was read before. All memory is allocated up front.
@@ -43,7 +43,7 @@ struct PatternSearch {
         }
     }
 
-    /// Finds the states at this place. Answers true as soon as one of them accepts.
+    /// Finds the states at this place. Returns true as soon as one of them accepts.
     private mutating func move() -> Bool {
         swap(&previous, &reached)
         reached.removeAll(keepingCapacity: true)
@@ -66,20 +66,18 @@ struct PatternSearch {
         return false
     }
 
-    private mutating func consumes(_ state: Int, _ scalar: Unicode.Scalar) -> Bool {
+    private func consumes(_ state: Int, _ scalar: Unicode.Scalar) -> Bool {
         switch program.states[state] {
         case .scalar:
             return program.operands[state] == scalar.value
         case .oneOf:
-            let index = Int(program.operands[state])
-            steps += program.classes[index].lookups(for: scalar)
-            return program.classes[index].contains(scalar)
+            return program.classes[Int(program.operands[state])].contains(scalar)
         default:
             return false
         }
     }
 
-    /// Answers true when one of the ways leads to acceptance.
+    /// Enters the states that follow this one. Returns true if one of them accepts.
     private mutating func follow(_ state: Int) -> Bool {
         for way in Int(program.wayOffsets[state])..<Int(program.wayOffsets[state + 1]) {
             steps += 1

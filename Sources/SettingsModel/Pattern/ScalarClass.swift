@@ -1,40 +1,28 @@
-/// What a class names, piece by piece as it is read: `[a-z\d\p{L}]`.
+/// The contents of a class while it is read: `[a-z\d\p{L}]`.
 struct ClassContents: Hashable, Sendable {
-    /// Whether the class is of all the rest, as `[^a-z]` is.
+    /// True for a class of all other scalars, as `[^a-z]`.
     var isInverted = false
     var ranges: [ClosedRange<UInt32>] = []
     var categories: GeneralCategories = []
-    var properties: Set<PropertyTest> = []
 
-    struct PropertyTest: Hashable, Sendable {
-        let property: BinaryProperty
-        let isNegated: Bool
-    }
-
-    /// Adds what an escape in the class names. Escapes are never inverted: \D comes as the ranges it stands for.
+    /// Adds the contents of an escape in the class. Escapes are never inverted: \D has the ranges it stands for.
     mutating func formUnion(_ other: ClassContents) {
         ranges += other.ranges
         categories.formUnion(other.categories)
-        properties.formUnion(other.properties)
     }
 }
 
-/// A class made ready for searching: one bit test for ASCII, a binary search and property look-ups for the rest.
-///
-/// Properties are asked of each scalar rather than spelled out as ranges; to spell one out would take a look at all
-/// of Unicode for every pattern that is compiled.
+/// A class ready for searching: one bit test for ASCII, a binary search and one look-up of the category for the rest.
 struct ScalarClass: Sendable {
     private var asciiLow: UInt64 = 0
     private var asciiHigh: UInt64 = 0
     private let set: ScalarSet
     private let categories: GeneralCategories
-    private let properties: [ClassContents.PropertyTest]
     private let isInverted: Bool
 
     init(_ contents: ClassContents) {
         set = ScalarSet(contents.ranges)
         categories = contents.categories
-        properties = Array(contents.properties)
         isInverted = contents.isInverted
         for value in UInt8(0)..<64 {
             asciiLow |= search(Unicode.Scalar(value)) ? 1 << UInt64(value) : 0
@@ -50,17 +38,10 @@ struct ScalarClass: Sendable {
         }
     }
 
-    /// How many properties `contains` asks for this scalar at most. A class may name dozens; a budget that did not
-    /// see them would be cheated.
-    func lookups(for scalar: Unicode.Scalar) -> Int {
-        scalar.isASCII ? 0 : properties.count
-    }
-
     private func search(_ scalar: Unicode.Scalar) -> Bool {
         let isNamed =
             set.contains(scalar.value)
             || !categories.isEmpty && categories.contains(GeneralCategories(scalar.properties.generalCategory))
-            || properties.contains { $0.property.holds(for: scalar) != $0.isNegated }
         return isNamed != isInverted
     }
 }
@@ -130,10 +111,5 @@ extension ScalarSet {
     static let space = ScalarSet([
         0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029, 0x202F...0x202F,
         0x205F...0x205F, 0x3000...0x3000, 0xFEFF...0xFEFF,
-    ])
-    static let regionalIndicators = ScalarSet([0x1F1E6...0x1F1FF])
-    static let emojiComponents = ScalarSet([
-        0x23...0x23, 0x2A...0x2A, 0x30...0x39, 0x200D...0x200D, 0x20E3...0x20E3, 0xFE0F...0xFE0F, 0x1F1E6...0x1F1FF,
-        0x1F3FB...0x1F3FF, 0x1F9B0...0x1F9B3, 0xE0020...0xE007F,
     ])
 }

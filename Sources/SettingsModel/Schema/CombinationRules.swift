@@ -13,9 +13,9 @@ final class CombinationRules: Sendable {
         reference = compiler.string("$ref", source).flatMap {
             compiler.node(referredToBy: $0, at: source.pointer.appending("$ref"))
         }
-        allOf = compiler.subschemas("allOf", source) ?? []
-        anyOf = compiler.subschemas("anyOf", source) ?? []
-        oneOf = compiler.subschemas("oneOf", source) ?? []
+        allOf = compiler.subschemas("allOf", source)
+        anyOf = compiler.subschemas("anyOf", source)
+        oneOf = compiler.subschemas("oneOf", source)
         not = compiler.subschema("not", source)
         condition = compiler.subschema("if", source)
         consequence = compiler.subschema("then", source)
@@ -28,8 +28,8 @@ final class CombinationRules: Sendable {
         allOf + anyOf + oneOf + [reference, not, condition, consequence, alternative].compactMap { $0 }
     }
 
-    /// Whether a value may be refused because it fits one of the schemas.
-    var denies: Bool {
+    /// True if a value may be refused because it fits one of the schemas.
+    var refusesFitting: Bool {
         !oneOf.isEmpty || not != nil || condition != nil
     }
 
@@ -40,8 +40,7 @@ final class CombinationRules: Sendable {
             validator.check(value, node)
         }
         if !anyOf.isEmpty, !anyOf.contains(where: { validator.isValid(value, $0) }) {
-            let reasons = reasons(value, anyOf, &validator)
-            validator.fail("anyOf", "must fit one of \(Plural.count(anyOf.count, "alternative"))\(reasons)")
+            failAll("anyOf", anyOf, value, &validator)
         }
         if !oneOf.isEmpty { checkOneOf(value, &validator) }
         if let not, validator.isValid(value, not) {
@@ -55,19 +54,21 @@ final class CombinationRules: Sendable {
     private func checkOneOf(_ value: JSONValue, _ validator: inout SchemaValidator) {
         let fitting = oneOf.indices.filter { validator.isValid(value, oneOf[$0]) }
         if fitting.isEmpty {
-            let reasons = reasons(value, oneOf, &validator)
-            validator.fail("oneOf", "must fit one of \(Plural.count(oneOf.count, "alternative"))\(reasons)")
+            failAll("oneOf", oneOf, value, &validator)
         } else if fitting.count > 1 {
             let places = fitting.map(String.init).joined(separator: ", ")
             validator.fail("oneOf", "must fit exactly one of \(oneOf.count) alternatives, but fits those at \(places)")
         }
     }
 
-    /// What keeps a value from fitting each of a few alternatives.
-    private func reasons(_ value: JSONValue, _ nodes: [SchemaNodeID], _ validator: inout SchemaValidator) -> String {
-        let most = 4
-        guard nodes.count <= most else { return "" }
-        let reasons = nodes.compactMap { validator.firstReason(value, $0) }
-        return reasons.isEmpty ? "" : ": it " + reasons.joined(separator: ", or ")
+    /// Notes that a value fits none of the alternatives. Of a few, says why.
+    private func failAll(
+        _ keyword: String, _ nodes: [SchemaNodeID], _ value: JSONValue, _ validator: inout SchemaValidator
+    ) {
+        let mostExplained = 4
+        let explained = nodes.count > mostExplained ? [] : nodes
+        let reasons = explained.compactMap { validator.firstReason(value, $0) }
+        let because = reasons.isEmpty ? "" : ": it " + reasons.joined(separator: ", or ")
+        validator.fail(keyword, "must fit one of \(Plural.count(nodes.count, "alternative"))\(because)")
     }
 }

@@ -1,4 +1,4 @@
-/// `enum` and `const`: the values that are allowed, compared mathematically.
+/// The rules `enum` and `const`, which compare values mathematically.
 final class ValueRules: Sendable {
     private let listed: [JSONValue]?
     private let listedSet: Set<MathematicalJSON>
@@ -6,15 +6,11 @@ final class ValueRules: Sendable {
 
     init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
         constant = source.object["const"]
-        var listed: [JSONValue]?
-        if let value = source.object["enum"] {
-            listed = value.array
-            if listed == nil {
-                let detail = "must be an array, but is \(value.kindPhrase)"
-                compiler.report(source.pointer.appending("enum"), "enum", detail)
-            }
+        listed = source.object["enum"]?.array
+        if listed == nil, let value = source.object["enum"] {
+            let detail = "must be an array, but is \(value.kindPhrase)"
+            compiler.report(source.pointer.appending("enum"), "enum", detail)
         }
-        self.listed = listed
         listedSet = Set((listed ?? []).map(MathematicalJSON.init))
         if listed == nil && constant == nil { return nil }
     }
@@ -22,20 +18,18 @@ final class ValueRules: Sendable {
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard validator.spend(value.extent) else { return }
         if let constant, !value.isMathematicallyEqual(to: constant) {
-            validator.fail("const", "must be \(Self.naming(constant))", value, expected: constant)
+            // A container in a message is only its size, which does not say what it must hold.
+            let demand = constant.briefScalar == nil ? "exactly what the schema names" : constant.description
+            validator.fail("const", "must be \(demand)", value, expected: constant)
         }
         if let listed, !listedSet.contains(MathematicalJSON(value)) {
-            validator.fail("enum", "must be one of \(Self.listing(listed))", value, expected: .array(listed))
+            let demand = listed.isEmpty ? "no values at all" : Self.listing(listed)
+            validator.fail("enum", "must be one of \(demand)", value, expected: .array(listed))
         }
     }
 
-    /// A container in a message is only its size, which says nothing about what it has to hold.
-    private static func naming(_ constant: JSONValue) -> String {
-        constant.briefScalar == nil ? "exactly what the schema names" : constant.description
-    }
-
-    private static func listing(_ values: [JSONValue]) -> String {
-        if values.isEmpty { return "no values at all" }
+    /// The first few values in a sentence.
+    static func listing(_ values: [JSONValue]) -> String {
         let most = 12
         let shown = values.prefix(most).map(\.briefPhrase).joined(separator: ", ")
         return values.count > most ? "\(shown) and \(values.count - most) more" : shown
@@ -86,28 +80,37 @@ final class NumberRules: Sendable {
 
 /// The rules for strings. Lengths count Unicode scalars.
 final class StringRules: Sendable {
-    private let minLength: Int?
-    private let maxLength: Int?
+    private let length: CountRule?
     private let pattern: Pattern?
     private let format: StringFormat?
     private let isBase64: Bool
 
     init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
-        minLength = compiler.count("minLength", source)
-        maxLength = compiler.count("maxLength", source)
+        length = CountRule("minLength", "maxLength", of: "character", source, &compiler)
         pattern = compiler.string("pattern", source).flatMap {
             compiler.pattern($0, at: source.pointer.appending("pattern"), "pattern")
         }
-        format = Self.format(source, &compiler)
-        isBase64 = Self.isBase64(source, &compiler)
-        if minLength == nil, maxLength == nil, pattern == nil, format == nil, !isBase64 { return nil }
+        let formatName = compiler.string("format", source)
+        format = formatName.flatMap(StringFormat.init(rawValue:))
+        if let formatName, format == nil {
+            let hint = NameSuggestion.phrase(for: formatName, among: StringFormat.allCases.map(\.rawValue))
+            let detail = "\(formatName) is not one that is checked\(hint)"
+            compiler.unsupported(source.pointer.appending("format"), "format", detail)
+        }
+        let encoding = compiler.string("contentEncoding", source)
+        isBase64 = encoding == "base64"
+        if let encoding, !isBase64 {
+            let detail = "must be base64, but is \(encoding)"
+            compiler.unsupported(source.pointer.appending("contentEncoding"), "contentEncoding", detail)
+        }
+        if length == nil, pattern == nil, format == nil, !isBase64 { return nil }
     }
 
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard case .string(let text) = value else { return }
         // Reading a text as a format takes several times as long as counting or decoding it.
         guard validator.spend(format == nil ? text.utf8.count / 8 : text.utf8.count) else { return }
-        if minLength != nil || maxLength != nil { checkLength(value, text, &validator) }
+        if let length { length.check(text.unicodeScalars.count, value, &validator) }
         if let pattern, !validator.matches(text, pattern) {
             validator.fail(
                 "pattern", "must match the pattern \(pattern.source.cut(to: 200))", value,
@@ -120,41 +123,43 @@ final class StringRules: Sendable {
             validator.fail("contentEncoding", "must be Base64 text with its padding", value, expected: "base64")
         }
     }
+}
 
-    private func checkLength(_ value: JSONValue, _ text: String, _ validator: inout SchemaValidator) {
-        let length = text.unicodeScalars.count
-        if let minLength, length < minLength {
-            validator.fail(
-                "minLength", "must have at least \(Plural.count(minLength, "character"))", value,
-                butWhat: "has \(length)", expected: .integer(Int64(minLength)))
-        }
-        if let maxLength, length > maxLength {
-            validator.fail(
-                "maxLength", "must have at most \(Plural.count(maxLength, "character"))", value,
-                butWhat: "has \(length)", expected: .integer(Int64(maxLength)))
-        }
+/// A rule for how many characters, elements or members a value has.
+struct CountRule: Sendable {
+    private let leastKeyword: String
+    private let mostKeyword: String
+    private let noun: String
+    private let least: Int?
+    private let most: Int?
+
+    init?(
+        _ leastKeyword: String, _ mostKeyword: String, of noun: String, _ source: SchemaSource,
+        _ compiler: inout SchemaCompiler
+    ) {
+        self.leastKeyword = leastKeyword
+        self.mostKeyword = mostKeyword
+        self.noun = noun
+        least = compiler.count(leastKeyword, source)
+        most = compiler.count(mostKeyword, source)
+        if least == nil && most == nil { return nil }
     }
 
-    private static func format(_ source: SchemaSource, _ compiler: inout SchemaCompiler) -> StringFormat? {
-        guard let name = compiler.string("format", source) else { return nil }
-        if let format = StringFormat(rawValue: name) { return format }
-        let known = StringFormat.allCases.map(\.rawValue)
-        let hint = NameSuggestion.phrase(for: name, among: known)
-        compiler.unsupported(
-            source.pointer.appending("format"), "format", "\(name) is not one that is checked\(hint)")
-        return nil
-    }
-
-    private static func isBase64(_ source: SchemaSource, _ compiler: inout SchemaCompiler) -> Bool {
-        guard let encoding = compiler.string("contentEncoding", source) else { return false }
-        if encoding == "base64" { return true }
-        compiler.unsupported(
-            source.pointer.appending("contentEncoding"), "contentEncoding", "must be base64, but is \(encoding)")
-        return false
+    func check(_ count: Int, _ value: JSONValue, includingLeast: Bool = true, _ validator: inout SchemaValidator) {
+        if let least, count < least, includingLeast {
+            validator.fail(
+                leastKeyword, "must have at least \(Plural.count(least, noun))", value,
+                butWhat: "has \(count)", expected: .integer(Int64(least)))
+        }
+        if let most, count > most {
+            validator.fail(
+                mostKeyword, "must have at most \(Plural.count(most, noun))", value,
+                butWhat: "has \(count)", expected: .integer(Int64(most)))
+        }
     }
 }
 
-/// The kinds of values that `type` may name.
+/// A set of the types that `type` may name.
 struct JSONTypeSet: OptionSet, Hashable, Sendable {
     let rawValue: UInt8
 
@@ -173,7 +178,6 @@ struct JSONTypeSet: OptionSet, Hashable, Sendable {
         ("null", .null, "null"),
     ]
 
-    /// The type of this name.
     init?(name: String) {
         guard let entry = Self.names.first(where: { $0.name == name }) else { return nil }
         self = entry.type
@@ -183,8 +187,8 @@ struct JSONTypeSet: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Whether a value is of one of these types. A double is an integer if it is one that ``Double/exactInteger``
-    /// finds: beyond 2⁵³ no double stands for one integer alone.
+    /// True if a value is of one of these types. A double is an integer if ``Double/exactInteger`` finds one: beyond 2⁵³ no
+    /// double stands for one integer alone.
     func admits(_ value: JSONValue) -> Bool {
         switch value {
         case .null: contains(.null)
@@ -198,7 +202,7 @@ struct JSONTypeSet: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// Whether an integral double is to be kept as an integer.
+    /// True if an integral double is to be stored as an integer.
     var prefersIntegers: Bool {
         contains(.integer) && !contains(.number)
     }
@@ -206,5 +210,11 @@ struct JSONTypeSet: OptionSet, Hashable, Sendable {
     /// The types in a sentence: `an integer or null`.
     var phrase: String {
         Self.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ")
+    }
+
+    /// The value of `type` that names these types.
+    var json: JSONValue {
+        let names = Self.names.filter { contains($0.type) }.map { JSONValue.string($0.name) }
+        return names.count == 1 ? names[0] : .array(names)
     }
 }

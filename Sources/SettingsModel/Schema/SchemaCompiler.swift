@@ -1,43 +1,43 @@
-/// Turns a schema document into nodes, noting everything that is wrong with it.
+/// A compiler from a schema document to nodes that collects everything wrong with the document.
 ///
-/// Works on a list of places still to be compiled rather than by recursion along references, so that a long chain of
-/// them costs no stack.
+/// Keeps a list of places to compile instead of recursing along references, so that a long chain of them needs no stack.
 struct SchemaCompiler {
     private let document: JSONValue
+    /// True for a document that a daemon stores, whose patterns may have Unicode properties that are no longer supported.
+    private let isKept: Bool
     private(set) var nodes: [SchemaNode] = []
     private(set) var problems: [SchemaError.Problem] = []
     private var nodeIDs: [JSONPointer: SchemaNodeID] = [:]
     private var pending: [(pointer: JSONPointer, schema: JSONValue)] = []
     private var defaults: [(pointer: JSONPointer, node: SchemaNodeID)] = []
-    /// The schemas that something is wrong with, and those of them whose rules may refuse too much because of it.
+    /// The schemas that have a problem, and those of them whose rules may refuse too much because of it.
     private var flawed: Set<SchemaNodeID> = []
     private var misleading: Set<SchemaNodeID> = []
     private var current: SchemaNodeID = 0
-    /// What all patterns of the document together may still take.
+    /// The states that the document's patterns may still take together.
     private var patternStates = 50_000
 
-    /// How many schemas may judge one value one inside the other by way of `$ref`, `allOf` and the like.
+    /// How many schemas may judge one value in a chain of `$ref`, `allOf` and the like.
     private static let longestChain = 64
 
-    /// What a document compiles to: its own node is the first.
+    /// The nodes of a document, its own being the first. They may be used if there are no problems.
     struct Result {
         var nodes: [SchemaNode] = []
-        /// Everything that is wrong. Without any of it, the nodes may be used.
         var problems: [SchemaError.Problem] = []
-        /// True if values can be validated against the nodes: no schema leads in a circle.
+        /// True if no schema leads in a circle, so that validating against the nodes ends.
         var isFinite = false
         fileprivate(set) var places: [JSONPointer: SchemaNodeID] = [:]
         fileprivate(set) var flawed: Set<SchemaNodeID> = []
         fileprivate(set) var misleading: Set<SchemaNodeID> = []
     }
 
-    /// Compiles the document, as far as it can be.
-    static func result(of document: JSONValue) -> Result {
+    /// Compiles the document as far as possible.
+    static func result(of document: JSONValue, isKept: Bool = false) -> Result {
         guard document.isNested(atMost: JSONValue.maximumDepth) else {
             let detail = "a schema may nest at most \(JSONValue.maximumDepth) levels deep"
             return Result(problems: [SchemaError.Problem(.root, "schema", detail)])
         }
-        var compiler = SchemaCompiler(document: document)
+        var compiler = SchemaCompiler(document: document, isKept: isKept)
         _ = compiler.node(at: .root, document)
         compiler.compilePending()
         var result = Result(
@@ -48,18 +48,19 @@ struct SchemaCompiler {
         return result
     }
 
-    /// Compiles a document that must be sound.
+    /// Compiles a document. Throws if it has problems.
     static func compile(_ document: JSONValue) throws(SchemaError) -> [SchemaNode] {
         let result = result(of: document)
         guard result.problems.isEmpty else { throw SchemaError(result.problems, of: document) }
         return result.nodes
     }
 
-    private init(document: JSONValue) {
+    private init(document: JSONValue, isKept: Bool) {
         self.document = document
+        self.isKept = isKept
     }
 
-    /// The node for a schema at a place of the document, which is compiled in its turn.
+    /// Returns the node for a place of the document and queues the place for compiling.
     mutating func node(at pointer: JSONPointer, _ schema: JSONValue) -> SchemaNodeID {
         if let known = nodeIDs[pointer] { return known }
         let id = nodes.count
@@ -69,13 +70,13 @@ struct SchemaCompiler {
         return id
     }
 
-    /// The node that a `$ref` leads to.
+    /// Returns the node that a `$ref` leads to.
     mutating func node(referredToBy reference: String, at place: JSONPointer) -> SchemaNodeID? {
         guard reference.utf8.first == UInt8(ascii: "#") else {
             unsupported(place, "$ref", "refers to \(reference); only places in this document can be, as #/$defs/name")
             return nil
         }
-        guard let text = PercentEncoding.decoded(reference.utf8.dropFirst()), let pointer = JSONPointer(text) else {
+        guard let pointer = JSONPointer(reference: reference) else {
             unsupported(place, "$ref", "must be a JSON pointer after '#', as #/$defs/name, but is \(reference)")
             return nil
         }
@@ -86,29 +87,30 @@ struct SchemaCompiler {
         return node(at: pointer, target)
     }
 
-    /// Notes something that is wrong.
+    /// Adds a contradiction to JSON Schema.
     mutating func report(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         note(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)"))
     }
 
-    /// Notes something that JSON Schema has and these schemas have not.
+    /// Adds a use of a part of JSON Schema that these schemas do not have.
     mutating func unsupported(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         note(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)", isUnsupported: true))
     }
 
-    /// A keyword that cannot be read demands nothing. Only where others stand on it is too much refused without it.
+    /// Marks the current schema. A keyword that cannot be read demands nothing; if others depend on it, they may refuse too
+    /// much without it.
     private mutating func note(_ keyword: String) {
         flawed.insert(current)
         let others: Set<SchemaKeyword> = [.properties, .patternProperties, .prefixItems, .contains, .minContains, .if]
         if SchemaKeyword(rawValue: keyword).map(others.contains) ?? false { misleading.insert(current) }
     }
 
-    /// Compiles a pattern within what all of them may take.
+    /// Compiles a pattern. All patterns of a document share a limit of states.
     mutating func pattern(_ source: String, at pointer: JSONPointer, _ keyword: String) -> Pattern? {
         do {
-            let pattern = try Pattern(source)
+            let pattern = try Pattern(source, allowsAnyProperty: isKept)
             patternStates -= pattern.stateCount
             if patternStates < 0 {
                 unsupported(pointer, keyword, "makes the patterns of this schema too large together")
@@ -127,7 +129,7 @@ struct SchemaCompiler {
     }
 
     private mutating func compilePending() {
-        // Compiling adds to the list: what is found later is taken later.
+        // Compiling one schema appends its sub-schemas to the list.
         var next = 0
         while next < pending.count {
             let (pointer, schema) = pending[next]
@@ -212,8 +214,7 @@ struct SchemaCompiler {
         _ = namedSubschemas("$defs", source)
     }
 
-    /// Refuses schemas that would judge one value for ever, and chains so long that following them is not safe; false if
-    /// there are any.
+    /// Refuses circles, which would never end, and chains too long for the stack. Returns false if there are any.
     private mutating func refuseCircles() -> Bool {
         var pointers = [JSONPointer](repeating: .root, count: nodes.count)
         for (pointer, id) in nodeIDs { pointers[id] = pointer }
@@ -232,7 +233,7 @@ struct SchemaCompiler {
         for (pointer, id) in defaults where result.judgesFairly([id]) {
             guard let value = nodes[id].defaultValue else { continue }
             var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
-            validator.validate(value, against: [id], isSecret: SchemaConjunction.isSecret([id], in: nodes))
+            validator.validate(value, against: [id], isSecret: nodes.isSecret([id]))
             if let violation = validator.findings.first?.violation {
                 report(
                     pointer.appending("default"), "default",
@@ -243,21 +244,17 @@ struct SchemaCompiler {
 }
 
 extension SchemaCompiler.Result {
-    /// Where `writeOnly` stands elsewhere than on keys, which are schemas that the document has for its members and those
-    /// that hold with them. It would be ignored there.
+    /// Lists each `writeOnly` that would be ignored: those elsewhere than on keys, which are the schemas of the document's
+    /// members and those that hold together with them.
     func nestedSecrets() -> [SchemaError.Problem] {
         guard let root = nodes.first, nodes.contains(where: \.isSecret) else { return [] }
         let keys = root.objects?.memberNodes ?? []
-        let ofKeys = SchemaConjunction.closure(of: keys, in: nodes)
-        var pending = root.children.filter { !keys.contains($0) }
-        for id in ofKeys {
+        var parts = root.children.filter { !keys.contains($0) }
+        for id in nodes.conjunction(of: keys) {
             let together = nodes[id].conjunctiveNodes
-            pending += nodes[id].children.filter { !together.contains($0) }
+            parts += nodes[id].children.filter { !together.contains($0) }
         }
-        var nested: Set<SchemaNodeID> = [0]
-        while let id = pending.popLast() {
-            if nested.insert(id).inserted { pending += nodes[id].children }
-        }
+        let nested = Set(nodes.descendants(of: parts) + [0])
         return places.filter { nested.contains($0.value) && nodes[$0.value].isSecret }.map { place in
             SchemaError.Problem(
                 place.key.appending("writeOnly"), "writeOnly",
@@ -265,20 +262,13 @@ extension SchemaCompiler.Result {
         }
     }
 
-    /// Whether what some schemas refuse is refused for what it is, not for a keyword that could not be read.
+    /// True if a refusal by these schemas cannot come from a keyword that could not be read.
     ///
-    /// Such a keyword demands nothing, so too little is refused; too much only where something is denied or counted.
+    /// Such a keyword demands nothing, so that too little is refused; too much only where fitting values are refused.
     func judgesFairly(_ ids: [SchemaNodeID]) -> Bool {
-        guard !flawed.isEmpty else { return true }
-        var seen: Set<SchemaNodeID> = []
-        var pending = ids
-        var (isFlawed, isDelicate) = (false, false)
-        while let id = pending.popLast() {
-            guard seen.insert(id).inserted else { continue }
-            if flawed.contains(id) { isFlawed = true }
-            if misleading.contains(id) || nodes[id].deniesOrCounts { isDelicate = true }
-            pending += nodes[id].children
-        }
-        return !(isFlawed && isDelicate)
+        if flawed.isEmpty { return true }
+        let all = nodes.descendants(of: ids)
+        return !all.contains(where: flawed.contains)
+            || !all.contains { misleading.contains($0) || nodes[$0].refusesFitting }
     }
 }

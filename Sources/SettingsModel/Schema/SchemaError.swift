@@ -1,16 +1,15 @@
-/// Why a document is no schema for settings: everything that is wrong with it.
+/// An error that lists everything wrong with a schema document.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
     /// One thing that is wrong.
     public struct Problem: Hashable, Sendable, CustomStringConvertible {
-        /// Where in the document.
+        /// The place in the document.
         public let pointer: JSONPointer
-        /// The keyword that is wrong, or that is not one.
+        /// The keyword that is wrong, or that is unknown.
         public let keyword: String
-        /// What is wrong and what to do.
+        /// The cause and what to do.
         public let detail: String
-        /// Whether the document uses something of JSON Schema that schemas for settings do not have: a keyword, a
-        /// format, a reference elsewhere, an expression beyond the matcher. Otherwise the document contradicts
-        /// JSON Schema or itself.
+        /// True if the document uses a part of JSON Schema that schemas for settings do not have: a keyword, a format, a
+        /// reference elsewhere, an expression beyond the matcher. Otherwise it contradicts JSON Schema or itself.
         public let isUnsupported: Bool
 
         init(_ pointer: JSONPointer, _ keyword: String, _ detail: String, isUnsupported: Bool = false) {
@@ -38,7 +37,7 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         self.problems = problems
     }
 
-    /// The problems of a document, put in the order of their places in it.
+    /// Sorts problems by their places in the document.
     init(_ problems: [Problem], of document: JSONValue) {
         let places = problems.map { document.positions(along: $0.pointer) }
         let order = problems.indices.sorted { left, right in
@@ -59,5 +58,43 @@ extension JSONValue {
             value = value?[JSONPointer([token])]
         }
         return positions
+    }
+}
+
+/// A rule of a schema that a value breaks. For a secret it says what is demanded but not what was there.
+public struct Violation: Hashable, Sendable {
+    /// The suite, where there may be several.
+    public var suite: String?
+    /// The key whose value breaks the rule; nil for the suite as a whole.
+    public var key: String?
+    /// The place inside the key's value.
+    public var pointer: JSONPointer
+    /// The keyword of the schema, as `maximum`.
+    public let keyword: String
+    /// What is wrong, with the numbers in it, as `must be at most 1, but is 1.5`.
+    public let detail: String
+    /// The keyword's value in the schema, if it is short.
+    public let expected: JSONValue?
+    /// The value that was found, if it is short and no secret.
+    public let actual: JSONValue?
+
+    /// A violation.
+    package init(
+        suite: String? = nil, key: String? = nil, pointer: JSONPointer = .root, keyword: String, detail: String,
+        expected: JSONValue? = nil, actual: JSONValue? = nil
+    ) {
+        self.suite = suite
+        self.key = key
+        self.pointer = pointer
+        self.keyword = keyword
+        self.detail = detail
+        self.expected = expected
+        self.actual = actual
+    }
+
+    /// The detail with its subject, as `player.volume must be at most 1, but is 1.5`.
+    public var sentence: String {
+        let subject = key ?? suite ?? "the value"
+        return pointer.tokens.isEmpty ? "\(subject) \(detail)" : "\(subject) at \(pointer) \(detail)"
     }
 }

@@ -1,4 +1,4 @@
-/// The keywords of schemas for settings. Any other is refused: a typo must not switch a check off.
+/// A keyword of schemas for settings. Any other is refused: a typo must not switch a check off.
 enum SchemaKeyword: String, CaseIterable {
     case schema = "$schema"
     case comment = "$comment"
@@ -13,12 +13,46 @@ enum SchemaKeyword: String, CaseIterable {
     case allOf, anyOf, oneOf, not, `if`, then, `else`
     case title, description, examples, deprecated, readOnly, writeOnly
 
-    /// Whether a member of a schema is one of these or an annotation of the author's own.
+    /// What a keyword holds, as far as there are schemas in it.
+    enum Operand {
+        case schema
+        case schemas
+        case namedSchemas
+        case other
+    }
+
+    var operand: Operand {
+        switch self {
+        case .items, .contains, .additionalProperties, .propertyNames, .not, .if, .then, .else: .schema
+        case .prefixItems, .allOf, .anyOf, .oneOf: .schemas
+        case .properties, .patternProperties, .dependentSchemas, .definitions: .namedSchemas
+        default: .other
+        }
+    }
+
+    /// True if the keyword has no say in which values are allowed.
+    var isAnnotation: Bool {
+        switch self {
+        case .schema, .comment, .definitions, .default: true
+        case .title, .description, .examples, .deprecated, .readOnly, .writeOnly: true
+        default: false
+        }
+    }
+
+    /// True if the keyword is about elements or members rather than the value as a whole.
+    var describesParts: Bool {
+        switch self {
+        case .items, .prefixItems, .properties, .patternProperties, .additionalProperties, .required: true
+        default: false
+        }
+    }
+
+    /// True if a member of a schema is a keyword or an annotation of the author's own.
     static func isKnown(_ name: String) -> Bool {
         SchemaKeyword(rawValue: name) != nil || name.hasBytePrefix("x-")
     }
 
-    /// What to do about a keyword that is not known.
+    /// Advises what to write instead of an unknown keyword.
     static func hint(for name: String) -> String {
         if let hint = hints[name] { return "; \(hint)" }
         return NameSuggestion.phrase(for: name, among: allCases.map(\.rawValue))
@@ -48,7 +82,7 @@ struct SchemaSource {
     let pointer: JSONPointer
 }
 
-/// Reading keywords, each with the kind of value that it must have.
+/// Reading keywords. Each method reports a value of the wrong kind and returns nil for it.
 extension SchemaCompiler {
     mutating func string(_ keyword: String, _ source: SchemaSource) -> String? {
         read(keyword, source, "a string", \.string)
@@ -62,16 +96,12 @@ extension SchemaCompiler {
         read(keyword, source, "a number") { SchemaNumber($0) }
     }
 
-    /// A count: an integer from 0, also written as `2.0`.
     mutating func count(_ keyword: String, _ source: SchemaSource) -> Int? {
-        read(keyword, source, "an integer from 0") { value in
-            let integer = if case .double(let double) = value { double.exactInteger } else { value.integer }
-            return integer.flatMap { $0 < 0 ? nil : Int($0) }
-        }
+        read(keyword, source, "an integer from 0", \.naturalNumber)
     }
 
     mutating func strings(_ keyword: String, _ source: SchemaSource) -> [String]? {
-        read(keyword, source, "an array of strings, each once") { Self.uniqueStrings($0) }
+        read(keyword, source, "an array of strings, each once", \.uniqueStrings)
     }
 
     mutating func subschema(_ keyword: String, _ source: SchemaSource) -> SchemaNodeID? {
@@ -79,26 +109,24 @@ extension SchemaCompiler {
         return node(at: source.pointer.appending(keyword), schema)
     }
 
-    mutating func subschemas(_ keyword: String, _ source: SchemaSource) -> [SchemaNodeID]? {
+    mutating func subschemas(_ keyword: String, _ source: SchemaSource) -> [SchemaNodeID] {
         let schemas = read(keyword, source, "an array of at least one schema") { value in
             value.array.flatMap { $0.isEmpty ? nil : $0 }
         }
-        guard let schemas else { return nil }
         let pointer = source.pointer.appending(keyword)
-        return schemas.enumerated().map { node(at: pointer.appending($0), $1) }
+        return (schemas ?? []).enumerated().map { node(at: pointer.appending($0), $1) }
     }
 
-    mutating func namedSubschemas(_ keyword: String, _ source: SchemaSource) -> [(name: String, node: SchemaNodeID)]? {
-        guard let schemas = read(keyword, source, "an object of schemas", \.object) else { return nil }
+    mutating func namedSubschemas(_ keyword: String, _ source: SchemaSource) -> [(name: String, node: SchemaNodeID)] {
+        let schemas = read(keyword, source, "an object of schemas", \.object) ?? [:]
         let pointer = source.pointer.appending(keyword)
         return schemas.map { ($0.name, node(at: pointer.appending($0.name), $0.value)) }
     }
 
-    mutating func namedStrings(_ keyword: String, _ source: SchemaSource) -> [(name: String, strings: [String])]? {
-        guard let object = read(keyword, source, "an object of arrays of strings", \.object) else { return nil }
+    mutating func namedStrings(_ keyword: String, _ source: SchemaSource) -> [(name: String, strings: [String])] {
         var lists: [(name: String, strings: [String])] = []
-        for member in object {
-            if let strings = Self.uniqueStrings(member.value) {
+        for member in read(keyword, source, "an object of arrays of strings", \.object) ?? [:] {
+            if let strings = member.value.uniqueStrings {
                 lists.append((member.name, strings))
             } else {
                 let pointer = source.pointer.appending(keyword).appending(member.name)
@@ -118,9 +146,17 @@ extension SchemaCompiler {
         }
         return result
     }
+}
 
-    private static func uniqueStrings(_ value: JSONValue) -> [String]? {
-        guard let elements = value.array else { return nil }
+extension JSONValue {
+    /// The integer from 0, also one written as `2.0`.
+    var naturalNumber: Int? {
+        let integer = if case .double(let double) = self { double.exactInteger } else { integer }
+        return integer.flatMap { $0 < 0 ? nil : Int($0) }
+    }
+
+    fileprivate var uniqueStrings: [String]? {
+        guard let elements = array else { return nil }
         let strings = elements.compactMap(\.string)
         guard strings.count == elements.count, Set(strings.map(UTF8Text.init)).count == strings.count else {
             return nil

@@ -1,13 +1,13 @@
-/// Which node of a compiled schema.
+/// The position of a node in a compiled schema.
 typealias SchemaNodeID = Int
 
-/// One schema or sub-schema, compiled: its rules in groups by the kind of value that they are about, so that checking
-/// a value touches those of its kind only.
+/// A compiled schema or sub-schema: its rules in groups by the type of value that they are about, so that checking a
+/// value touches only those of its type.
 ///
-/// Sub-schemas are named by their position among the nodes, as references may make circles. The groups of rules are
-/// objects rather than values, so that a node is small: checking recurses, and each level has a node on its stack.
+/// Sub-schemas are named by their position among the nodes, as references may form circles. The groups are classes so that
+/// a node stays small: checking recurses, and each level has a node on its stack.
 struct SchemaNode: Sendable {
-    /// `false`: no value is valid.
+    /// True for the schema `false`: no value is valid.
     var refusesAll = false
     var types: JSONTypeSet?
     var values: ValueRules?
@@ -21,35 +21,71 @@ struct SchemaNode: Sendable {
     var isLocked = false
     var isSecret = false
 
-    /// Whether nothing is demanded.
+    /// True if every value is valid.
     var isTrivial: Bool {
         !refusesAll && types == nil && values == nil && numbers == nil && strings == nil && arrays == nil
             && objects == nil && combination == nil
     }
 
-    /// The sub-schemas that judge the very same value.
+    /// The sub-schemas that judge the same value.
     var inPlaceNodes: [SchemaNodeID] {
         (combination?.nodes ?? []) + (objects?.dependentSchemas.map(\.node) ?? [])
     }
 
-    /// The sub-schemas that the value must be valid under, come what may.
+    /// The sub-schemas that the value must always be valid under.
     var conjunctiveNodes: [SchemaNodeID] {
         guard let combination else { return [] }
         return combination.allOf + (combination.reference.map { [$0] } ?? [])
     }
 
-    /// All sub-schemas, for the value and for parts of it, save definitions.
+    /// All sub-schemas, for the value and for parts of it, except definitions.
     var children: [SchemaNodeID] {
         (combination?.nodes ?? []) + (arrays?.nodes ?? []) + (objects?.nodes ?? [])
     }
 
-    /// Whether a value can be refused because a part of the schema refuses too little.
-    var deniesOrCounts: Bool {
-        combination?.denies ?? false || arrays?.counts ?? false
+    /// True if a value can be refused because a part of the schema refuses too little.
+    var refusesFitting: Bool {
+        combination?.refusesFitting ?? false || arrays?.refusesFitting ?? false
     }
 }
 
-/// Looks for circles among the schemas that judge one and the same value.
+extension [SchemaNode] {
+    /// The nodes that hold together with these by `$ref` and `allOf`, these included, each once.
+    func conjunction(of ids: [SchemaNodeID]) -> [SchemaNodeID] {
+        reachable(from: ids) { self[$0].conjunctiveNodes }
+    }
+
+    /// All nodes that these and their sub-schemas lead to, each once.
+    func descendants(of ids: [SchemaNodeID]) -> [SchemaNodeID] {
+        reachable(from: ids) { self[$0].children }
+    }
+
+    private func reachable(
+        from ids: [SchemaNodeID], along next: (SchemaNodeID) -> [SchemaNodeID]
+    ) -> [SchemaNodeID] {
+        var reached: [SchemaNodeID] = []
+        var seen: Set<SchemaNodeID> = []
+        var pending = ids
+        while let id = pending.popLast() {
+            guard seen.insert(id).inserted else { continue }
+            reached.append(id)
+            pending += next(id)
+        }
+        return reached
+    }
+
+    /// True if a value under these nodes is a secret.
+    func isSecret(_ ids: [SchemaNodeID]) -> Bool {
+        conjunction(of: ids).contains { self[$0].isSecret }
+    }
+
+    /// True if a key under these nodes is locked.
+    func isLocked(_ ids: [SchemaNodeID]) -> Bool {
+        conjunction(of: ids).contains { self[$0].isLocked }
+    }
+}
+
+/// A search for schemas that judge one value in a circle, or in a chain too long to recurse along.
 enum SchemaChains {
     enum Finding {
         case sound
@@ -63,7 +99,7 @@ enum SchemaChains {
         var lengths = [Int?](repeating: nil, count: nodes.count)
         for start in nodes.indices where lengths[start] == nil {
             lengths[start] = 0
-            var stack = [Visit(id: start, rest: nodes[start].inPlaceNodes[...])]
+            var stack = [(id: start, rest: nodes[start].inPlaceNodes[...])]
             while var visit = stack.popLast() {
                 guard let next = visit.rest.popFirst() else {
                     let length = 1 + (nodes[visit.id].inPlaceNodes.compactMap { lengths[$0] }.max() ?? 0)
@@ -75,41 +111,10 @@ enum SchemaChains {
                 if lengths[next] == 0 { return .circle(next) }
                 if lengths[next] == nil {
                     lengths[next] = 0
-                    stack.append(Visit(id: next, rest: nodes[next].inPlaceNodes[...]))
+                    stack.append((next, nodes[next].inPlaceNodes[...]))
                 }
             }
         }
         return .sound
-    }
-
-    private struct Visit {
-        let id: SchemaNodeID
-        var rest: ArraySlice<SchemaNodeID>
-    }
-}
-
-/// Schemas that hold together for one value: some, and all that they refer to or take in by `allOf`.
-enum SchemaConjunction {
-    /// The schemas and those that hold with them, each once, however they refer to each other.
-    static func closure(of ids: [SchemaNodeID], in nodes: [SchemaNode]) -> [SchemaNodeID] {
-        var closed: [SchemaNodeID] = []
-        var seen: Set<SchemaNodeID> = []
-        var pending = ids
-        while let id = pending.popLast() {
-            guard seen.insert(id).inserted else { continue }
-            closed.append(id)
-            pending += nodes[id].conjunctiveNodes
-        }
-        return closed
-    }
-
-    /// Whether a value under these schemas is a secret.
-    static func isSecret(_ ids: [SchemaNodeID], in nodes: [SchemaNode]) -> Bool {
-        closure(of: ids, in: nodes).contains { nodes[$0].isSecret }
-    }
-
-    /// Whether a key under these schemas is locked.
-    static func isLocked(_ ids: [SchemaNodeID], in nodes: [SchemaNode]) -> Bool {
-        closure(of: ids, in: nodes).contains { nodes[$0].isLocked }
     }
 }

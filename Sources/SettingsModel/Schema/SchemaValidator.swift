@@ -1,7 +1,7 @@
-/// Holds a value against compiled schemas and notes every violation.
+/// A validator that checks a value against compiled schemas and lists every violation.
 ///
-/// The work is bounded whatever the schema and the value: schemas that refer to each other can ask for exponentially
-/// many checks, and a pattern for many steps a character. A value that takes more than the bound is not valid.
+/// The work has a budget of steps: schemas that refer to each other can ask for exponentially many checks, and a pattern
+/// for many steps a character. A value that exceeds the budget is not valid.
 struct SchemaValidator {
     /// A violation with the node that demands it.
     struct Finding {
@@ -16,9 +16,9 @@ struct SchemaValidator {
     }
 
     private(set) var findings: [Finding] = []
-    /// Whether nothing may be said of the value that is being checked.
+    /// True if messages may repeat nothing of the value at hand.
     private(set) var isSecret = false
-    /// Whether only the answer counts, not the reasons: inside `anyOf`, `not`, `if` and the like.
+    /// True where only the answer counts, not the reasons: inside `anyOf`, `not`, `if` and the like.
     private(set) var isQuiet = false
 
     private let nodes: [SchemaNode]
@@ -32,28 +32,28 @@ struct SchemaValidator {
     private var steps: Int
     private var isExhausted = false
     private var text = 0
-    /// What reasons and suggestions may still take. When it is used up, messages do without.
+    /// The steps that reasons and suggestions may still take. When they are used up, messages do without.
     private var reasonSteps = 300_000
-    /// Whether this looks for a reason itself, which is then given without reasons of its own: those of alternatives
-    /// inside alternatives would make a text of exponential length.
+    /// True for a validator that looks for a reason. It gives none itself, as reasons of alternatives inside alternatives
+    /// would make a text of exponential length.
     private var isForReason = false
 
     /// How deep schemas and values may nest together before a value counts as too complex.
     ///
-    /// 128 levels of a value with four schemas for each; what that takes fits a thread with 512 KiB of stack.
+    /// 128 levels of a value with four schemas for each, which fits a thread with 512 KiB of stack.
     private static let deepest = 640
-    /// What checking one value may cost.
+    /// The budget for checking one value.
     static let mostSteps = 5_000_000
-    /// How many steps of matching a pattern cost as much as a step of checking.
+    /// How many steps of matching a pattern cost one step of checking.
     private static let patternStepsPerStep = 8
-    /// How many violations are listed.
+    /// The number of violations that are listed.
     static let mostListed = 1_000
-    /// How many bytes of names and texts the list may take, of which each violation repeats some.
+    /// The bytes of names and texts that the list may take. Violations repeat them.
     static let mostTextListed = 1_000_000
-    /// The keyword of the violation that says that checking was given up.
+    /// The keyword of the violation for an exceeded budget.
     static let tooComplex = "limit"
 
-    /// A validator for one value. Below the first step into it, values at `secretKeys` are secret.
+    /// Makes a validator for one value. The members of it that `secretKeys` names are secrets.
     init(
         nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
         secretKeys: Set<UTF8Text> = [], steps: Int = Self.mostSteps
@@ -76,14 +76,14 @@ struct SchemaValidator {
         }
     }
 
-    /// Whether a value fits, and nothing else.
+    /// True if a value fits.
     static func isValid(_ value: JSONValue, _ nodes: [SchemaNode], _ roots: [SchemaNodeID]) -> Bool {
         var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
         validator.validate(value, against: roots)
         return validator.findings.isEmpty
     }
 
-    /// Whether going on would not change the result.
+    /// True if further checks would not change the result.
     var isSettled: Bool {
         isExhausted || (isQuiet ? failed : findings.count >= mostFindings || text >= mostText)
     }
@@ -121,7 +121,7 @@ struct SchemaValidator {
         fail(at: .name(name), "propertyNames", "has a name that is not allowed\(reason)")
     }
 
-    /// Whether a value fits a node, without noting why not.
+    /// True if a value fits a node. Lists no violations.
     mutating func isValid(_ value: JSONValue, _ id: SchemaNodeID) -> Bool {
         let outer = (isQuiet, failed)
         isQuiet = true
@@ -132,7 +132,7 @@ struct SchemaValidator {
         return isValid
     }
 
-    /// What is wrong with the value at hand, or a name in it, that does not fit a node; nil if it cannot be said.
+    /// Returns why the value at hand, or a name in it, does not fit a node; nil if that may not be said.
     mutating func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
         guard !isQuiet, !isForReason, reasonSteps > 0 else { return nil }
         var validator = SchemaValidator(
@@ -145,7 +145,7 @@ struct SchemaValidator {
         return violation.pointer == .root ? violation.detail : "at \(violation.pointer) \(violation.detail)"
     }
 
-    /// `; did you mean …?`, or nothing if that may not be said or would take too long to find.
+    /// Returns `; did you mean …?`, or nothing if that may not be said or would take too long to find.
     mutating func suggestion(for name: String, among known: some Collection<String>) -> String {
         let cost = known.count * 32
         guard !isQuiet, !isSecret, !isForReason, cost <= reasonSteps else { return "" }
@@ -157,7 +157,7 @@ struct SchemaValidator {
         nodes[id].refusesAll
     }
 
-    /// Whether a pattern matches, at the cost of what it takes to find out.
+    /// True if a pattern matches. Spends the steps that the match takes.
     mutating func matches(_ text: String, _ pattern: Pattern) -> Bool {
         // A search begins by making room for all states.
         guard spend(pattern.stateCount / 16) else { return true }
@@ -168,43 +168,37 @@ struct SchemaValidator {
         return matches ?? true
     }
 
-    /// Takes from what the work may cost; false when it is used up.
+    /// Takes steps from the budget. Returns false when it is used up.
     mutating func spend(_ cost: Int) -> Bool {
         steps -= cost
         if steps < 0 { isExhausted = true }
         return !isExhausted
     }
 
-    /// Notes a violation by the value at hand, saying what it is instead.
+    /// Adds a violation by the value at hand, with the value found.
     mutating func fail(_ keyword: String, _ demand: String, _ value: JSONValue, expected: JSONValue?) {
         fail(keyword, demand, value, butWhat: isQuiet || isSecret ? nil : "is \(value.briefPhrase)", expected: expected)
     }
 
-    /// Notes a violation by the value at hand, saying what is the case instead.
+    /// Adds a violation by the value at hand, with a phrase for what was found.
     mutating func fail(
         _ keyword: String, _ demand: String, _ value: JSONValue, butWhat: String?, expected: JSONValue?
     ) {
         failed = true
         guard !isQuiet else { return }
         let but = isSecret ? nil : butWhat
-        note(
+        add(
             keyword, but.map { "\(demand), but \($0)" } ?? demand, at: path,
             expected: expected?.isShort ?? false ? expected : nil, actual: isSecret ? nil : value.briefScalar)
     }
 
-    /// Notes a violation that has no more to say than its demand.
-    mutating func fail(_ keyword: String, _ demand: String) {
+    /// Adds a violation by the value at hand, or by a part of it, that only names its demand.
+    mutating func fail(at step: Step? = nil, _ keyword: String, _ demand: String) {
         failed = true
-        if !isQuiet { note(keyword, demand, at: path) }
+        if !isQuiet { add(keyword, demand, at: path + (step.map { [$0] } ?? [])) }
     }
 
-    /// Notes a violation by a part of the value at hand.
-    mutating func fail(at step: Step, _ keyword: String, _ demand: String) {
-        failed = true
-        if !isQuiet { note(keyword, demand, at: path + [step]) }
-    }
-
-    private mutating func note(
+    private mutating func add(
         _ keyword: String, _ detail: String, at path: [Step], expected: JSONValue? = nil, actual: JSONValue? = nil
     ) {
         guard findings.count < mostFindings, text < mostText else { return }
@@ -214,7 +208,7 @@ struct SchemaValidator {
             case .index(let index): String(index)
             }
         }
-        // What is inside a secret stays there: of its place only the key is told, if the path has it.
+        // Of a place inside a secret only the key is shown, if the path begins with it.
         let shown = isSecret ? Array(tokens.prefix(secretKeys.isEmpty ? 0 : 1)) : tokens
         let violation = Violation(
             pointer: JSONPointer(shown), keyword: keyword, detail: detail, expected: expected, actual: actual)
@@ -241,13 +235,5 @@ extension SchemaNode {
         case .null, .bool: break
         }
         combination?.check(value, &validator)
-    }
-}
-
-extension JSONTypeSet {
-    /// The value of `type` that names these types.
-    fileprivate var json: JSONValue {
-        let names = Self.names.filter { contains($0.type) }.map { JSONValue.string($0.name) }
-        return names.count == 1 ? names[0] : .array(names)
     }
 }

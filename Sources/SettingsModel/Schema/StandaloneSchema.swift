@@ -1,18 +1,18 @@
 extension Schema {
-    /// What the schema says of a key, with the definitions that it refers to: a schema that stands alone.
+    /// The key's part of the document with the definitions that it refers to: a schema that stands alone.
     ///
-    /// References keep their names where they lead to an entry of `$defs`. Those that lead elsewhere get an entry that is
-    /// named by their place, as `#/$defs/properties.volume`; one to the key itself becomes `#`.
-    public func standaloneDocument(of key: KeySchema) -> JSONValue {
-        var document = StandaloneSchema(of: key, in: document)
-        return document.made()
+    /// References keep their names where they lead to an entry of `$defs`. Those that lead elsewhere get an entry named by
+    /// their place, as `#/$defs/properties.volume`; one to the key itself becomes `#`.
+    package func standaloneDocument(of key: KeySchema) -> JSONValue {
+        var maker = StandaloneSchemaMaker(of: key, in: document)
+        return maker.make()
     }
 }
 
-/// A part of a schema document in the making, with the other parts that it refers to.
-private struct StandaloneSchema {
+/// A copier of one part of a schema document that collects the definitions the part refers to.
+private struct StandaloneSchemaMaker {
     private let part: JSONValue
-    /// Where the part is in the document; nil if it was made of several.
+    /// The part's place in the document; nil if it was merged from several.
     private let place: JSONPointer?
     private let document: JSONValue
     private var names: [JSONPointer: String] = [:]
@@ -26,46 +26,38 @@ private struct StandaloneSchema {
         self.document = document
     }
 
-    mutating func made() -> JSONValue {
-        var made = rewritten(part)
-        guard !names.isEmpty, var object = made.object else { return made }
+    mutating func make() -> JSONValue {
+        let copy = rewritten(part)
+        guard !names.isEmpty, var object = copy.object else { return copy }
         var definitions = JSONObject()
         while let target = pending.popLast() {
             if let name = names[target], let definition = document[target] { definitions[name] = rewritten(definition) }
         }
-        // Its own definitions are reached by their place in the whole document only, so they are among these.
+        // The part's own definitions are reached by their place in the whole document only, so they are among these.
         object["$defs"] = .object(definitions)
-        made = .object(object)
-        return made
+        return .object(object)
     }
 
-    /// A schema with its references changed, and those that it has inside.
+    /// Copies a schema and those inside it with new references.
     private mutating func rewritten(_ schema: JSONValue) -> JSONValue {
         guard case .object(var object) = schema else { return schema }
         for member in object {
-            switch (SchemaKeyword(rawValue: member.name), member.value) {
-            case (.reference, .string(let reference)): object[member.name] = .string(renamed(reference))
-            case (.items, _), (.contains, _), (.additionalProperties, _), (.propertyNames, _), (.not, _), (.if, _),
-                (.then, _), (.else, _):
-                object[member.name] = rewritten(member.value)
-            case (.prefixItems, .array(let schemas)), (.allOf, .array(let schemas)), (.anyOf, .array(let schemas)),
-                (.oneOf, .array(let schemas)):
-                object[member.name] = .array(schemas.map { rewritten($0) })
-            case (.properties, .object(var schemas)), (.patternProperties, .object(var schemas)),
-                (.dependentSchemas, .object(var schemas)), (.definitions, .object(var schemas)):
-                for schema in schemas { schemas[schema.name] = rewritten(schema.value) }
-                object[member.name] = .object(schemas)
+            let keyword = SchemaKeyword(rawValue: member.name)
+            switch (keyword?.operand, member.value) {
+            case (.schema, let inner): object[member.name] = rewritten(inner)
+            case (.schemas, .array(let inner)): object[member.name] = .array(inner.map { rewritten($0) })
+            case (.namedSchemas, .object(let inner)): object[member.name] = .object(inner.mapValues { rewritten($0) })
+            case (_, .string(let reference)) where keyword == .reference:
+                object[member.name] = .string(renamed(reference))
             default: break
             }
         }
         return .object(object)
     }
 
-    /// What leads to the same place in the document that stands alone. The schema was compiled, so the reference is one.
+    /// The reference to the same schema in the copy. The schema was compiled, so the reference can be read.
     private mutating func renamed(_ reference: String) -> String {
-        guard let text = PercentEncoding.decoded(reference.utf8.dropFirst()), let target = JSONPointer(text) else {
-            return reference
-        }
+        guard let target = JSONPointer(reference: reference) else { return reference }
         if target == place { return "#" }
         let entry: JSONPointer = ["$defs", name(of: target)]
         return entry == target ? reference : "#" + entry.description.replacing("%", with: "%25")

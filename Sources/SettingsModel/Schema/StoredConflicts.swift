@@ -1,18 +1,18 @@
 /// What of a suite's stored values does not fit a schema that is to be set.
-public struct StoredConflicts: Hashable, Sendable {
+package struct StoredConflicts: Hashable, Sendable {
     /// The keys whose values do not fit by themselves, in the order given: those that the schema does not admit, and
     /// those whose values it does not allow.
-    public let keys: [SchemaConflict]
+    package let keys: [SchemaConflict]
     /// What the effective values together break of the rules about the suite as a whole.
-    public let suite: [Violation]
+    package let suite: [Violation]
 
-    /// Whether everything fits.
-    public var isEmpty: Bool {
+    /// True if everything fits.
+    package var isEmpty: Bool {
         keys.isEmpty && suite.isEmpty
     }
 
     /// All of them by key; what is about no key in particular comes last.
-    public var all: [SchemaConflict] {
+    package var all: [SchemaConflict] {
         var conflicts = keys
         for violation in suite {
             let key = violation.key.flatMap { try? KeyName($0) }
@@ -27,16 +27,16 @@ public struct StoredConflicts: Hashable, Sendable {
 }
 
 /// A stored value that is validated against a schema.
-public struct StoredSetting: Hashable, Sendable {
+package struct StoredSetting: Hashable, Sendable {
     /// The key.
-    public let key: KeyName
+    package let key: KeyName
     /// What is stored.
-    public let value: JSONValue
-    /// Whether it is a secret, whatever the schema says, so that nothing of it may be told.
-    public let isSecret: Bool
+    package let value: JSONValue
+    /// True if it is a secret, whatever the schema says, so that nothing of it may be told.
+    package let isSecret: Bool
 
     /// A stored value.
-    public init(key: KeyName, value: JSONValue, isSecret: Bool = false) {
+    package init(key: KeyName, value: JSONValue, isSecret: Bool = false) {
         self.key = key
         self.value = value
         self.isSecret = isSecret
@@ -45,7 +45,7 @@ public struct StoredSetting: Hashable, Sendable {
 
 extension Schema {
     /// The conflict between a stored value and this schema; nil if the value fits. The value of a secret is not told.
-    public func conflict(of setting: StoredSetting) -> SchemaConflict? {
+    package func conflict(of setting: StoredSetting) -> SchemaConflict? {
         guard let keySchema = self.key(setting.key.text) else {
             let violation = Violation(
                 key: setting.key.text, keyword: "additionalProperties", detail: "is not a key of the schema")
@@ -60,7 +60,7 @@ extension Schema {
 
     /// Everything of a suite's stored values that does not fit this schema. The first few keys that it does not admit
     /// are told with the names that were probably meant.
-    public func conflicts(storing settings: some Sequence<StoredSetting>) -> StoredConflicts {
+    package func conflicts(storing settings: some Sequence<StoredSetting>) -> StoredConflicts {
         var conflicts: [SchemaConflict] = []
         var stored = JSONObject()
         var secrets: [KeyName] = []

@@ -1,16 +1,44 @@
-/// The rules of a schema about the suite as a whole: what its top level says beside what each key may hold.
-enum SuiteRules {
-    /// Which of the two nodes of rules.
-    enum Variant {
-        /// For the effective values at a commit.
-        case rules
-        /// For the defaults alone, of which nobody can demand that they be complete.
-        case rulesForDefaults
+/// The rules of a schema about the suite as a whole: those at its top level beside the rules for each key.
+struct SuiteRules: Sendable {
+    /// The schema's nodes, then the rules for effective values, then the same for defaults alone, which need not be complete.
+    private let nodes: [SchemaNode]
+
+    /// Returns nil if the schema has no rules beyond its keys.
+    init?(of nodes: [SchemaNode]) {
+        var rules = nodes[0]
+        rules.types = nil
+        rules.objects = nodes[0].objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: false) }
+        guard !rules.isTrivial else { return nil }
+        var rulesForDefaults = rules
+        rulesForDefaults.objects = nodes[0].objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) }
+        self.nodes = nodes + [rules, rulesForDefaults]
     }
 
-    /// What a finding is about, apart from the numbers in it: a suite that had three keys too many and has four now
-    /// breaks no rule that it did not break before.
-    struct Breach: Hashable {
+    /// Lists the violations of effective values with the key of each.
+    func violations(of values: JSONObject, secretKeys: Set<UTF8Text>) -> [Violation] {
+        findings(values, secretKeys).map(\.violation)
+    }
+
+    /// Lists the violations of the defaults without the demands for further keys.
+    func violations(ofDefaults values: JSONObject, secretKeys: Set<UTF8Text>) -> [Violation] {
+        findings(values, secretKeys, root: nodes.count - 1).map(\.violation)
+    }
+
+    /// Lists the violations after a commit that were not there before it.
+    func newViolations(
+        before: JSONObject, _ secretsBefore: @autoclosure () -> Set<UTF8Text>, after: JSONObject,
+        _ secretsAfter: Set<UTF8Text>
+    ) -> [Violation] {
+        let findings = findings(after, secretsAfter, isComplete: true)
+        if findings.isEmpty { return [] }
+        let known = Set(self.findings(before, secretsBefore(), isComplete: true).compactMap(Breach.init))
+        let new = findings.filter { finding in Breach(finding).map { !known.contains($0) } ?? true }
+        return new.prefix(SchemaValidator.mostListed).map(\.violation)
+    }
+
+    /// The subject of a finding without the numbers in it: a suite that had three keys too many and has four now breaks no
+    /// further rule.
+    private struct Breach: Hashable {
         private let node: SchemaNodeID
         private let key: UTF8Text?
         private let pointer: JSONPointer
@@ -18,7 +46,7 @@ enum SuiteRules {
         private let expected: JSONValue?
         private let cause: String?
 
-        /// What a finding is about; nil if nobody knows, as the check was given up.
+        /// Returns nil for a check that was given up.
         init?(_ finding: SchemaValidator.Finding) {
             guard finding.violation.keyword != SchemaValidator.tooComplex else { return nil }
             node = finding.node
@@ -31,51 +59,29 @@ enum SuiteRules {
         }
     }
 
-    /// The nodes with the two variants of the top level at their end; nil if it has no rules beyond the keys.
-    static func nodes(from nodes: [SchemaNode]) -> [SchemaNode]? {
-        var rules = nodes[0]
-        rules.types = nil
-        rules.objects = nodes[0].objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: false) }
-        guard !rules.isTrivial else { return nil }
-        var rulesForDefaults = rules
-        rulesForDefaults.objects = nodes[0].objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) }
-        return nodes + [rules, rulesForDefaults]
-    }
-
-    /// Everything that the values break, with the key that it is about.
-    static func findings(
-        _ nodes: [SchemaNode]?, _ variant: Variant, _ values: JSONObject, _ secretKeys: Set<UTF8Text>,
-        forComparison: Bool = false
+    /// - Parameter isComplete: lists everything. A comparison of lists that end early would confuse old and new.
+    private func findings(
+        _ values: JSONObject, _ secretKeys: Set<UTF8Text>, root: SchemaNodeID? = nil, isComplete: Bool = false
     ) -> [SchemaValidator.Finding] {
-        guard let nodes else { return [] }
-        let root = nodes.count - (variant == .rules ? 2 : 1)
-        // What is compared must be whole: a list that ends early would make old breaches new and hide new ones.
         var validator =
-            forComparison
+            isComplete
             ? SchemaValidator(nodes: nodes, mostFindings: .max, mostText: .max, secretKeys: secretKeys)
             : SchemaValidator(nodes: nodes, secretKeys: secretKeys)
-        validator.validate(.object(values), against: [root])
-        return validator.findings.map(attributed)
+        validator.validate(.object(values), against: [root ?? nodes.count - 2])
+        return validator.findings.map { SchemaValidator.Finding(node: $0.node, violation: attributed($0.violation)) }
     }
 
-    /// The finding with its key: the first step of its place, or the key that is missing.
-    private static func attributed(_ finding: SchemaValidator.Finding) -> SchemaValidator.Finding {
-        var violation = finding.violation
+    /// Adds the key: the first step of the place, or the key that is missing.
+    private func attributed(_ violation: Violation) -> Violation {
+        var violation = violation
         if let key = violation.pointer.tokens.first {
             violation.key = key
             violation.pointer = JSONPointer(Array(violation.pointer.tokens.dropFirst()))
-        } else if violation.keyword == "required" || violation.keyword == "dependentRequired" {
-            violation.key = violation.expected?.string
-            return SchemaValidator.Finding(node: finding.node, violation: missing(violation))
+            return violation
         }
-        return SchemaValidator.Finding(node: finding.node, violation: violation)
-    }
-
-    private static func missing(_ violation: Violation) -> Violation {
-        let isRequired = violation.keyword == "required"
+        let details = ["required": "is required", "dependentRequired": "is required: the suite \(violation.detail)"]
+        guard let detail = details[violation.keyword] else { return violation }
         return Violation(
-            key: violation.key, keyword: violation.keyword,
-            detail: isRequired ? "is required" : "is required: the suite \(violation.detail)",
-            expected: violation.expected)
+            key: violation.expected?.string, keyword: violation.keyword, detail: detail, expected: violation.expected)
     }
 }

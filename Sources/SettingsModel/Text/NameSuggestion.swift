@@ -1,14 +1,12 @@
-/// Finds the names that somebody may have meant.
+/// A search for the names nearest to a misspelt one.
 ///
-/// The work is bounded, however many names there are: names over 64 bytes get no suggestion, and of very many only some
-/// are looked at.
-public enum NameSuggestion {
-    /// The names nearest to `name`, nearest first, then in byte order; none that differ in more than a third of it.
+/// The work is bounded: names over 64 bytes get no suggestion, and of very many candidates only some are compared.
+package enum NameSuggestion {
+    /// Returns the nearest names, nearest first, then in byte order; none that differ in more than a third of the name.
     ///
-    /// Distance counts insertions, deletions, substitutions and swaps of neighbours (optimal string alignment) over
-    /// the bytes of the names, ASCII letters without their case. After them come names whose last part is as near to a
-    /// `name` without dots: `player.volume` for `volume`. Of very many candidates the first are looked at.
-    public static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
+    /// The distance counts insertions, deletions, substitutions and swaps of neighbours in bytes, ignoring the case of ASCII
+    /// letters. Then follow names whose last part is as near to a name without dots: `player.volume` for `volume`.
+    package static func nearest(to name: String, among candidates: some Sequence<String>, limit: Int = 3) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         for candidate in candidates {
             guard search.look(at: candidate) else { break }
@@ -16,8 +14,8 @@ public enum NameSuggestion {
         return search.names
     }
 
-    /// As the above, among names in the order of their bytes: of very many, those are looked at that stand around the
-    /// place where the name would be, and at the places of what a slip may have made it of.
+    /// Searches names that are ordered by their bytes. Of very many it compares those around the place of the name and
+    /// around the places of likely misspellings.
     package static func nearest(
         to name: String, amongOrdered names: some RandomAccessCollection<String>, limit: Int = 3
     ) -> [String] {
@@ -40,17 +38,16 @@ public enum NameSuggestion {
         }
     }
 
-    /// As the above, with names from somebody who knows their order.
+    /// Searches ordered names that the caller looks up.
     ///
-    /// - Parameter neighbours: gives so many names around a place in the order, those next to it first; all of them if
-    ///   there are no more.
+    /// - Parameter neighbours: returns up to a count of names around a place in the order, the nearest first.
     package static func nearest(
         to name: String, limit: Int = 3, neighbours: (_ place: String, _ count: Int) -> [String]
     ) -> [String] {
         guard var search = Search(for: name, limit: limit) else { return [] }
         let nearby = neighbours(name, mostNearby)
         var isTaken = nearby.prefix(mostFirst).allSatisfy { search.look(at: $0) }
-        // Those of slips before the many that only stand further away.
+        // Misspellings come before the many that are only further away.
         if nearby.count == mostNearby {
             for place in slips(of: Array(name.utf8)) where isTaken {
                 isTaken = neighbours(place, mostAroundSlip).allSatisfy { search.look(at: $0) }
@@ -60,12 +57,11 @@ public enum NameSuggestion {
         return search.names
     }
 
-    /// `"; did you mean …?"` for the nearest name, or nothing.
+    /// Returns `"; did you mean …?"` for the nearest name, or nothing.
     static func phrase(for name: String, among candidates: some Sequence<String>) -> String {
         phrase(nearest(to: name, among: candidates, limit: 1))
     }
 
-    /// `"; did you mean …?"` for the nearest of names in the order of their bytes, or nothing.
     static func phrase(for name: String, amongOrdered names: some RandomAccessCollection<String>) -> String {
         phrase(nearest(to: name, amongOrdered: names, limit: 1))
     }
@@ -77,14 +73,12 @@ public enum NameSuggestion {
     private static let mostNearby = 512
     private static let mostFirst = 64
     private static let mostAroundSlip = 2
-    /// At so many places of the name from its beginning.
     private static let mostSlips = 32
 
-    /// What somebody may have meant whose name stands elsewhere in the order: the first letter in the other case, two
-    /// neighbours swapped, one byte too many.
+    /// Likely originals of a misspelt name: the first letter in the other case, two neighbours swapped, one byte removed.
     private static func slips(of name: [UInt8]) -> [String] {
         var slips: [[UInt8]] = []
-        if let first = name.first, (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(first | 0x20) {
+        if let first = name.first, ASCII.isLetter(first) {
             slips.append([first ^ 0x20] + name[1...])
         }
         for place in name.indices.prefix(mostSlips) {
@@ -98,13 +92,13 @@ public enum NameSuggestion {
     }
 }
 
-/// The nearest names so far.
+/// A search that keeps the nearest names so far.
 private struct Search {
     private static let longestName = 64
     /// About 150 µs.
     private static let mostSteps = 40_000
 
-    /// How near a name is: names that are near as a whole come before those of which only the last part is.
+    /// The nearness of a name. Names that are near as a whole come before those of which only the last part is.
     private struct Rank: Comparable {
         let isLastPart: Bool
         let distance: Int
@@ -116,7 +110,7 @@ private struct Search {
 
     private var distances: EditDistance
     private let limit: Int
-    /// Whether the name may be the last part of another one.
+    /// True if the name may be the last part of another one.
     private let mayBePart: Bool
     private var matches: [(rank: Rank, name: String)] = []
 
@@ -129,9 +123,9 @@ private struct Search {
 
     var names: [String] { matches.map(\.name) }
 
-    /// Looks at a candidate; false if it was the last that there is time for.
+    /// Compares a candidate. Returns false when the time is used up.
     mutating func look(at candidate: String) -> Bool {
-        // Once enough are found, only those that are as near matter.
+        // Once the limit is reached, only nearer names matter.
         let worst = matches.count == limit ? matches[limit - 1].rank : Rank(isLastPart: true, distance: .max)
         let letters = candidate.utf8Span.span
         let tolerance = worst.isLastPart ? distances.tolerance : worst.distance
@@ -158,7 +152,6 @@ private struct Search {
 }
 
 extension Span<UInt8> {
-    /// Where the last dot stands; nil if there is none.
     fileprivate var lastDot: Int? {
         for index in indices.reversed() where self[index] == UInt8(ascii: ".") { return index }
         return nil
@@ -166,7 +159,7 @@ extension Span<UInt8> {
 }
 
 extension RandomAccessCollection<String> {
-    /// The first position whose name does not come before this one.
+    /// Returns the first position whose name does not come before this one.
     fileprivate func position(of name: String) -> Index {
         var (low, count) = (startIndex, self.count)
         while count > 0 {
@@ -182,32 +175,29 @@ extension RandomAccessCollection<String> {
     }
 }
 
-/// The distance of one name, of at most 64 bytes, from many: insertions, deletions, substitutions and swaps of
-/// neighbours (optimal string alignment), ASCII letters without their case.
+/// A calculator of optimal string alignment distances from one name of at most 64 bytes to many.
 ///
-/// A column of the table of distances is kept in the bits of a few words and computed in one go (Hyyrö, "A bit-vector
-/// algorithm for computing Levenshtein and Damerau edit distances", 2003), so that a byte of a candidate costs the same
-/// however long the name is.
+/// Keeps a column of the table of distances in the bits of a few words (Hyyrö, "A bit-vector algorithm for computing
+/// Levenshtein and Damerau edit distances", 2003), so that the cost of a candidate does not depend on the name.
 struct EditDistance {
-    /// How many bytes of candidates were looked at, for whoever bounds that.
+    /// The bytes of candidates that were compared.
     private(set) var steps = 0
     private let count: Int
-    /// For each byte the places in the name where it stands.
+    /// For each byte its places in the name.
     private var places = [UInt64](repeating: 0, count: 256)
 
     init(from name: String) {
         count = name.utf8.count
-        for (position, byte) in name.utf8.enumerated() { places[Int(Self.folded(byte))] |= 1 << UInt64(position) }
+        for (position, byte) in name.utf8.enumerated() { places[Int(ASCII.lowercased(byte))] |= 1 << UInt64(position) }
     }
 
-    /// How far a name may be from this one to be suggested for it.
+    /// The greatest distance of a suggestion.
     var tolerance: Int { max(1, count / 3) }
 
-    /// How far the last part of a name may be from this one for the name to be suggested. Shorter words have to be the
-    /// same: many names end in something like them.
+    /// The greatest distance of the last part of a suggestion. Short words must be equal, as many names end in similar ones.
     var partTolerance: Int { count / 3 }
 
-    /// The distance, or nil if it is beyond the tolerance.
+    /// Returns the distance, or nil if it is beyond the tolerance.
     mutating func distance(to letters: Span<UInt8>, within tolerance: Int) -> Int? {
         steps += Self.overhead
         guard abs(letters.count - count) <= tolerance else { return nil }
@@ -219,7 +209,7 @@ struct EditDistance {
         var (grows, shrinks) = (UInt64.max, UInt64(0))
         var (isDiagonal, previous) = (UInt64(0), UInt64(0))
         for index in letters.indices {
-            let here = places[Int(Self.folded(letters[index]))]
+            let here = places[Int(ASCII.lowercased(letters[index]))]
             let swapped = ((~isDiagonal & here) << 1) & previous
             isDiagonal = (((here & grows) &+ grows) ^ grows) | here | shrinks | swapped
             var increases = shrinks | ~(isDiagonal | grows)
@@ -237,10 +227,6 @@ struct EditDistance {
         return distance <= tolerance ? distance : nil
     }
 
-    /// What a candidate costs beside its bytes.
+    /// The cost of a candidate beside its bytes.
     private static let overhead = 8
-
-    private static func folded(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-    }
 }

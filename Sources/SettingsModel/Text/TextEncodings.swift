@@ -1,6 +1,6 @@
-/// Base64 of RFC 4648, section 4: the plain alphabet, padded, nothing between.
+/// A checker for Base64 (RFC 4648 section 4): the plain alphabet, padded, nothing between.
 enum Base64Text {
-    /// Whether the text is whole and canonical: the bits that the last group does not use are zero.
+    /// True if the text is complete and canonical: the unused bits of the last group are zero.
     static func isValid(_ text: String) -> Bool {
         let bytes = text.utf8Span.span
         guard bytes.count.isMultiple(of: 4) else { return false }
@@ -32,10 +32,30 @@ enum Base64Text {
     }
 }
 
-/// Hexadecimal digits in ASCII.
-enum HexadecimalDigit {
-    /// What a digit of either case stands for; nil if the byte is none.
-    static func value(of byte: UInt8) -> UInt8? {
+/// The character classes of ASCII. Bytes from 0x80 belong to none.
+enum ASCII {
+    static func isDigit(_ byte: UInt8) -> Bool {
+        0x30...0x39 ~= byte
+    }
+
+    static func isLetter(_ byte: UInt8) -> Bool {
+        0x61...0x7A ~= lowercased(byte)
+    }
+
+    static func isLetterOrDigit(_ byte: UInt8) -> Bool {
+        isLetter(byte) || isDigit(byte)
+    }
+
+    static func isHexDigit(_ byte: UInt8) -> Bool {
+        hexadecimalValue(of: byte) != nil
+    }
+
+    static func lowercased(_ byte: UInt8) -> UInt8 {
+        0x41...0x5A ~= byte ? byte + 0x20 : byte
+    }
+
+    /// Returns the value of a hexadecimal digit of either case; nil for any other byte.
+    static func hexadecimalValue(of byte: UInt8) -> UInt8? {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
         case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
@@ -44,22 +64,22 @@ enum HexadecimalDigit {
         }
     }
 
-    /// The lower-case digit for a value below 16.
-    static func digit(for value: UInt8) -> UInt8 {
+    /// Returns the lower-case hexadecimal digit for a value below 16.
+    static func hexadecimalDigit(for value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }
 
 /// Percent-encoding of RFC 3986.
 enum PercentEncoding {
-    /// The text with each `%XX` taken as the byte it names; nil if one is cut short or the bytes are no UTF-8.
+    /// Returns the text with each `%XX` decoded; nil if one is cut short or the bytes are no UTF-8.
     static func decoded(_ encoded: Substring.UTF8View) -> String? {
         var bytes: [UInt8] = []
         var rest = encoded[...]
         while let byte = rest.popFirst() {
             if byte == UInt8(ascii: "%") {
-                guard let high = rest.popFirst().flatMap(HexadecimalDigit.value),
-                    let low = rest.popFirst().flatMap(HexadecimalDigit.value)
+                guard let high = rest.popFirst().flatMap(ASCII.hexadecimalValue),
+                    let low = rest.popFirst().flatMap(ASCII.hexadecimalValue)
                 else {
                     return nil
                 }

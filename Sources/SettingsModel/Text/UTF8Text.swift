@@ -1,16 +1,14 @@
-/// Text compared, hashed and ordered by its UTF-8 bytes.
+/// Comparing, hashing and ordering by UTF-8 bytes.
 ///
-/// Swift's own `==` takes two Unicode spellings of é for one string. Names and values of settings may not: what two
-/// programs in other languages see as two names has to be two names here. Nothing in this module compares the text
-/// of a key, a member name or a value in any other way.
+/// Swift's own `==` takes two Unicode spellings of é for one string. Programs in other languages see two names there, so
+/// names and values of settings are always compared by bytes.
 extension String {
-    /// Whether both strings consist of the same UTF-8 bytes.
+    /// True if both strings consist of the same UTF-8 bytes.
     package func hasSameBytes(as other: String) -> Bool {
-        // The lengths settle most comparisons without touching the text.
         utf8.count == other.utf8.count && utf8Span.span.hasSameBytes(as: other.utf8Span.span)
     }
 
-    /// Whether the bytes of this string come before those of `other`, shorter first where one begins the other.
+    /// True if the bytes of this string come before those of the other. A prefix comes first.
     package func precedesInBytes(_ other: String) -> Bool {
         let mine = utf8Span.span
         let theirs = other.utf8Span.span
@@ -30,7 +28,7 @@ extension String {
         hasher.combine(span.count)
     }
 
-    /// Whether the bytes of this string begin with those of `prefix`.
+    /// True if the bytes of this string begin with those of `prefix`.
     package func hasBytePrefix(_ prefix: String) -> Bool {
         let span = utf8Span.span
         let wanted = prefix.utf8Span.span
@@ -39,7 +37,7 @@ extension String {
 }
 
 extension Span<UInt8> {
-    /// Whether both spans hold the same bytes.
+    /// True if both spans hold the same bytes.
     package func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         var index = 0
@@ -51,7 +49,7 @@ extension Span<UInt8> {
     }
 }
 
-/// A string that is equal, hashed and ordered by its UTF-8 bytes: what to use as the key of a dictionary.
+/// A string that is compared, hashed and ordered by its UTF-8 bytes, for keys of dictionaries.
 package struct UTF8Text: Hashable, Comparable, Sendable {
     package let string: String
 
@@ -80,14 +78,13 @@ extension [UInt8] {
 }
 
 extension Unicode.Scalar {
-    /// The scalar by its number, as `U+0009`, for messages about what cannot be shown.
+    /// The scalar as `U+0009`, for messages about characters that cannot be shown.
     var codePointText: String {
         let digits = String(value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(0, 4 - digits.utf8.count)) + digits
     }
 }
 
-/// Counted things in a sentence.
 enum Plural {
     /// `1 character`, `2 characters`.
     static func count(_ count: Int, _ noun: String) -> String {

@@ -62,3 +62,123 @@ struct StringFormatTests {
         }
     }
 }
+
+/// One text, what is special about it, and whether a format accepts it.
+struct FormatCase: Sendable, CustomTestStringConvertible {
+    let name: String
+    let text: String
+    let isValid: Bool
+
+    var testDescription: String { name }
+
+    static func good(_ name: String, _ text: String) -> FormatCase {
+        FormatCase(name: name, text: text, isValid: true)
+    }
+
+    static func bad(_ name: String, _ text: String) -> FormatCase {
+        FormatCase(name: name, text: text, isValid: false)
+    }
+
+    func check(by format: StringFormat, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(format.accepts(text) == isValid, "\(name)", sourceLocation: sourceLocation)
+    }
+}
+
+struct UUIDTests {
+    static let cases: [FormatCase] = [
+        .good("lower case", "123e4567-e89b-12d3-a456-426614174000"),
+        .good("upper case", "123E4567-E89B-12D3-A456-426614174000"),
+        .good("no version", "00000000-0000-0000-0000-000000000000"),
+        .good("all ones", "ffffffff-ffff-ffff-ffff-ffffffffffff"),
+        .bad("a digit missing at the end", "123e4567-e89b-12d3-a456-42661417400"),
+        .bad("a digit too many at the end", "123e4567-e89b-12d3-a456-4266141740000"),
+        .bad("a hyphen moved", "123e456-7e89b-12d3-a456-426614174000"),
+        .bad("no hyphens", "123e4567e89b12d3a456426614174000"),
+        .bad("braces", "{123e4567-e89b-12d3-a456-426614174000}"),
+        .bad("a URN", "urn:uuid:123e4567-e89b-12d3-a456-426614174000"),
+        .bad("a letter beyond f", "123g4567-e89b-12d3-a456-426614174000"),
+        .bad("a Gujarati digit", "૧23e4567-e89b-12d3-a456-426614174000"),
+        .bad("nothing", ""),
+        .bad("a newline behind", "123e4567-e89b-12d3-a456-426614174000\n"),
+    ]
+
+    @Test(arguments: cases) func `A UUID is five groups of hexadecimal digits`(_ testCase: FormatCase) {
+        testCase.check(by: .uuid)
+    }
+}
+
+struct JSONPointerSyntaxTests {
+    static let cases: [FormatCase] = [
+        .good("the whole document", ""),
+        .good("an empty name", "/"),
+        .good("two names", "/server/port"),
+        .good("an index", "/list/0"),
+        .good("an escaped slash", "/a~1b"),
+        .good("an escaped tilde", "/a~0b"),
+        .good("an escaped tilde before a digit", "/~01"),
+        .good("a name beyond ASCII", "/größe/😀"),
+        .good("a control character", "/\u{1}"),
+        .good("a letter that combines with the slash", "/\u{301}"),
+        .bad("no slash in front", "a"),
+        .bad("a fragment", "#/a"),
+        .bad("a tilde at the end", "/a~"),
+        .bad("a tilde before another digit", "/a~2"),
+        .bad("a tilde before a slash", "/a~/b"),
+        .bad("two tildes", "/~~0"),
+        .bad("a tilde before an Arabic-Indic zero", "/~٠"),
+        .bad("a space in front", " /a"),
+    ]
+
+    @Test(arguments: cases) func `A JSON pointer is RFC 6901`(_ testCase: FormatCase) {
+        testCase.check(by: .jsonPointer)
+    }
+}
+
+struct DurationTests {
+    static let cases: [FormatCase] = [
+        .good("all units", "P1Y2M3DT4H5M6S"),
+        .good("years alone", "P3Y"),
+        .good("months alone", "P3M"),
+        .good("days alone", "P3D"),
+        .good("weeks alone", "P3W"),
+        .good("hours alone", "PT3H"),
+        .good("minutes alone", "PT3M"),
+        .good("seconds alone", "PT3S"),
+        .good("years and months", "P1Y1M"),
+        .good("months and days", "P1M1D"),
+        .good("minutes and seconds", "PT1M1S"),
+        .good("a date part and seconds", "P1YT1S"),
+        .good("zero", "PT0S"),
+        .good("leading zeros", "P007D"),
+        .good("lower-case letters", "p1dt2h"),
+        .bad("nothing", ""),
+        .bad("a P alone", "P"),
+        .bad("a T alone", "T1H"),
+        .bad("P and T alone", "PT"),
+        .bad("a T with nothing behind", "P1DT"),
+        .bad("days skipped months", "P1Y1D"),
+        .bad("seconds skipped minutes", "PT1H1S"),
+        .bad("days before months", "P1D1M"),
+        .bad("seconds before hours", "PT1S1H"),
+        .bad("years twice", "P1Y1Y"),
+        .bad("weeks with days", "P1W1D"),
+        .bad("weeks with hours", "P1WT1H"),
+        .bad("weeks behind years", "P1Y1W"),
+        .bad("weeks behind T", "PT1W"),
+        .bad("hours without T", "P1H"),
+        .bad("days behind T", "PT1D"),
+        .bad("a second T", "PT1HT1M"),
+        .bad("a fraction", "PT1.5S"),
+        .bad("a negative duration", "-P1D"),
+        .bad("a unit without number", "PD"),
+        .bad("a number without unit", "P1"),
+        .bad("Thai digits", "P๑D"),
+        .bad("the alternative form", "P0001-01-01T00:00:00"),
+        .bad("a space in front", " P1D"),
+        .bad("a newline behind", "P1D\n"),
+    ]
+
+    @Test(arguments: cases) func `A duration is the one of RFC 3339`(_ testCase: FormatCase) {
+        testCase.check(by: .duration)
+    }
+}

@@ -128,3 +128,102 @@ struct JSONParserRefusalTests {
         #expect((error.line, error.column) == (2, 6))
     }
 }
+
+/// Strings and numbers that are not JSON.
+enum JSONRefusedTokens {
+    typealias Refused = JSONParserRefusalTests.Refused
+
+    static let all: [Refused] = strings + surrogates + numbers
+
+    private static let strings: [Refused] = [
+        Refused("an open string", #""abc"#, column: 5, "expected '\"' at the end of the string, found the end"),
+        Refused("only a quotation mark", "\"", column: 2, "at the end of the string, found the end"),
+        Refused("an open string after an escape", #""a\n"#, column: 5, "at the end of the string, found the end"),
+        Refused("an open string with an escaped quotation mark", #""a\""#, column: 5, "found the end"),
+        Refused("a backslash at the end", #""a\"#, column: 4, "at the end of the string, found the end"),
+        Refused("an open string in a name", #"{"a"#, column: 4, "at the end of the string, found the end"),
+        Refused("NUL in a string", "\"a\u{0}b\"", column: 3, "control character U+0000"),
+        Refused("a line feed in a string", "\"a\nb\"", column: 3, "control character U+000A"),
+        Refused("a tab in a string", "\"\tb\"", column: 2, "expected an escape such as \\n in the string"),
+        Refused("U+001F in a string", "\"\u{1F}\"", column: 2, "control character U+001F"),
+        Refused("a control character after an escape", "\"\\n\r\"", column: 4, "control character U+000D"),
+        Refused("a control character in a name", "{\"\u{1}\":1}", column: 3, "control character U+0001"),
+        Refused(
+            "an escaped line feed", "\"\\\n\"", column: 3, "after the backslash, found the control character U+000A"),
+        Refused("an unknown escape", #""\x41""#, column: 3, "after the backslash, found 'x'"),
+        Refused("an escaped single quote", #""\'""#, column: 3, "after the backslash, found '''"),
+        Refused("an escaped zero", #""\0""#, column: 3, "after the backslash, found '0'"),
+        Refused("a capital escape", #""\N""#, column: 3, "after the backslash, found 'N'"),
+        Refused("a capital U", #""\U0041""#, column: 3, "after the backslash, found 'U'"),
+        Refused("an escaped é", #""\é""#, column: 3, "after the backslash, found 'é'"),
+        Refused("no digits", #""\u""#, column: 4, #"four hexadecimal digits after \u, found '"'"#),
+        Refused("three digits", #""\u004""#, column: 7, #"four hexadecimal digits after \u, found '"'"#),
+        Refused("a digit that is none", #""\u00g0""#, column: 6, #"four hexadecimal digits after \u, found 'g'"#),
+        Refused("a sign among the digits", #""\u+041""#, column: 4, #"four hexadecimal digits after \u, found '+'"#),
+        Refused("braces", #""\u{41}""#, column: 4, #"four hexadecimal digits after \u, found '{'"#),
+        Refused("the end among the digits", #""\u00"#, column: 6, #"four hexadecimal digits after \u, found the end"#),
+    ]
+
+    private static let surrogates: [Refused] = [
+        Refused("only the first half", #""\uD83D""#, column: 2, "surrogate pair"),
+        Refused("only the second half", #""\uDE00""#, column: 2, "surrogate pair"),
+        Refused("the first half before text", #""a\uD83Db""#, column: 3, "surrogate pair"),
+        Refused("the first half before an escape", #""\uD83D\n""#, column: 2, "surrogate pair"),
+        Refused("the first half before a letter's escape", #""\uD83D\u0041""#, column: 2, "surrogate pair"),
+        Refused("the first half before U+E000", #""\uD800\uE000""#, column: 2, "surrogate pair"),
+        Refused("the first half before U+FFFF", #""\uD83D\uFFFF""#, column: 2, "surrogate pair"),
+        Refused("two second halves", #""\uDC00\uDC00""#, column: 2, "surrogate pair"),
+        Refused("two first halves", #""\uD83D\uD83D""#, column: 2, "surrogate pair"),
+        Refused("two first halves and a second", #""\uD83D\uD83D\uDE00""#, column: 2, "surrogate pair"),
+        Refused("the halves exchanged", #""\uDE00\uD83D""#, column: 2, "surrogate pair"),
+        Refused("a second half after a pair", #""\uD83D\uDE00\uDE00""#, column: 14, "surrogate pair"),
+        Refused("a first half in a name", #"{"\uDBFF":1}"#, column: 3, "surrogate pair"),
+        Refused("the second half broken off", #""\uD83D\uDE"#, column: 12, "four hexadecimal digits"),
+        Refused("the first half at the end", #""\uD83D"#, column: 2, "surrogate pair"),
+    ]
+
+    private static let numbers: [Refused] = [
+        Refused("only a sign", "-", column: 2, "expected a digit after '-', found the end"),
+        Refused("a sign before a letter", "-a", column: 2, "expected a digit after '-', found 'a'"),
+        Refused("two signs", "--1", column: 2, "expected a digit after '-', found '-'"),
+        Refused("a space after the sign", "- 1", column: 2, "expected a digit after '-', found ' '"),
+        Refused("a leading plus", "+1", column: 1, "expected a value, found '+'"),
+        Refused("a leading zero", "01", column: 1, "superfluous zero"),
+        Refused("two zeros", "00", column: 1, "superfluous zero"),
+        Refused("a leading zero after the sign", "[-01]", column: 3, "superfluous zero"),
+        Refused("a leading zero before a fraction", "00.5", column: 1, "superfluous zero"),
+        Refused("a fraction alone", ".5", column: 1, "expected a value, found '.'"),
+        Refused("a fraction after the sign", "-.5", column: 2, "expected a digit after '-', found '.'"),
+        Refused("a point alone", "1.", column: 3, "after the decimal point, found the end"),
+        Refused("a point before an exponent", "1.e5", column: 3, "after the decimal point, found 'e'"),
+        Refused("a point before a comma", "[1.,2]", column: 4, "after the decimal point, found ','"),
+        Refused("two points", "1.2.3", column: 4, "expected the end after the value, found '.'"),
+        Refused("a decimal comma", "1,5", column: 2, "expected the end after the value, found ','"),
+        Refused("an exponent without digits", "1e", column: 3, "in the exponent, found the end"),
+        Refused("an exponent with only a sign", "1e+", column: 4, "in the exponent, found the end"),
+        Refused("an exponent with two signs", "1e--1", column: 4, "in the exponent, found '-'"),
+        Refused("an exponent with a fraction", "1e1.5", column: 4, "expected the end after the value, found '.'"),
+        Refused("an exponent alone", "e5", column: 1, "expected a value, found 'e'"),
+        Refused("hexadecimal", "0x1F", column: 2, "expected the end after the value, found 'x'"),
+        Refused("a hexadecimal double", "0x1p4", column: 2, "expected the end after the value, found 'x'"),
+        Refused("underscores", "1_000", column: 2, "expected the end after the value, found '_'"),
+        Refused("a suffix", "1f", column: 2, "expected the end after the value, found 'f'"),
+        Refused("an Arabic digit", "\u{661}", column: 1, "expected a value, found"),
+        Refused("a full-width digit", "1\u{FF11}", column: 2, "expected the end after the value"),
+        Refused("Int64.max + 1", "9223372036854775808", column: 1, "an integer must be between"),
+        Refused("Int64.min - 1", "[-9223372036854775809]", column: 2, "an integer must be between"),
+        Refused("UInt64.max", "18446744073709551615", column: 1, "an integer must be between"),
+        Refused("UInt64.max + 1", "18446744073709551616", column: 1, "an integer must be between"),
+        Refused("UInt64.max + 2", "18446744073709551617", column: 1, "an integer must be between"),
+        Refused("Int64.max times ten", "92233720368547758070", column: 1, "an integer must be between"),
+        Refused("a multiple of 2⁶⁴", "184467440737095516160", column: 1, "an integer must be between"),
+        Refused("2¹²⁸ + 1", "-340282366920938463463374607431768211457", column: 1, "an integer must be between"),
+        Refused("a hundred digits", String(repeating: "1", count: 100), column: 1, "an integer must be between"),
+        Refused("1e400", "1e400", column: 1, "a number must be between"),
+        Refused("-1e400", "[0,-1e400]", column: 4, "a number must be between"),
+        Refused(
+            "half a unit beyond the largest double", "1.7976931348623159e308", column: 1, "a number must be between"),
+        Refused("400 digits and a fraction", String(repeating: "9", count: 400) + ".0", column: 1, "a number must be"),
+        Refused("an exponent beyond Int64", "1e99999999999999999999", column: 1, "a number must be between"),
+    ]
+}

@@ -109,15 +109,11 @@ struct PatternCostTests {
         #expect(pattern.matches("abcdef", budget: &short) == nil)
     }
 
-    @Test("Ways that lead nowhere and properties that are asked for are paid for")
+    @Test("Ways that lead nowhere are paid for")
     func hiddenWorkIsCounted() throws {
         var budget = Int.max
         let guarded = try Pattern(Array(repeating: #"\ba"#, count: 500).joined(separator: "|"))
         #expect(guarded.matches(String(repeating: "-", count: 100), budget: &budget) == false)
         #expect(Int.max - budget >= 500 * 100)
-        budget = Int.max
-        let asking = try Pattern(#"^[\p{Alphabetic}\p{Math}\p{Dash}]*$"#)
-        #expect(asking.matches(String(repeating: "é", count: 100), budget: &budget) == true)
-        #expect(Int.max - budget >= 3 * 100)
     }
 }

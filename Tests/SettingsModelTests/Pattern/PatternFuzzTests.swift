@@ -67,3 +67,137 @@ struct PatternFuzzTests {
         #expect(compiled > 500, "seed \(seed): too few patterns were right")
     }
 }
+
+/// A pattern as a test makes it up: it can be written in ECMA-262 syntax, and be matched by plain backtracking that
+/// shares nothing with the code under test.
+indirect enum SamplePattern {
+    case literal(Character)
+    case any
+    case oneOf([Character], inverted: Bool)
+    case start
+    case end
+    case wordBoundary
+    case notWordBoundary
+    case sequence([SamplePattern])
+    case choice([SamplePattern])
+    case repeated(SamplePattern, minimum: Int, maximum: Int?, suffix: String)
+
+    var source: String {
+        switch self {
+        case .literal(let character): String(character)
+        case .any: "."
+        case .oneOf(let characters, let inverted): "[" + (inverted ? "^" : "") + String(characters) + "]"
+        case .start: "^"
+        case .end: "$"
+        case .wordBoundary: #"\b"#
+        case .notWordBoundary: #"\B"#
+        case .sequence(let terms): terms.map(\.source).joined()
+        case .choice(let alternatives): "(" + alternatives.map(\.source).joined(separator: "|") + ")"
+        case .repeated(let body, let minimum, let maximum, let suffix):
+            "(?:\(body.source))\(Self.quantifier(minimum, maximum))\(suffix)"
+        }
+    }
+
+    private static func quantifier(_ minimum: Int, _ maximum: Int?) -> String {
+        switch (minimum, maximum) {
+        case (0, nil): "*"
+        case (1, nil): "+"
+        case (0, 1): "?"
+        case (_, nil): "{\(minimum),}"
+        case (_, let maximum?): minimum == maximum ? "{\(minimum)}" : "{\(minimum),\(maximum)}"
+        }
+    }
+}
+
+extension SamplePattern {
+    /// Terms from an alphabet of a and b, so that random texts match about as often as not.
+    static func random(depth: Int, using generator: inout SeededGenerator) -> SamplePattern {
+        switch Int.random(in: 0..<(depth > 0 ? 12 : 6), using: &generator) {
+        case 0...2: return .literal("ab".randomElement(using: &generator) ?? "a")
+        case 3:
+            return .oneOf(
+                [["a"], ["b"], ["a", "b"], ["-", "a"]].randomElement(using: &generator) ?? [],
+                inverted: Bool.random(using: &generator))
+        case 4: return .any
+        case 5: return [.start, .end, .wordBoundary, .notWordBoundary].randomElement(using: &generator) ?? .start
+        case 6...7: return .sequence(several(0...3, depth: depth - 1, using: &generator))
+        case 8...9: return .choice(several(1...3, depth: depth - 1, using: &generator))
+        default:
+            let minimum = Int.random(in: 0...2, using: &generator)
+            let spread = [0, 1, 2, nil].randomElement(using: &generator) ?? nil
+            return .repeated(
+                random(depth: depth - 1, using: &generator), minimum: minimum, maximum: spread.map { minimum + $0 },
+                suffix: Bool.random(using: &generator) ? "?" : "")
+        }
+    }
+
+    private static func several(
+        _ counts: ClosedRange<Int>, depth: Int, using generator: inout SeededGenerator
+    ) -> [SamplePattern] {
+        var samples: [SamplePattern] = []
+        for _ in 0..<Int.random(in: counts, using: &generator) {
+            samples.append(random(depth: depth, using: &generator))
+        }
+        return samples
+    }
+}
+
+/// Tries one way after the other, as the specification tells it, until one leads to the end of the pattern.
+struct BacktrackingOracle {
+    private let text: [Character]
+    private var fuel: Int
+
+    /// Answers nil when it would take too long, which is what the code under test exists for.
+    static func matches(_ pattern: SamplePattern, _ text: [Character], fuel: Int = 20_000) -> Bool? {
+        var oracle = BacktrackingOracle(text: text, fuel: fuel)
+        let isMatch = (0...text.count).contains { start in
+            oracle.match(pattern, at: start) { _, _ in true }
+        }
+        return oracle.fuel > 0 ? isMatch : nil
+    }
+
+    private typealias Continuation = (inout BacktrackingOracle, Int) -> Bool
+
+    private mutating func match(_ pattern: SamplePattern, at index: Int, then next: Continuation) -> Bool {
+        fuel -= 1
+        guard fuel > 0 else { return false }
+        switch pattern {
+        case .literal(let character):
+            return index < text.count && text[index] == character && next(&self, index + 1)
+        case .any:
+            return index < text.count && text[index] != "\n" && next(&self, index + 1)
+        case .oneOf(let characters, let inverted):
+            return index < text.count && characters.contains(text[index]) != inverted && next(&self, index + 1)
+        case .start: return index == 0 && next(&self, index)
+        case .end: return index == text.count && next(&self, index)
+        case .wordBoundary: return isWord(index - 1) != isWord(index) && next(&self, index)
+        case .notWordBoundary: return isWord(index - 1) == isWord(index) && next(&self, index)
+        case .sequence(let terms): return match(terms[...], at: index, then: next)
+        case .choice(let alternatives):
+            return alternatives.contains { match($0, at: index, then: next) }
+        case .repeated(let body, let minimum, let maximum, _):
+            return repeated(body, minimum, maximum, at: index, then: next)
+        }
+    }
+
+    private mutating func match(_ terms: ArraySlice<SamplePattern>, at index: Int, then next: Continuation) -> Bool {
+        guard let first = terms.first else { return next(&self, index) }
+        return match(first, at: index) { oracle, end in oracle.match(terms.dropFirst(), at: end, then: next) }
+    }
+
+    private mutating func repeated(
+        _ body: SamplePattern, _ minimum: Int, _ maximum: Int?, at index: Int, then next: Continuation
+    ) -> Bool {
+        if minimum == 0, next(&self, index) { return true }
+        if maximum == 0 { return false }
+        return match(body, at: index) { oracle, end in
+            // An optional round that consumes nothing leads nowhere new.
+            if minimum == 0, end == index { return false }
+            return oracle.repeated(body, max(0, minimum - 1), maximum.map { $0 - 1 }, at: end, then: next)
+        }
+    }
+
+    private func isWord(_ index: Int) -> Bool {
+        text.indices.contains(index) && text[index].isLetter
+    }
+}

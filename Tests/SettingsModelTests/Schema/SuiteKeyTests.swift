@@ -136,3 +136,91 @@ struct SuiteKeyTests {
         #expect(schema.suggestions(for: "wholly.different").isEmpty)
     }
 }
+
+@Suite("Schemas and their documents")
+struct SchemaEqualityTests {
+    static let text = #"""
+        {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "additionalProperties": false,
+         "properties": {"launchCount": {"type": "integer", "default": 0.0, "minimum": 0, "x-unit": "times"},
+                        "theme": {"enum": ["light", "dark"], "default": "light"}},
+         "required": ["theme"]}
+        """#
+
+    @Test("A schema gives back its document as it was, and that compiles to an equal schema")
+    func roundTrip() throws {
+        let document = try JSONValue(parsing: Self.text)
+        let schema = try Schema(document)
+        #expect(schema.document == document)
+        #expect(schema.document.text() == document.text())
+        let again = try Schema(JSONValue(parsing: schema.document.text(style: .canonicalPretty)))
+        #expect(again == schema)
+        #expect(again.hashValue == schema.hashValue)
+        #expect(again.keys.map(\.name) == schema.keys.map(\.name))
+    }
+
+    @Test("The order of members does not count, that of elements and the kind of a number do")
+    func order() throws {
+        let one = try Schema(["additionalProperties": false, "properties": ["a": ["enum": [1, 2]], "b": [:]]])
+        let same = try Schema(["properties": ["b": [:], "a": ["enum": [1, 2]]], "additionalProperties": false])
+        #expect(one == same)
+        #expect(Set([one, same]).count == 1)
+        for other: JSONValue in [["enum": [2, 1]], ["enum": [1.0, 2]], ["enum": [1, 2], "title": "x"]] {
+            #expect(one != (try Schema(["additionalProperties": false, "properties": ["a": other, "b": [:]]])))
+        }
+        #expect(try JSONSchema(["minimum": 1, "title": "a"]) == JSONSchema(["title": "a", "minimum": 1]))
+        #expect(try JSONSchema(["minimum": 1]) != JSONSchema(["minimum": 1.0]))
+    }
+}
+
+@Suite("A schema against what is stored")
+struct StoredConflictsTests {
+    private let schema: Schema
+
+    init() throws {
+        schema = try Schema(
+            JSONValue(
+                parsing: #"""
+                    {"type": "object", "additionalProperties": false, "maxProperties": 3,
+                     "properties": {"count": {"type": "integer", "minimum": 0, "default": 1},
+                                    "name": {"type": "string"},
+                                    "token": {"type": "string", "maxLength": 3, "writeOnly": true}},
+                     "dependentRequired": {"token": ["name"]}}
+                    """#))
+    }
+
+    private func conflicts(_ stored: KeyValuePairs<String, JSONValue>) throws -> StoredConflicts {
+        try schema.conflicts(storing: stored.map { StoredSetting(key: try KeyName($0.key), value: $0.value) })
+    }
+
+    @Test("Values that fit are no conflict")
+    func fitting() throws {
+        #expect(try conflicts(["count": 2, "name": "x"]).isEmpty)
+        #expect(try conflicts([:]).isEmpty)
+    }
+
+    @Test("Each key that does not fit is told with its value and why")
+    func keys() throws {
+        let found = try conflicts(["coutn": 2, "count": -1, "name": "x"])
+        #expect(found.keys.map(\.key?.text) == ["coutn", "count"])
+        #expect(found.keys.map(\.stored) == [2, -1])
+        #expect(
+            found.keys.flatMap(\.errors).map(\.sentence) == [
+                "coutn is not a key of the schema; did you mean count?", "count must be at least 0, but is -1",
+            ])
+    }
+
+    @Test("The value of a secret is not told")
+    func secret() throws {
+        let found = try conflicts(["token": "hunter2", "name": "x"])
+        #expect(found.keys.map(\.stored) == [nil])
+        #expect(found.keys.first?.errors.map(\.sentence) == ["token must have at most 3 characters"])
+    }
+
+    @Test("Rules about the suite are held against the effective values, defaults included")
+    func suite() throws {
+        let found = try conflicts(["token": "abc"])
+        #expect(found.keys.isEmpty)
+        #expect(found.suite.map(\.key) == ["name"])
+        #expect(try conflicts(["token": "abc", "name": "x"]).isEmpty)
+    }
+}

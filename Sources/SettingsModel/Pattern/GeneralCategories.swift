@@ -1,61 +1,4 @@
-/// What the braces of \p{…} and \P{…} can name.
-enum UnicodeProperty: Sendable {
-    case set(ScalarSet)
-    case categories(GeneralCategories)
-    case binary(BinaryProperty)
-    /// ECMA-262 knows it, the standard library does not. The text names it in the words of a pattern.
-    case unavailable(String)
-
-    /// Answers nil for a name or a value that ECMA-262 does not know. Whether a script exists is not checked.
-    init?(name: String, value: String?) {
-        switch (name, value) {
-        case ("General_Category", let value?), ("gc", let value?):
-            guard let categories = GeneralCategories(named: value) else { return nil }
-            self = .categories(categories)
-        case ("Script", let value?), ("sc", let value?), ("Script_Extensions", let value?), ("scx", let value?):
-            guard !value.isEmpty else { return nil }
-            self = .unavailable("\(name)=")
-        case (_, .some):
-            return nil
-        case ("Any", nil):
-            self = .set(.all)
-        case ("ASCII", nil):
-            self = .set(.ascii)
-        case ("Assigned", nil):
-            self = .categories(.assigned)
-        case ("Regional_Indicator", nil), ("RI", nil):
-            self = .set(.regionalIndicators)
-        case ("Emoji_Component", nil), ("EComp", nil):
-            self = .set(.emojiComponents)
-        case ("Extended_Pictographic", nil), ("ExtPict", nil):
-            self = .unavailable(name)
-        default:
-            if let categories = GeneralCategories(named: name) {
-                self = .categories(categories)
-            } else if let property = BinaryProperty(named: name) {
-                self = .binary(property)
-            } else {
-                return nil
-            }
-        }
-    }
-
-    /// Empty for a property that is unavailable: such a pattern is never run.
-    func contents(negated: Bool) -> ClassContents {
-        switch self {
-        case .set(let set):
-            ClassContents(ranges: negated ? set.inverted.ranges : set.ranges)
-        case .categories(let categories):
-            ClassContents(categories: negated ? categories.complement : categories)
-        case .binary(let property):
-            ClassContents(properties: [ClassContents.PropertyTest(property: property, isNegated: negated)])
-        case .unavailable:
-            ClassContents()
-        }
-    }
-}
-
-/// A set of general categories, one bit each, so that a class naming many of them still asks only once.
+/// A set of Unicode's general categories with one bit each, so that a class of many categories needs one test.
 struct GeneralCategories: OptionSet, Hashable, Sendable {
     let rawValue: UInt32
 
@@ -111,13 +54,14 @@ struct GeneralCategories: OptionSet, Hashable, Sendable {
 }
 
 extension GeneralCategories {
-    /// Takes every name ECMA-262 lists for a value of General_Category, in exactly that letter case.
+    /// Takes the names that ECMA-262 lists for values of General_Category, in that letter case.
     init?(named name: String) {
         guard let row = Self.names.first(where: { $0.names.contains(name) }) else { return nil }
         self = row.categories
     }
 
     private static let names: [(names: [String], categories: GeneralCategories)] = [
+        (["Assigned"], assigned),
         (["LC", "Cased_Letter"], cased),
         (["L", "Letter"], cased.union(GeneralCategories([.modifierLetter, .otherLetter]))),
         (["Lu", "Uppercase_Letter"], GeneralCategories(.uppercaseLetter)),

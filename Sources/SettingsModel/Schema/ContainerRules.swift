@@ -1,0 +1,188 @@
+/// The rules for arrays and their elements.
+final class ArrayRules: Sendable {
+    let prefixItems: [SchemaNodeID]
+    let items: SchemaNodeID?
+    private let contains: SchemaNodeID?
+    private let minContains: Int
+    private let maxContains: Int?
+    private let count: CountRule?
+    private let isUnique: Bool
+
+    init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
+        prefixItems = compiler.subschemas("prefixItems", source)
+        items = compiler.subschema("items", source)
+        contains = compiler.subschema("contains", source)
+        minContains = compiler.count("minContains", source) ?? 1
+        maxContains = compiler.count("maxContains", source)
+        count = CountRule("minItems", "maxItems", of: "element", source, &compiler)
+        isUnique = compiler.bool("uniqueItems", source) ?? false
+        if prefixItems.isEmpty, items == nil, contains == nil, count == nil, !isUnique { return nil }
+    }
+
+    /// All schemas that take part.
+    var nodes: [SchemaNodeID] {
+        prefixItems + [items, contains].compactMap { $0 }
+    }
+
+    /// True if an array may be refused because elements of it fit a schema.
+    var refusesFitting: Bool {
+        maxContains != nil
+    }
+
+    /// The schema for the element at a position, if there is one for it.
+    func node(at index: Int) -> SchemaNodeID? {
+        index < prefixItems.count ? prefixItems[index] : items
+    }
+
+    func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
+        guard case .array(let elements) = value else { return }
+        count?.check(elements.count, value, &validator)
+        if isUnique { checkUnique(elements, &validator) }
+        for (index, element) in elements.enumerated() {
+            guard let node = node(at: index) else { break }
+            if validator.isSettled { return }
+            validator.descend(to: .index(index), element, node)
+        }
+        if let contains { checkContains(value, elements, contains, &validator) }
+    }
+
+    private func checkUnique(_ elements: [JSONValue], _ validator: inout SchemaValidator) {
+        var seen: [MathematicalJSON: Int] = [:]
+        for (index, element) in elements.enumerated() {
+            guard validator.spend(element.extent) else { return }
+            if let first = seen.updateValue(index, forKey: MathematicalJSON(element)) {
+                validator.fail(
+                    "uniqueItems", "must not repeat an element", .array(elements),
+                    butWhat: "has the same at \(first) and \(index)", expected: true)
+                return
+            }
+        }
+    }
+
+    private func checkContains(
+        _ value: JSONValue, _ elements: [JSONValue], _ node: SchemaNodeID, _ validator: inout SchemaValidator
+    ) {
+        var count = 0
+        for element in elements where validator.isValid(element, node) { count += 1 }
+        if count < minContains {
+            validator.fail(
+                minContains == 1 ? "contains" : "minContains",
+                "must contain at least \(Plural.count(minContains, "fitting element"))", value,
+                butWhat: "contains \(count)", expected: .integer(Int64(minContains)))
+        }
+        if let maxContains, count > maxContains {
+            validator.fail(
+                "maxContains", "must contain at most \(Plural.count(maxContains, "fitting element"))", value,
+                butWhat: "contains \(count)", expected: .integer(Int64(maxContains)))
+        }
+    }
+}
+
+/// The rules for objects and their members.
+final class ObjectRules: Sendable {
+    let properties: [UTF8Text: SchemaNodeID]
+    let patternProperties: [(pattern: Pattern, node: SchemaNodeID)]
+    let additionalProperties: SchemaNodeID?
+    private let propertyNames: SchemaNodeID?
+    private let required: [String]
+    private let dependentRequired: [(name: String, strings: [String])]
+    let dependentSchemas: [(name: String, node: SchemaNodeID)]
+    private let count: CountRule?
+    /// False for the rules about the defaults of a suite, which need not be complete.
+    private let demandsMembers: Bool
+
+    init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
+        let listed = compiler.namedSubschemas("properties", source)
+        properties = Dictionary(listed.map { (UTF8Text($0.name), $0.node) }) { first, _ in first }
+        patternProperties = compiler.namedSubschemas("patternProperties", source).compactMap { text, node in
+            let pointer = source.pointer.appending("patternProperties").appending(text)
+            return compiler.pattern(text, at: pointer, "patternProperties").map { ($0, node) }
+        }
+        additionalProperties = compiler.subschema("additionalProperties", source)
+        propertyNames = compiler.subschema("propertyNames", source)
+        required = compiler.strings("required", source) ?? []
+        dependentRequired = compiler.namedStrings("dependentRequired", source)
+        dependentSchemas = compiler.namedSubschemas("dependentSchemas", source)
+        count = CountRule("minProperties", "maxProperties", of: "member", source, &compiler)
+        demandsMembers = true
+        if isTrivial { return nil }
+    }
+
+    /// The rules about a suite as a whole: those of its schema without the rules for each member.
+    init?(ofSuiteFrom rules: ObjectRules, forDefaults: Bool) {
+        properties = [:]
+        patternProperties = []
+        additionalProperties = nil
+        propertyNames = rules.propertyNames
+        required = forDefaults ? [] : rules.required
+        dependentRequired = rules.dependentRequired
+        dependentSchemas = rules.dependentSchemas
+        count = rules.count
+        demandsMembers = !forDefaults
+        if isTrivial { return nil }
+    }
+
+    private var isTrivial: Bool {
+        memberNodes.isEmpty && propertyNames == nil && required.isEmpty && dependentRequired.isEmpty
+            && dependentSchemas.isEmpty && count == nil
+    }
+
+    /// All schemas that take part.
+    var nodes: [SchemaNodeID] {
+        memberNodes + dependentSchemas.map(\.node) + [propertyNames].compactMap { $0 }
+    }
+
+    /// The schemas for the values of members.
+    var memberNodes: [SchemaNodeID] {
+        Array(properties.values) + patternProperties.map(\.node) + [additionalProperties].compactMap { $0 }
+    }
+
+    /// The schemas for the member of a name. `matches` decides patterns and may count what that costs.
+    func nodes(for name: String, matches: (Pattern) -> Bool) -> [SchemaNodeID] {
+        var nodes: [SchemaNodeID] = []
+        if let listed = properties[UTF8Text(name)] { nodes.append(listed) }
+        for (pattern, node) in patternProperties where matches(pattern) { nodes.append(node) }
+        if nodes.isEmpty, let additionalProperties { nodes.append(additionalProperties) }
+        return nodes
+    }
+
+    func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
+        guard case .object(let object) = value else { return }
+        for name in required { demand(name, of: object, value, &validator) }
+        for (name, needed) in dependentRequired where object[name] != nil {
+            for other in needed { demand(other, because: name, of: object, value, &validator) }
+        }
+        count?.check(object.count, value, includingLeast: demandsMembers, &validator)
+        for member in object {
+            if validator.isSettled { return }
+            checkMember(member, &validator)
+        }
+        for (name, node) in dependentSchemas where object[name] != nil {
+            if validator.isSettled { return }
+            validator.check(value, node)
+        }
+    }
+
+    private func demand(
+        _ name: String, because other: String? = nil, of object: JSONObject, _ value: JSONValue,
+        _ validator: inout SchemaValidator
+    ) {
+        guard validator.spend(1), !validator.isSettled, object[name] == nil else { return }
+        validator.fail(
+            other == nil ? "required" : "dependentRequired",
+            "must have \(name)\(other.map { ", because it has \($0)" } ?? "")", value, butWhat: nil,
+            expected: .string(name))
+    }
+
+    private func checkMember(_ member: JSONObject.Member, _ validator: inout SchemaValidator) {
+        if let propertyNames { validator.checkName(member.name, propertyNames) }
+        for node in nodes(for: member.name, matches: { validator.matches(member.name, $0) }) {
+            if node == additionalProperties, validator.refusesAll(node) {
+                let hint = validator.suggestion(for: member.name, among: properties.keys.lazy.map(\.string))
+                validator.fail(at: .name(member.name), "additionalProperties", "is not a known member\(hint)")
+            } else {
+                validator.descend(to: .name(member.name), member.value, node)
+            }
+        }
+    }
+}
