@@ -13,7 +13,6 @@ struct ByteCursor {
 
     var next: UInt8? { rest.first }
 
-    /// Moves past one byte if it satisfies `belongs`.
     mutating func take(if belongs: (UInt8) -> Bool) -> Bool {
         guard let byte = rest.first, belongs(byte) else { return false }
         rest.removeFirst()

@@ -244,7 +244,7 @@ extension InternationalHostName {
 }
 
 /// The decoder of RFC 3492. Takes quadratic time, which is enough for labels of at most 63 bytes.
-enum Punycode {
+private enum Punycode {
     private static let base = 36
     private static let smallestThreshold = 1
     private static let largestThreshold = 26

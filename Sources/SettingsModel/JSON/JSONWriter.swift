@@ -26,9 +26,7 @@ public struct JSONWriter: Sendable {
         public static let canonicalPretty = Style(isPretty: true, sortsMembers: true)
     }
 
-    /// The text so far, UTF-8.
     package private(set) var bytes: [UInt8]
-    /// The layout.
     package let style: Style
     private var depth = 0
     /// True if the next value or name follows another one in the same array or object.
@@ -36,7 +34,6 @@ public struct JSONWriter: Sendable {
     /// True if the next value belongs to a name that was just written.
     private var followsName = false
 
-    /// A writer with nothing written.
     package init(style: Style = .compact, reservingCapacity capacity: Int = 0) {
         self.style = style
         bytes = []
@@ -51,7 +48,6 @@ public struct JSONWriter: Sendable {
         followsName = false
     }
 
-    /// Writes a whole value.
     package mutating func write(_ value: JSONValue) {
         switch value {
         case .null: writeNull()
@@ -73,22 +69,18 @@ public struct JSONWriter: Sendable {
         }
     }
 
-    /// Opens an object.
     package mutating func beginObject() {
         open(UInt8(ascii: "{"))
     }
 
-    /// Closes the object that was opened last.
     package mutating func endObject() {
         close(UInt8(ascii: "}"))
     }
 
-    /// Opens an array.
     package mutating func beginArray() {
         open(UInt8(ascii: "["))
     }
 
-    /// Closes the array that was opened last.
     package mutating func endArray() {
         close(UInt8(ascii: "]"))
     }
@@ -102,13 +94,11 @@ public struct JSONWriter: Sendable {
         followsName = true
     }
 
-    /// Writes a string.
     package mutating func write(string: String) {
         separate()
         appendQuoted(string)
     }
 
-    /// Writes an integer.
     package mutating func write(integer: Int64) {
         separate()
         appendDecimal(integer)
@@ -121,13 +111,11 @@ public struct JSONWriter: Sendable {
         bytes.append(copying: (double.isFinite ? double.description : "null").utf8Span.span)
     }
 
-    /// Writes `true` or `false`.
     package mutating func write(bool: Bool) {
         separate()
         bytes.append(copying: (bool ? "true" : "false").utf8Span.span)
     }
 
-    /// Writes `null`.
     package mutating func writeNull() {
         separate()
         bytes.append(copying: "null".utf8Span.span)

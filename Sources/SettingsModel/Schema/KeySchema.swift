@@ -60,7 +60,6 @@ public struct KeySchema: Sendable {
 
 /// A compiled JSON Schema (draft 2020-12) for one value, with the keywords that settings support.
 package struct JSONSchema: Sendable, Hashable {
-    /// The document it was compiled from.
     package let document: JSONValue
     let nodes: [SchemaNode]
     private let isSecret: Bool
@@ -90,12 +89,10 @@ package struct JSONSchema: Sendable, Hashable {
         SchemaNormalizer.normalized(value, under: [0], in: nodes)
     }
 
-    /// True if both were compiled from equal documents.
     package static func == (left: JSONSchema, right: JSONSchema) -> Bool {
         left.document == right.document
     }
 
-    /// Hashes the document.
     package func hash(into hasher: inout Hasher) {
         hasher.combine(document)
     }

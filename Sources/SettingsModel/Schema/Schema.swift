@@ -97,7 +97,6 @@ public struct Schema: Sendable {
         }
     }
 
-    /// True if a key is listed by its name.
     package func lists(_ name: String) -> Bool {
         positions[UTF8Text(name)] != nil
     }

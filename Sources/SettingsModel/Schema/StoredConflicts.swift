@@ -1,17 +1,16 @@
-/// What of a suite's stored values does not fit a schema that is to be set.
+/// The conflicts between a suite's stored values and a schema that is to be set.
 package struct StoredConflicts: Hashable, Sendable {
-    /// The keys whose values do not fit by themselves, in the order given: those that the schema does not admit, and
-    /// those whose values it does not allow.
+    /// The keys that are not admitted or whose values are not allowed, in the order given.
     package let keys: [SchemaConflict]
-    /// What the effective values together break of the rules about the suite as a whole.
+    /// The violations of the rules about the suite as a whole.
     package let suite: [Violation]
 
-    /// True if everything fits.
+    /// True without conflicts.
     package var isEmpty: Bool {
         keys.isEmpty && suite.isEmpty
     }
 
-    /// All of them by key; what is about no key in particular comes last.
+    /// All conflicts by key, then those about no key.
     package var all: [SchemaConflict] {
         var conflicts = keys
         for violation in suite {
@@ -26,16 +25,13 @@ package struct StoredConflicts: Hashable, Sendable {
     }
 }
 
-/// A stored value that is validated against a schema.
+/// A stored value that is to be checked against a schema.
 package struct StoredSetting: Hashable, Sendable {
-    /// The key.
     package let key: KeyName
-    /// What is stored.
     package let value: JSONValue
-    /// True if it is a secret, whatever the schema says, so that nothing of it may be told.
+    /// True if the value is a secret whatever the schema says.
     package let isSecret: Bool
 
-    /// A stored value.
     package init(key: KeyName, value: JSONValue, isSecret: Bool = false) {
         self.key = key
         self.value = value
@@ -44,11 +40,16 @@ package struct StoredSetting: Hashable, Sendable {
 }
 
 extension Schema {
-    /// The conflict between a stored value and this schema; nil if the value fits. The value of a secret is not told.
-    package func conflict(of setting: StoredSetting) -> SchemaConflict? {
-        guard let keySchema = self.key(setting.key.text) else {
+    /// Returns the conflict of a stored value; nil if the value fits. The value of a secret is left out.
+    ///
+    /// - Parameter suggestsName: adds the nearest listed name to the error about a key that is not admitted.
+    package func conflict(of setting: StoredSetting, suggestsName: Bool = false) -> SchemaConflict? {
+        guard let keySchema = key(setting.key.text) else {
+            let hint =
+                suggestsName
+                ? NameSuggestion.phrase(for: setting.key.text, amongOrdered: keys.lazy.map { $0.name }) : ""
             let violation = Violation(
-                key: setting.key.text, keyword: "additionalProperties", detail: "is not a key of the schema")
+                key: setting.key.text, keyword: "additionalProperties", detail: "is not a key of the schema\(hint)")
             return SchemaConflict(
                 key: setting.key, stored: setting.isSecret ? nil : setting.value, errors: [violation])
         }
@@ -58,15 +59,15 @@ extension Schema {
         return SchemaConflict(key: setting.key, stored: isSecret ? nil : setting.value, errors: violations)
     }
 
-    /// Everything of a suite's stored values that does not fit this schema. The first few keys that it does not admit
-    /// are told with the names that were probably meant.
+    /// Lists all conflicts of a suite's stored values, the first few with the names that were probably meant.
     package func conflicts(storing settings: some Sequence<StoredSetting>) -> StoredConflicts {
+        let mostSuggestions = 16
         var conflicts: [SchemaConflict] = []
         var stored = JSONObject()
         var secrets: [KeyName] = []
         for setting in settings {
-            if let conflict = conflict(of: setting) {
-                conflicts.append(conflicts.count < Self.mostHints ? hinting(conflict, of: setting.key) : conflict)
+            if let conflict = conflict(of: setting, suggestsName: conflicts.count < mostSuggestions) {
+                conflicts.append(conflict)
             }
             guard hasSuiteRules else { continue }
             stored[setting.key.text] = setting.value
@@ -75,18 +76,5 @@ extension Schema {
         guard hasSuiteRules else { return StoredConflicts(keys: conflicts, suite: []) }
         let violations = suiteViolations(of: effectiveValues(stored: stored), secrets: secrets)
         return StoredConflicts(keys: conflicts, suite: violations)
-    }
-
-    private static let mostHints = 16
-
-    private func hinting(_ conflict: SchemaConflict, of key: KeyName) -> SchemaConflict {
-        var conflict = conflict
-        conflict.errors = conflict.errors.map { violation in
-            guard violation.keyword == "additionalProperties", violation.pointer == .root, self.key(key.text) == nil
-            else { return violation }
-            let hint = NameSuggestion.phrase(for: key.text, amongOrdered: keys.lazy.map { $0.name })
-            return Violation(key: violation.key, keyword: violation.keyword, detail: violation.detail + hint)
-        }
-        return conflict
     }
 }

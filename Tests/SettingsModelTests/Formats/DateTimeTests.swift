@@ -82,21 +82,25 @@ struct DateTimeTests {
         .bad("nothing", ""),
     ]
 
-    @Test(arguments: dates) func `A date is RFC 3339`(_ testCase: FormatCase) {
+    @Test("A date is RFC 3339", arguments: dates)
+    func date(_ testCase: FormatCase) {
         testCase.check(by: .date)
     }
 
-    @Test(arguments: times) func `A time is RFC 3339`(_ testCase: FormatCase) {
+    @Test("A time is RFC 3339", arguments: times)
+    func time(_ testCase: FormatCase) {
         testCase.check(by: .time)
     }
 
-    @Test(arguments: dateTimes) func `A date-time is RFC 3339`(_ testCase: FormatCase) {
+    @Test("A date-time is RFC 3339", arguments: dateTimes)
+    func dateTime(_ testCase: FormatCase) {
         testCase.check(by: .dateTime)
     }
 }
 
 struct CivilDateTests {
-    @Test func `Every day from the year -1 to 10001 follows the one before it`() throws {
+    @Test("Every day from the year -1 to 10001 follows the one before it")
+    func everyDay() throws {
         var previous = CivilDate(daysSince2001: -731_300)
         for day in -731_299...2_922_200 {
             let date = CivilDate(daysSince2001: day)
@@ -114,7 +118,8 @@ struct CivilDateTests {
         }
     }
 
-    @Test func `Known days have known numbers`() throws {
+    @Test("Known days have known numbers")
+    func knownDays() throws {
         #expect(try #require(CivilDate(year: 2001, month: 1, day: 1)).daysSince2001 == 0)
         #expect(try #require(CivilDate(year: 2000, month: 2, day: 29)).daysSince2001 == -307)
         #expect(try #require(CivilDate(year: 1970, month: 1, day: 1)).daysSince2001 == -11_323)

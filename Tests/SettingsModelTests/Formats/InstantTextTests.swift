@@ -41,14 +41,15 @@ struct InstantTextTests {
             seconds: -Double.greatestFiniteMagnitude, text: "2001-01-01T00:00:00Z-1.7976931348623157e+308s"),
     ]
 
-    @Test(arguments: instants) func `A known instant has its known text, both ways`(_ instant: Instant) {
+    @Test("A known instant has its known text, both ways", arguments: instants)
+    func knownInstant(_ instant: Instant) {
         let date = Date(timeIntervalSinceReferenceDate: instant.seconds)
         #expect(InstantText.text(for: date) == instant.text)
         #expect(InstantText.date(from: instant.text) == date)
     }
 
-    @Test(arguments: [Double.nan, .signalingNaN, .infinity, -.infinity])
-    func `What is not finite has no text`(_ seconds: Double) {
+    @Test("What is not finite has no text", arguments: [Double.nan, .signalingNaN, .infinity, -.infinity])
+    func notFinite(_ seconds: Double) {
         #expect(InstantText.text(for: Date(timeIntervalSinceReferenceDate: seconds)) == nil)
     }
 
@@ -67,25 +68,30 @@ struct InstantTextTests {
         Instant(seconds: -5.5, text: "2001-01-01T00:00:00Z-5.5s"),
     ]
 
-    @Test(arguments: spellings) func `Other spellings name the same instant`(_ instant: Instant) {
+    @Test("Other spellings name the same instant", arguments: spellings)
+    func spellings(_ instant: Instant) {
         #expect(InstantText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
     }
 
-    @Test(arguments: [
-        "", "2001-01-01", "2001-01-01T00:00:00", "2001-01-01 00:00:00Z", "2001-02-29T00:00:00Z",
-        " 2001-01-01T00:00:00Z",
-        "2001-01-01T00:00:00Z ", "2001-01-01T00:00:60Z", "2001-01-01T00:00:00Z+", "2001-01-01T00:00:00Z+s",
-        "2001-01-01T00:00:00Z+5", "2001-01-01T00:00:00Z5s", "2001-01-01T00:00:00Z+-5s", "2001-01-01T00:00:00Z+.5s",
-        "2001-01-01T00:00:00Z+5.s", "2001-01-01T00:00:00Z+5es", "2001-01-01T00:00:00Z+5e5s",
-        "2001-01-01T00:00:00Z+5e-5s", "2001-01-01T00:00:00Z+9e+999s", "2001-01-01T00:00:00Z+0x5s",
-        "2001-01-01T00:00:00Z+infs", "2001-01-01T00:00:00Z+nans", "2001-01-01T00:00:00Z+5sé", "2001-01-01T00:00:00Z+é",
-        "2001-01-01T00:00:00Z+123456789012345678s", "2002-01-01T00:00:00Z+5s", "2001-01-01t00:00:00z+5s", "5",
-    ])
-    func `Anything else names no instant`(_ text: String) {
+    @Test(
+        "Anything else names no instant",
+        arguments: [
+            "", "2001-01-01", "2001-01-01T00:00:00", "2001-01-01 00:00:00Z", "2001-02-29T00:00:00Z",
+            " 2001-01-01T00:00:00Z",
+            "2001-01-01T00:00:00Z ", "2001-01-01T00:00:60Z", "2001-01-01T00:00:00Z+", "2001-01-01T00:00:00Z+s",
+            "2001-01-01T00:00:00Z+5", "2001-01-01T00:00:00Z5s", "2001-01-01T00:00:00Z+-5s", "2001-01-01T00:00:00Z+.5s",
+            "2001-01-01T00:00:00Z+5.s", "2001-01-01T00:00:00Z+5es", "2001-01-01T00:00:00Z+5e5s",
+            "2001-01-01T00:00:00Z+5e-5s", "2001-01-01T00:00:00Z+9e+999s", "2001-01-01T00:00:00Z+0x5s",
+            "2001-01-01T00:00:00Z+infs", "2001-01-01T00:00:00Z+nans", "2001-01-01T00:00:00Z+5sé",
+            "2001-01-01T00:00:00Z+é",
+            "2001-01-01T00:00:00Z+123456789012345678s", "2002-01-01T00:00:00Z+5s", "2001-01-01t00:00:00z+5s", "5",
+        ])
+    func noInstant(_ text: String) {
         #expect(InstantText.date(from: text) == nil)
     }
 
-    @Test func `A fraction is rounded correctly, however far behind its digits decide`() {
+    @Test("A fraction is rounded correctly, however far behind its digits decide")
+    func rounding() {
         // 0.5 and half the distance to the next Double, which is 2^-54, and then a little more.
         let half = "500000000000000055511151231257827021181583404541015625"
         func seconds(_ fraction: String) -> Double? {
@@ -99,12 +105,14 @@ struct InstantTextTests {
         #expect(seconds(String(repeating: "9", count: 2_000)) == 1)
     }
 
-    @Test(.timeLimit(.minutes(1))) func `A fraction of a million digits is read`() {
+    @Test("A fraction of a million digits is read", .timeLimit(.minutes(1)))
+    func longFraction() {
         let text = "2000-12-31T23:59:59.5" + String(repeating: "0", count: 1_000_000) + "Z"
         #expect(InstantText.date(from: text)?.timeIntervalSinceReferenceDate == -0.5)
     }
 
-    @Test func `The extended pattern matches the extended texts and no others`() throws {
+    @Test("The extended pattern matches the extended texts and no others")
+    func extendedPattern() throws {
         let pattern = try Regex(InstantText.extendedPattern)
         for text in Self.instants.map(\.text) {
             #expect((text.wholeMatch(of: pattern) != nil) == text.hasSuffix("s"), "\(text)")
@@ -145,7 +153,8 @@ struct InstantRoundTripTests {
         Kind(name: "subnormal", count: 1_000) { Double(bitPattern: $0.next() & 0x800F_FFFF_FFFF_FFFF) },
     ]
 
-    @Test(arguments: kinds) func `Every finite instant survives its text`(_ kind: Kind) throws {
+    @Test("Every finite instant survives its text", arguments: kinds)
+    func roundTrip(_ kind: Kind) throws {
         let seed = UInt64.random(in: .min ... .max)
         var generator = SeededGenerator(seed: seed)
         for _ in 0..<kind.count {
@@ -154,7 +163,8 @@ struct InstantRoundTripTests {
         }
     }
 
-    @Test func `Instants at the edges survive their texts`() throws {
+    @Test("Instants at the edges survive their texts")
+    func edges() throws {
         var edges: [Double] = [
             .leastNonzeroMagnitude, .leastNormalMagnitude, .greatestFiniteMagnitude, .ulpOfOne, 0x1p52, 0x1p53, 0x1p54,
             1e15, 1e16, 86_400, 252_423_993_600, 63_145_526_400, Date.distantPast.timeIntervalSinceReferenceDate,
@@ -167,7 +177,8 @@ struct InstantRoundTripTests {
         }
     }
 
-    @Test func `No fraction could be shorter`() throws {
+    @Test("No fraction could be shorter")
+    func shortest() throws {
         var generator = SeededGenerator(seed: 3)
         for _ in 0..<2_000 {
             let seconds = Double.random(in: -1e9...1e9, using: &generator)

@@ -53,7 +53,8 @@ struct MailboxTests {
         .bad("a space behind", "name@example.com "),
     ]
 
-    @Test(arguments: cases) func `An e-mail address is a mailbox of RFC 5321`(_ testCase: FormatCase) {
+    @Test("An e-mail address is a mailbox of RFC 5321", arguments: cases)
+    func mailbox(_ testCase: FormatCase) {
         testCase.check(by: .email)
     }
 }
@@ -119,11 +120,13 @@ struct IPAddressTests {
         .bad("a space behind", "::1 "),
     ]
 
-    @Test(arguments: ipv4) func `An IPv4 address is four octets in decimal`(_ testCase: FormatCase) {
+    @Test("An IPv4 address is four octets in decimal", arguments: ipv4)
+    func ipv4(_ testCase: FormatCase) {
         testCase.check(by: .ipv4)
     }
 
-    @Test(arguments: ipv6) func `An IPv6 address is RFC 4291`(_ testCase: FormatCase) {
+    @Test("An IPv6 address is RFC 4291", arguments: ipv6)
+    func ipv6(_ testCase: FormatCase) {
         testCase.check(by: .ipv6)
     }
 }

@@ -3,7 +3,8 @@ import Testing
 @testable import SettingsModel
 
 struct StringFormatTests {
-    @Test func `The raw values are the names that JSON Schema gives`() {
+    @Test("The raw values are the names that JSON Schema gives")
+    func names() {
         let names = [
             "date-time", "date", "time", "duration", "email", "hostname", "ipv4", "ipv6", "uri", "uri-reference",
             "uuid", "json-pointer", "regex",
@@ -12,15 +13,15 @@ struct StringFormatTests {
         #expect(StringFormat(rawValue: "idn-email") == nil)
     }
 
-    @Test(arguments: StringFormat.allCases)
-    func `The example in an expectation is accepted by its own format`(_ format: StringFormat) throws {
+    @Test("The example in an expectation is accepted by its own format", arguments: StringFormat.allCases)
+    func examples(_ format: StringFormat) throws {
         let words = format.expectation.split(separator: " ")
         let example = try #require(words.last)
         #expect(format.accepts(String(example)))
     }
 
-    @Test(arguments: StringFormat.allCases.filter { $0 != .regex })
-    func `Odd texts are refused without harm`(_ format: StringFormat) {
+    @Test("Odd texts are refused", arguments: StringFormat.allCases.filter { $0 != .regex })
+    func oddTexts(_ format: StringFormat) {
         let texts = [
             "\0", " ", "\u{FEFF}", "\u{10FFFF}", "é", "٠", "👨‍👩‍👧", "\r\n", "%", "[", "]", ":", "-", ".", "@", "T", "P",
             "xn--", "~",
@@ -34,11 +35,11 @@ struct StringFormatTests {
 
     /// A quadratic reader would need hours for texts of this size.
     @Test(
-        .timeLimit(.minutes(1)),
+        "A huge text is decided in linear time by every format", .timeLimit(.minutes(1)),
         arguments: [
             "0", "9:", "a", "a.", "-", "1Y", "%41", "~0", "/", ":", "::", "\\\"", "xn--", "é", "@", "[", "1.", "?",
         ])
-    func `Every format deals with a huge text in linear time`(_ unit: String) {
+    func hugeTexts(_ unit: String) {
         let body = String(repeating: unit, count: 20_000)
         for format in StringFormat.allCases where format != .regex {
             for start in ["", "P", "/", "\"", "a:", "//", "a@[", "2026-11-20T10:00:00.", "[::"] {
@@ -47,7 +48,8 @@ struct StringFormatTests {
         }
     }
 
-    @Test func `A format cuts every sample short without harm`() {
+    @Test("Every part of a sample is decided")
+    func truncated() {
         let samples = [
             "2026-11-20T10:00:00.5+01:00", "P1Y2M3DT4H5M6S", "\"a\\\"b\"@[IPv6:1::192.0.2.1]", "www.xn--mnchen-3ya.de",
             "http://u:p@[v1.x]:80/%41?q#f", "123e4567-e89b-12d3-a456-426614174000", "/a~0b~1c",
@@ -102,7 +104,8 @@ struct UUIDTests {
         .bad("a newline behind", "123e4567-e89b-12d3-a456-426614174000\n"),
     ]
 
-    @Test(arguments: cases) func `A UUID is five groups of hexadecimal digits`(_ testCase: FormatCase) {
+    @Test("A UUID is five groups of hexadecimal digits", arguments: cases)
+    func uuid(_ testCase: FormatCase) {
         testCase.check(by: .uuid)
     }
 }
@@ -129,7 +132,8 @@ struct JSONPointerSyntaxTests {
         .bad("a space in front", " /a"),
     ]
 
-    @Test(arguments: cases) func `A JSON pointer is RFC 6901`(_ testCase: FormatCase) {
+    @Test("A JSON pointer is RFC 6901", arguments: cases)
+    func jsonPointer(_ testCase: FormatCase) {
         testCase.check(by: .jsonPointer)
     }
 }
@@ -178,7 +182,8 @@ struct DurationTests {
         .bad("a newline behind", "P1D\n"),
     ]
 
-    @Test(arguments: cases) func `A duration is the one of RFC 3339`(_ testCase: FormatCase) {
+    @Test("A duration is the one of RFC 3339", arguments: cases)
+    func duration(_ testCase: FormatCase) {
         testCase.check(by: .duration)
     }
 }

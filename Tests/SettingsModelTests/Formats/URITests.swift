@@ -74,15 +74,18 @@ struct URITests {
         .bad("a bare percent sign", "/%"),
     ]
 
-    @Test(arguments: absolute) func `A URI is RFC 3986`(_ testCase: FormatCase) {
+    @Test("A URI is RFC 3986", arguments: absolute)
+    func uri(_ testCase: FormatCase) {
         testCase.check(by: .uri)
     }
 
-    @Test(arguments: absolute + relative) func `A reference may be a URI or relative`(_ testCase: FormatCase) {
+    @Test("A reference may be a URI or relative", arguments: absolute + relative)
+    func reference(_ testCase: FormatCase) {
         testCase.check(by: .uriReference)
     }
 
-    @Test(arguments: relative) func `A URI is never relative`(_ testCase: FormatCase) {
+    @Test("A URI is never relative", arguments: relative)
+    func absolute(_ testCase: FormatCase) {
         #expect(!StringFormat.uri.accepts(testCase.text))
     }
 }

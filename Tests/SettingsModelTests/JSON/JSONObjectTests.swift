@@ -38,27 +38,6 @@ struct JSONObjectTests {
         #expect(JSONObject(members) == nil)
     }
 
-    @Test("A name that is taken is not appended", arguments: [1, 16, 17, 100])
-    func appendTaken(count: Int) {
-        var object = Self.numbered(count)
-        let addedTaken = object.append(.init(name: "m0", value: "other"))
-        #expect(!addedTaken)
-        #expect(object == Self.numbered(count))
-        let addedNew = object.append(.init(name: "new", value: "other"))
-        #expect(addedNew)
-        #expect(object.members.last?.name == "new")
-    }
-
-    @Test("A known name keeps its place, a removed and set one goes last")
-    func places() {
-        var object: JSONObject = ["a": 1, "b": 2, "c": 3]
-        object["b"] = 20
-        #expect(Array(object.names) == ["a", "b", "c"])
-        object["a"] = nil
-        object["a"] = 10
-        #expect(Array(object.names) == ["b", "c", "a"])
-    }
-
     @Test("A member may be null; assigning nil removes it")
     func nullAndNil() {
         var object: JSONObject = ["a": .null]
@@ -87,13 +66,6 @@ struct JSONObjectTests {
         #expect(emptied["m1"] == nil)
     }
 
-    @Test("Values are mapped in place of the old ones, in order", arguments: [3, 40])
-    func mapValues(count: Int) {
-        let mapped = Self.numbered(count).mapValues { .array([$0]) }
-        #expect(Array(mapped.names) == Array(Self.numbered(count).names))
-        for number in 0..<count { #expect(mapped["m\(number)"] == [.integer(Int64(number))]) }
-    }
-
     @Test("An error while values are mapped comes out as it is")
     func mapValuesThrows() {
         #expect(throws: Refusal()) {
@@ -102,15 +74,6 @@ struct JSONObjectTests {
                 return value
             }
         }
-    }
-
-    @Test("Removing picks by name and value and keeps the order", arguments: [6, 40])
-    func removeAll(count: Int) {
-        var object = Self.numbered(count)
-        object.removeAll { ($0.value.integer ?? 0) % 2 == 0 || $0.name == "m1" }
-        #expect(object.map(\.name) == (2..<count).filter { $0 % 2 == 1 }.map { "m\($0)" })
-        #expect(object["m2"] == nil)
-        #expect(object["m3"] == 3)
     }
 
     @Test("An error while members are removed leaves the object as it was", arguments: [6, 40])
@@ -215,23 +178,5 @@ struct JSONObjectModelTests {
             return "not equal to an object of the same members"
         }
         return nil
-    }
-
-    @Test("The index finds each name and no other, at every size across its threshold and growth")
-    func index() {
-        let members = (0..<300).map { JSONObject.Member(name: "name \($0)", value: .null) }
-        var kept: [JSONObject.Member] = []
-        var index = JSONNameIndex(kept)
-        for member in members {
-            kept.append(member)
-            index.insertLast(of: kept)
-        }
-        let rebuilt = JSONNameIndex(members)
-        for (position, member) in members.enumerated() {
-            #expect(index.position(of: member.name, in: members) == position)
-            #expect(rebuilt.position(of: member.name, in: members) == position)
-        }
-        #expect(index.position(of: "name 300", in: members) == nil)
-        #expect(rebuilt.position(of: "", in: members) == nil)
     }
 }

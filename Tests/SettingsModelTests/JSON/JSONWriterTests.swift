@@ -147,13 +147,6 @@ struct JSONWriterPiecesTests {
         String(decoding: writer.bytes, as: UTF8.self)
     }
 
-    @Test("A writer starts empty and keeps its layout", arguments: styles)
-    func empty(style: JSONWriter.Style) {
-        let writer = JSONWriter(style: style, reservingCapacity: 100)
-        #expect(writer.bytes.isEmpty)
-        #expect(writer.style == style)
-    }
-
     @Test("Commas come by themselves, around containers and rendered pieces as well")
     func compact() {
         var writer = JSONWriter()

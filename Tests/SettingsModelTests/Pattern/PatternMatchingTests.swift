@@ -213,30 +213,4 @@ struct UnicodePropertyTests {
             #expect(inside.matches(text, budget: &budget) != outside.matches(text, budget: &budget))
         }
     }
-
-    @Test("Ranges are put in order and joined where they touch")
-    func joining() {
-        #expect(ScalarSet([5...9, 1...2, 3...3, 7...12, 20...20]).ranges == [1...3, 5...12, 20...20])
-        #expect(ScalarSet([4...8, 5...6]).ranges == [4...8])
-        #expect(ScalarSet([]).ranges == [])
-    }
-
-    @Test(
-        "Inverting twice changes nothing, and the edges of Unicode are kept",
-        arguments: [
-            ScalarSet([]), .all, .word, .space, ScalarSet([0...0]), ScalarSet([0x10FFFF...0x10FFFF]),
-        ])
-    func inverting(set: ScalarSet) {
-        #expect(set.inverted.inverted == set)
-        for value: UInt32 in [0, 1, 0x30, 0x5F, 0xD800, 0x10FFFE, 0x10FFFF] {
-            #expect(set.contains(value) != set.inverted.contains(value))
-        }
-    }
-
-    @Test("A set contains what its ranges contain")
-    func containing() {
-        let set = ScalarSet([2...4, 8...8, 10...19])
-        let members = (UInt32(0)...25).filter { set.contains($0) }
-        #expect(members == [2, 3, 4, 8] + Array(10...19))
-    }
 }

@@ -24,6 +24,20 @@ struct SchemaBoundsTests {
         }
     }
 
+    @Test("A stored schema keeps working with a Unicode property that a new one may not have")
+    func formerProperty() throws {
+        let document: JSONValue = [
+            "additionalProperties": false, "properties": ["name": ["pattern": #"^\p{Emoji}x$"#]],
+            "patternProperties": [#"^\p{Alphabetic}+$"#: true],
+        ]
+        let error = #expect(throws: SchemaError.self) { try Schema(document) }
+        #expect(error?.problems.map(\.keyword) == ["pattern", "patternProperties"])
+        #expect(error?.problems.allSatisfy(\.isUnsupported) == true)
+        let kept = try Schema(kept: document)
+        #expect(kept.key("name")?.allows("😀x") == true && kept.key("name")?.allows("y") == false)
+        #expect(kept.key("other") != nil)
+    }
+
     @Test("A document nested without end is refused at once")
     func deepDocument() {
         var document: JSONValue = true

@@ -78,9 +78,4 @@ struct UTF8TextTests {
         #expect(hash(["abc", ""]) != hash(["", "abc"]))
         #expect(hash(["ab", "c"]) == hash(["a" + "b", "c"]))
     }
-
-    @Test("The string stays as it was given")
-    func string() {
-        #expect(Array(UTF8Text("e\u{301}").string.utf8) == [0x65, 0xCC, 0x81])
-    }
 }
