@@ -148,9 +148,13 @@ final class ObjectRules: Sendable {
 
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard case .object(let object) = value else { return }
-        for name in required { demand(name, of: object, value, &validator) }
+        for name in required {
+            guard demands(name, of: object, value, &validator) else { return }
+        }
         for (name, needed) in dependentRequired where object[name] != nil {
-            for other in needed { demand(other, because: name, of: object, value, &validator) }
+            for other in needed {
+                guard demands(other, because: name, of: object, value, &validator) else { return }
+            }
         }
         count?.check(object.count, value, includingLeast: demandsMembers, &validator)
         for member in object {
@@ -163,15 +167,19 @@ final class ObjectRules: Sendable {
         }
     }
 
-    private func demand(
+    /// Checks that a member is there. Returns false if further checks would not change the result.
+    private func demands(
         _ name: String, because other: String? = nil, of object: JSONObject, _ value: JSONValue,
         _ validator: inout SchemaValidator
-    ) {
-        guard validator.spend(1), !validator.isSettled, object[name] == nil else { return }
-        validator.fail(
-            other == nil ? "required" : "dependentRequired",
-            "must have \(name)\(other.map { ", because it has \($0)" } ?? "")", value, butWhat: nil,
-            expected: .string(name))
+    ) -> Bool {
+        guard !validator.isSettled, validator.spend(1) else { return false }
+        if object[name] == nil {
+            validator.fail(
+                other == nil ? "required" : "dependentRequired",
+                "must have \(name)\(other.map { ", because it has \($0)" } ?? "")", value, butWhat: nil,
+                expected: .string(name))
+        }
+        return true
     }
 
     private func checkMember(_ member: JSONObject.Member, _ validator: inout SchemaValidator) {

@@ -69,7 +69,7 @@ struct InstantTextTests {
     ]
 
     @Test("Other spellings name the same instant", arguments: spellings)
-    func spellings(_ instant: Instant) {
+    func otherSpellings(_ instant: Instant) {
         #expect(InstantText.date(from: instant.text)?.timeIntervalSinceReferenceDate == instant.seconds)
     }
 

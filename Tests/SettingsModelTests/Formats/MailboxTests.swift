@@ -121,12 +121,12 @@ struct IPAddressTests {
     ]
 
     @Test("An IPv4 address is four octets in decimal", arguments: ipv4)
-    func ipv4(_ testCase: FormatCase) {
+    func ipv4Address(_ testCase: FormatCase) {
         testCase.check(by: .ipv4)
     }
 
     @Test("An IPv6 address is RFC 4291", arguments: ipv6)
-    func ipv6(_ testCase: FormatCase) {
+    func ipv6Address(_ testCase: FormatCase) {
         testCase.check(by: .ipv6)
     }
 }

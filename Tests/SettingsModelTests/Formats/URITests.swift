@@ -85,7 +85,7 @@ struct URITests {
     }
 
     @Test("A URI is never relative", arguments: relative)
-    func absolute(_ testCase: FormatCase) {
+    func neverRelative(_ testCase: FormatCase) {
         #expect(!StringFormat.uri.accepts(testCase.text))
     }
 }
