@@ -3,28 +3,22 @@ internal import SettingsModel
 
 /// A query whose parameters are all known, given once, and of their kind.
 struct Query {
-    private var values: [(name: String, value: Value)] = []
-
-    private enum Value {
-        case flag(Bool)
-        case text(String)
-        case revision(Revision)
-        case count(Int)
-    }
+    private var given: [(parameter: Parameter, text: String?)] = []
 
     init() {}
 
     /// Reads the parameters that a method of a resource knows. Throws 400 if there is another, or one is wrong.
     init(_ parameters: QueryParameters, for resource: Resource, _ method: Method) throws(Problem) {
         let known = resource.parameters(of: method)
-        for given in parameters.all {
-            guard let parameter = known.first(where: { $0.name.hasSameBytes(as: given.name) }) else {
-                throw Self.unknown(given.name, among: known.map(\.name))
+        for sent in parameters.all {
+            guard let parameter = known.first(where: { $0.name.hasSameBytes(as: sent.name) }) else {
+                throw Self.unknown(sent.name, among: known.map(\.name))
             }
-            guard parameter.isRepeatable || !values.contains(where: { $0.name == parameter.name }) else {
+            guard parameter.isRepeatable || !has(parameter) else {
                 throw Problem(.badRequest, "the parameter \(parameter.name) is given twice")
             }
-            values.append((parameter.name, try Self.read(given.value, as: parameter)))
+            try Self.check(sent.value, as: parameter)
+            given.append((parameter, sent.value))
         }
     }
 
@@ -38,38 +32,31 @@ struct Query {
         return problem
     }
 
-    private static func read(_ text: String?, as parameter: Parameter) throws(Problem) -> Value {
+    private static func check(_ text: String?, as parameter: Parameter) throws(Problem) {
         switch parameter.kind {
         case .flag:
-            switch text {
-            case nil, "true": return .flag(true)
-            case "false": return .flag(false)
-            case let text?: throw expected("true or false, or nothing", for: parameter, found: text)
+            if let text, text != "true", text != "false" {
+                throw expected("true or false, or nothing", for: parameter, found: text)
             }
         case .text, .suite, .key, .place:
-            guard let text else { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
-            return .text(text)
+            if text == nil { throw Problem(.badRequest, "the parameter \(parameter.name) needs a value") }
         case .filledText:
-            guard let text, !text.isEmpty else {
+            if text?.isEmpty ?? true {
                 throw Problem(
                     .badRequest, "the parameter \(parameter.name) is empty; leave it out if nothing is to be limited")
             }
-            return .text(text)
         case .revision:
-            guard let revision = text.flatMap({ Revision($0) }) else {
+            if text.flatMap({ Revision($0) }) == nil {
                 throw expected("a revision such as 17", for: parameter, found: text)
             }
-            return .revision(revision)
         case .count(let range):
-            guard let count = text.flatMap(Self.number), range.contains(count) else {
+            guard let count = text.flatMap(number), range.contains(count) else {
                 throw expected("\(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
             }
-            return .count(count)
         case .choice(let words):
             guard let text, words.contains(where: { $0.hasSameBytes(as: text) }) else {
                 throw expected(words.joined(separator: " or "), for: parameter, found: text)
             }
-            return .text(text)
         }
     }
 
@@ -86,44 +73,34 @@ struct Query {
 extension Query {
     /// The parameters as text, the same for all spellings. Part of the digests that are stored.
     var meaning: [String] {
-        let said = values.compactMap { name, value in
-            switch value {
-            case .flag(let isOn): isOn ? name : nil
-            case .text(let text): "\(name)=\(text)"
-            case .revision(let revision): "\(name)=\(revision)"
-            case .count(let count): "\(name)=\(count)"
-            }
+        let parameters = given.compactMap { parameter, text in
+            if case .flag = parameter.kind { return text == "false" ? nil : parameter.name }
+            return "\(parameter.name)=\(text ?? "")"
         }
-        return said.sorted { $0.precedesInBytes($1) }
-    }
-
-    func flag(_ parameter: Parameter) -> Bool {
-        if case .flag(true)? = value(of: parameter) { true } else { false }
-    }
-
-    func text(_ parameter: Parameter) -> String? {
-        if case .text(let text)? = value(of: parameter) { text } else { nil }
-    }
-
-    func texts(_ parameter: Parameter) -> [String] {
-        values.compactMap { given in
-            if given.name == parameter.name, case .text(let text) = given.value { text } else { nil }
-        }
+        return parameters.sorted { $0.precedesInBytes($1) }
     }
 
     func has(_ parameter: Parameter) -> Bool {
-        value(of: parameter) != nil
+        given.contains { $0.parameter.name == parameter.name }
+    }
+
+    func flag(_ parameter: Parameter) -> Bool {
+        has(parameter) && text(parameter) != "false"
+    }
+
+    func text(_ parameter: Parameter) -> String? {
+        given.first { $0.parameter.name == parameter.name }?.text
+    }
+
+    func texts(_ parameter: Parameter) -> [String] {
+        given.compactMap { $0.parameter.name == parameter.name ? $0.text : nil }
     }
 
     func revision(_ parameter: Parameter) -> Revision? {
-        if case .revision(let revision)? = value(of: parameter) { revision } else { nil }
+        text(parameter).flatMap { Revision($0) }
     }
 
     func count(_ parameter: Parameter) -> Int? {
-        if case .count(let count)? = value(of: parameter) { count } else { nil }
-    }
-
-    private func value(of parameter: Parameter) -> Value? {
-        values.first { $0.name == parameter.name }?.value
+        text(parameter).flatMap(Self.number)
     }
 }

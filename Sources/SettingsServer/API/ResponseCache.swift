@@ -11,7 +11,7 @@ struct ResponseCache {
 
     /// An answer, and what it was rendered for.
     struct Entry {
-        /// The place of those who asked; zero where the answer does not depend on it.
+        /// The place of the callers; zero where the answer does not depend on it.
         var place = Revision.zero
         /// The revision of the state, or of the suite that the answer shows.
         let revision: Revision

@@ -63,7 +63,7 @@ struct LargeBodyTests {
         #expect(try client.readResponse().text == "3")
     }
 
-    @Test("what waits to be read is bounded, and what finds no room is told so at once")
+    @Test("a large body beyond the bound of those that wait answers 503 at once")
     func bound() throws {
         let server = try APIServer(waitingBytes: 3 * APIHandler.largeBody)
         let clients = try (0..<3).map { _ in try server.connect() }

@@ -46,17 +46,4 @@ struct TagListTests {
         let problem = #expect(throws: Problem.self) { try TagList("17", in: "If-Match", comparesWeakly: false) }
         #expect(problem?.detail.hasSuffix(#"write If-Match: "17", with the quotation marks"#) ?? false)
     }
-
-    static let guards: [(guarded: WriteRequest.Guard, at: [Bool])] = [
-        (.isAt([]), [false, false, false]), (.isAt([.zero]), [true, false, false]), (.isNotAt([]), [true, true, true]),
-        (.isNotAt([.zero]), [false, true, true]), (.exists, [false, false, true]), (.isAbsent, [true, true, false]),
-    ]
-
-    @Test("A guard holds of what it says", arguments: guards)
-    func holds(guarded: WriteRequest.Guard, at: [Bool]) throws {
-        let five = try #require(Revision(5))
-        #expect(guarded.holds(revision: .zero, exists: false) == at[0])
-        #expect(guarded.holds(revision: five, exists: false) == at[1])
-        #expect(guarded.holds(revision: five, exists: true) == at[2])
-    }
 }

@@ -30,7 +30,7 @@ struct WaitTimeTests {
     }
 
     @Test(
-        "A wait ends in its last tenth if it is long, and at its end if it is short",
+        "a wait ends in its last tenth if it is long, and at its end if it is short",
         arguments: [
             (1, 1), (5, 5), (9, 9), (10, 9), (20, 18), (300, 270),
         ])
@@ -60,7 +60,7 @@ struct WaitTimeTests {
         }
     }
 
-    @Test("Who does not say waits for 30 seconds")
+    @Test("a request without wait waits for 30 seconds")
     func usual() throws {
         let server = try served()
         let client = try server.connect()
@@ -73,7 +73,7 @@ struct WaitTimeTests {
         #expect(try client.readResponse().status == 200)
     }
 
-    @Test("Silence moves the place of a stream on whose suite is missing")
+    @Test("silence moves the place of a stream of a missing suite")
     func missing() throws {
         let server = try served()
         let request = observe("", "Accept: text/event-stream\r\n").replacing("/app/", with: "/zz/")
@@ -88,7 +88,7 @@ struct WaitTimeTests {
         #expect(String(decoding: stream.received[length...], as: UTF8.self) == "id: e0.2\n\n")
     }
 
-    @Test("Silence of 15 seconds moves the place of a stream on, without an event, again and again")
+    @Test("each silence of 15 seconds sends a stream its place without an event")
     func keepAlive() throws {
         let server = try served()
         let client = try server.connect()
@@ -113,7 +113,7 @@ struct WaitTimeTests {
         #expect(event?.lastEventID == "e0.6")
     }
 
-    @Test("An event puts the next sign of life off")
+    @Test("an event postpones the next keep-alive")
     func silence() throws {
         let server = try served()
         let client = try server.connect()
@@ -130,7 +130,7 @@ struct WaitTimeTests {
     }
 
     @Test(
-        "A reading that is held ends like any other wait",
+        "a GET with wait ends like any other wait",
         arguments: [
             ("/keys/a?wait=20", "If-None-Match: *\r\n", 304), ("/keys/zz?wait=20", "", 404),
             ("?wait=20", "If-None-Match: *\r\n", 304), ("/observe?since=1&wait=20&key=zz", "", 200),

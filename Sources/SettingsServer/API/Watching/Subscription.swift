@@ -4,7 +4,7 @@ internal import SettingsModel
 
 /// A question that a request asks, and may go on asking: its answer depends on the state and on the place of the caller.
 ///
-/// All who ask the same at one state and place share one rendered answer.
+/// Callers with the same question and place share one rendered answer.
 struct Question: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         /// What a GET shows. A request that waits names the tags that it knows, and whether the suite was there: its end
