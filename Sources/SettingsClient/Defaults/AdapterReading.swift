@@ -157,12 +157,11 @@ extension AdapterCore {
     func withSource(
         _ visible: VisibleSetting, _ key: KeyName, insists: Bool = false, isReported: Bool = true
     ) -> VisibleSetting {
-        guard visible.source == nil, insists || !session.absence.isPaused else { return visible }
+        guard visible.source == nil, insists || !session.isPaused else { return visible }
         do {
             let setting = try session.ask(for: key, isNewest: false)
             return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
         } catch {
-            session.absence.beginPause()
             if isReported { report(DefaultsError(error), key.text, .read) }
             return visible
         }

@@ -35,7 +35,7 @@ struct ProgramEnvironment: Sendable {
             let named = try given ?? suiteOfEnvironment() ?? suite
             let address = try address ?? ServerAddress.from(variable: server)
             let backend = RemoteBackend(suite: named, server: .at(address), timeout: timeout)
-            return SuiteSession(backend.keeping(outbox: outbox, cache: cache, of: address, patience: timeout))
+            return SuiteSession(backend, outbox: outbox, cache: cache, of: address, patience: timeout)
         } catch let error as ServerAddressError {
             return SuiteSession(NoBackend(suite: suite, reason: "\(ServerAddress.variable): \(error)"))
         } catch {

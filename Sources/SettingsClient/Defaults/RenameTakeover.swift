@@ -57,7 +57,7 @@ extension AdapterCore {
             if rename.isOpen { rename.become(.waiting) }
             return nil
         }
-        if rename.isWaiting { session.absence.add(rename) }
+        if rename.isWaiting { session.whenConfirmed(cell.name) { rename.become(.open) } }
         // Whoever hears of it may read the key, so nothing is locked.
         if let reason { report(reason, slot.key.name, .read) }
     }
@@ -78,7 +78,7 @@ extension AdapterCore {
             name == cell.name ? session.visible(name).source?.isStored ?? false : maybeStored(name)
         }
         // What was known at an earlier time does not say what is not there.
-        guard let former = source else { return .become(session.absence.isStale ? .waiting : .settled) }
+        guard let former = source else { return .become(session.isStale ? .waiting : .settled) }
         let value: JSONValue
         let tests: [Transaction.Condition.Test]
         do {

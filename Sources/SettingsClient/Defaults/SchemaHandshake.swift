@@ -31,7 +31,7 @@ extension AdapterCore {
         if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
         let server = session.knownSchema
         if server.holds(at: place) { return differences(of: slot, server.schema, at: place) }
-        return server.isPaused ? [] : nil
+        return session.isPaused ? [] : nil
     }
 
     private func differences<Value>(of slot: Slot<Value>, _ schema: Schema?, at place: SchemaPlace)

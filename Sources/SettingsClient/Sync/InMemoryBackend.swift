@@ -93,7 +93,10 @@ final class InMemoryBackend: SuiteBackend {
         }
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following {
         let id = shared.withLock { shared in
             shared.nextFollower += 1
             shared.followers[shared.nextFollower] = Follower(cursor: cursor, handler: handler)

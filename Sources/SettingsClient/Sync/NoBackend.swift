@@ -33,7 +33,10 @@ final class NoBackend: SuiteBackend {
         throw .unreachable(reason)
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following {
         Nothing()
     }
 

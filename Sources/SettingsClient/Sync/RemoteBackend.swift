@@ -11,13 +11,6 @@ final class RemoteBackend: SuiteBackend {
     private let timeout: Duration
     private let following = Mutex(WeakSubscription())
 
-    private let listener = Mutex(Listener())
-
-    /// A function that stands in a mutex by itself gets a layer each time it is looked at, without end.
-    private struct Listener {
-        var tell: (@Sendable (KeptWriteNews) -> Void)?
-    }
-
     private struct WeakSubscription {
         weak var subscription: RemoteFollower.Subscription?
     }
@@ -85,20 +78,19 @@ final class RemoteBackend: SuiteBackend {
         return try ask { server.write(call, by: $0) }.body
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
-        let subscription = server.follow(suite, from: cursor, onTrouble: { [weak self] in self?.tell($0) }, handler)
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following {
+        let address = server.address
+        let subscription = server.follow(
+            suite, from: cursor,
+            onTrouble: { error in
+                if case .problem(let problem, _) = error { return onTrouble(.refused(problem)) }
+                onTrouble(.unreachable("\(address): \(error)"))
+            }, handler)
         following.withLock { $0.subscription = subscription }
         return subscription
-    }
-
-    func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {
-        listener.withLock { $0.tell = handler }
-    }
-
-    private func tell(_ error: SettingsError) {
-        let reason: BackendError =
-            if case .problem(let problem, _) = error { .refused(problem) } else { failure(error.description) }
-        listener.withLock { $0.tell }?(.unfollowed(reason))
     }
 
     private var subscription: RemoteFollower.Subscription? { following.withLock { $0.subscription } }

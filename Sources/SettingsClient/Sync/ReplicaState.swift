@@ -6,6 +6,8 @@ struct ReplicaState: Sendable {
     private(set) var entries: [KeyName: ReplicaEntry] = [:]
     /// The schema in force, as far as it was told.
     private(set) var schema: SchemaPlace?
+    /// Grows with what the server is known to have.
+    private(set) var version = 0
     /// What changed for readers since this was last emptied, in order.
     var news: [ReplicaNews] = []
     /// Keys with writes that were acknowledged and are shown still.
@@ -108,6 +110,7 @@ struct ReplicaState: Sendable {
 
     private mutating func moveOn(to place: Cursor, isSameHistory: Bool) {
         cursor = place
+        version += 1
         for key in settled {
             update(key) { entry in
                 entry.pending.removeSettled(upTo: isSameHistory ? place.revision : nil)
@@ -119,6 +122,7 @@ struct ReplicaState: Sendable {
     /// Takes a change in, unless what is known is as new.
     private mutating func apply(_ change: Change) {
         let known = cursor?.revision ?? .zero
+        version += 1
         update(change.key) { $0.take(change, after: known) }
     }
 
@@ -154,6 +158,7 @@ struct ReplicaState: Sendable {
     private mutating func settle(_ ticket: RequestKey, _ keys: some Collection<KeyName>, _ summary: WriteSummary) {
         let known = cursor?.revision ?? .zero
         var changes = Dictionary(summary.changes.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
+        if !changes.isEmpty { version += 1 }
         for key in keys {
             let change = changes.removeValue(forKey: key)
             update(key) { entry in
@@ -263,6 +268,28 @@ struct ReplicaState: Sendable {
     ) -> (VisibleSetting, KeyCell?, isEmpty: Bool) {
         body(&entry)
         return (entry.visible, entry.cell, entry.isEmpty)
+    }
+}
+
+extension ReplicaState {
+    /// What the server is known to have, as a new observer would be told; nil if that was not loaded.
+    func confirmed(of suite: SuiteName) -> ObservedState? {
+        guard let cursor, let schema else { return nil }
+        var values: [SuiteContents.Entry] = []
+        var invalid: [SchemaConflict] = []
+        var secrets: [KeyName] = []
+        for (key, entry) in entries.sorted(by: { $0.key < $1.key }) {
+            if let value = entry.confirmed.value {
+                values.append(SuiteContents.Entry(key: key, value: value))
+            } else if entry.confirmed.source == .invalid {
+                invalid.append(SchemaConflict(key: key, stored: nil, errors: []))
+            } else if entry.confirmed.source != .unset {
+                secrets.append(key)
+            }
+        }
+        let contents = SuiteContents(
+            suite: suite, schemaRevision: schema.revision, values: values, invalid: invalid, secrets: secrets)
+        return ObservedState(.one(contents), cursor: cursor)
     }
 }
 

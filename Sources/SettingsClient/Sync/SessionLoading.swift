@@ -3,29 +3,29 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// How far loading the suite has come.
+/// How far loading a suite has come.
 struct Loading: Sendable {
     var following: (any Following)?
-    /// Why the last attempt came to nothing.
-    private(set) var failure: Failure?
-    /// Whether a getter has reported that.
-    private var isFailureTold = false
-    /// Whether somebody tries again in the background.
+    /// True if what is known comes from the cache, and the server has not confirmed it.
+    var isStale = false
+    /// What is to be done once the server has confirmed what is known, by key.
+    var deferred: [(key: KeyName, body: @Sendable () -> Void)] = []
+    /// Why the last attempt failed.
+    private var failure: (error: BackendError, moment: ContinuousClock.Instant)?
+    /// True if a getter has reported that.
+    private var isFailureReported = false
+    /// True if the suite is to be loaded as soon as possible, even if the server refused it.
+    private var isWanted = false
+    /// True if an attempt is planned.
     private var isRetrying = false
 
-    struct Failure: Sendable {
-        let error: BackendError
-        let moment: ContinuousClock.Instant
-    }
-
-    /// How long getters do not try again after the suite was refused.
+    /// How long getters do not try again after the server refused the suite.
     private static let pauseAfterRefusal = Duration.seconds(1)
 
-    /// Why whoever wants the suite need not try. Where nobody answered, each attempt may take long, so it is left to the
+    /// The error to throw instead of trying. Where there was no answer, an attempt may take long, so it is left to the
     /// background; a refusal comes at once.
     ///
-    /// - Parameter moment: since when whoever wants it waits; they try again unless that has failed since. Nil for those
-    ///   who would rather not wait.
+    /// - Parameter moment: since when the caller waits, if it insists: it tries again unless that has failed since.
     func obstacle(since moment: ContinuousClock.Instant?) -> BackendError? {
         guard let failure else { return nil }
         if let moment { return failure.moment >= moment ? failure.error : nil }
@@ -33,33 +33,42 @@ struct Loading: Sendable {
         return failure.error
     }
 
-    mutating func fail(_ error: BackendError) {
-        failure = Failure(error: error, moment: .now)
-        isFailureTold = false
+    /// Notes that an attempt failed. True if the caller is to plan another one.
+    mutating func fail(_ error: BackendError) -> Bool {
+        failure = (error, .now)
+        isFailureReported = false
+        return needsRetry()
     }
 
     mutating func succeed(_ following: any Following) {
         self.following = following
         failure = nil
+        isWanted = false
     }
 
-    /// Whether an error is to be reported: each failure once, as a program reads far more often.
-    mutating func isToBeTold(_ error: DefaultsError) -> Bool {
+    /// Has the suite loaded as soon as possible. True if the caller is to plan an attempt.
+    mutating func want() -> Bool {
+        isWanted = failure != nil
+        return needsRetry()
+    }
+
+    private mutating func needsRetry() -> Bool {
+        guard !isRetrying, let failure, isWanted || !failure.error.isVerdict else { return false }
+        isRetrying = true
+        return true
+    }
+
+    /// Notes that a planned attempt was made. True if the caller is to plan another one.
+    mutating func retried() -> Bool {
+        isRetrying = false
+        return needsRetry()
+    }
+
+    /// True if an error is to be reported: each failure once, as a program reads far more often.
+    mutating func isToBeReported(_ error: DefaultsError) -> Bool {
         guard let failure, DefaultsError(failure.error) == error else { return true }
-        defer { isFailureTold = true }
-        return !isFailureTold
-    }
-
-    /// Whether the caller is the one to try again in the background.
-    mutating func beginRetrying() -> Bool {
-        defer { isRetrying = true }
-        return !isRetrying
-    }
-
-    /// Whether the caller need not try again, as the suite is there or was refused.
-    mutating func endRetrying() -> Bool {
-        isRetrying = failure.map { !$0.error.isVerdict } ?? false
-        return !isRetrying
+        defer { isFailureReported = true }
+        return !isFailureReported
     }
 }
 
@@ -68,20 +77,22 @@ extension SuiteSession {
     /// True if the suite is loaded and followed.
     var isLoaded: Bool { loaded.load(ordering: .acquiring) }
 
+    /// True if what is known comes from the cache, and the server has not confirmed it.
+    var isStale: Bool { state.withLock { $0.loading.isStale } }
+
     /// Loads and follows the suite. The first caller does it, others wait for that.
     ///
     /// - Parameter moment: since when the caller waits, if it insists: it tries though an attempt before that failed. All
     ///   callers that wait while an attempt fails share its failure.
     func load(unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(BackendError) {
-        // Observers may ask and report as they begin: nothing is locked meanwhile.
-        if try becomeLoaded(unlessFailedSince: moment) { observersMayBegin() }
+        if try becomeLoaded(unlessFailedSince: moment) { letObserversBegin() }
     }
 
     /// Loads the suite after a write that was acknowledged. Not before it: the write may be kept while the server is away,
     /// and its caller would wait twice. A write to a key may be under way here, so observers begin a little later.
     func loadAfterWriting() {
         guard !isLoaded, (try? becomeLoaded(unlessFailedSince: .now)) == true else { return }
-        retrying.async { [weak self] in self?.observersMayBegin() }
+        retrying.async { [weak self] in self?.letObserversBegin() }
     }
 
     /// Loads the suite for a caller that wants one key. It need not be loaded where the program's own writes say what is
@@ -96,11 +107,17 @@ extension SuiteSession {
         }
     }
 
+    /// Has the suite loaded as soon as possible, for observers that wait for it.
+    func loadWhenPossible() {
+        if state.withLock({ $0.loading.want() }) { retryLater(after: BackOff()) }
+    }
+
     /// True if it was the caller that had to do it.
     private func becomeLoaded(unlessFailedSince moment: ContinuousClock.Instant?) throws(BackendError) -> Bool {
         guard !isLoaded else { return false }
         if let error = obstacle(since: moment) { throw error }
-        return try attempting.withLock { _ throws(BackendError) in
+        let isLoading = BackendError.unreachable("the suite is being loaded", outcome: .notDone)
+        return try loadingTurn.take(orThrow: isLoading) { () throws(BackendError) in
             guard !isLoaded else { return false }
             if let error = obstacle(since: moment) { throw error }
             try attemptToLoad()
@@ -109,36 +126,44 @@ extension SuiteSession {
     }
 
     private func obstacle(since moment: ContinuousClock.Instant?) -> BackendError? {
-        loading.withLock { $0.obstacle(since: moment) }
+        state.withLock { $0.loading.obstacle(since: moment) }
     }
 
     private func attemptToLoad() throws(BackendError) {
-        let state: ObservedState
+        let beginning: ObservedState
         do throws(BackendError) {
-            state = try beginning()
+            beginning = try loadOrRestore()
         } catch {
-            loading.withLock { $0.fail(error) }
-            if !error.isVerdict, loading.withLock({ $0.beginRetrying() }) { retryLater(after: BackOff()) }
+            if state.withLock({ $0.loading.fail(error) }) { retryLater(after: BackOff()) }
             throw error
         }
-        apply(.state(state))
-        let following = backend.follow(from: state.cursor) { [weak self] observation in
+        let following = backend.follow(
+            from: beginning.cursor, onTrouble: { [weak self] in self?.report(DefaultsError($0), nil, .read) }
+        ) { [weak self] observation in
             guard let self else { return }
+            noteAnswer()
             apply(observation)
-            absence.end(in: self, isWhole: !observation.isPartial)
+            if !observation.isPartial { confirm() }
         }
-        loading.withLock { $0.succeed(following) }
+        state.withLock { $0.loading.succeed(following) }
         loaded.store(true, ordering: .releasing)
     }
 
-    /// The suite as it is, or else as the cache has it.
-    private func beginning() throws(BackendError) -> ObservedState {
+    /// Takes in the suite as it is, or else as the cache has it.
+    private func loadOrRestore() throws(BackendError) -> ObservedState {
+        adoptOrphans()
         do {
-            return try backend.load()
+            let beginning = try read { () throws(BackendError) in try backend.load() }
+            apply(.state(beginning))
+            return beginning
         } catch {
-            guard !error.isVerdict, let state = backend.lastKnown() else { throw error }
-            absence.beginStale()
-            return state
+            guard !error.isVerdict, let beginning = cache?.read() else { throw error }
+            mutate { state in
+                state.replica.adopt(beginning)
+                state.saving.savedVersion = state.replica.version
+                state.loading.isStale = true
+            }
+            return beginning
         }
     }
 
@@ -150,13 +175,30 @@ extension SuiteSession {
         retrying.asyncAfter(deadline: .after(pause)) { [weak self, backOff] in
             guard let self else { return }
             try? load(unlessFailedSince: .now)
-            if !loading.withLock({ $0.endRetrying() }) { retryLater(after: backOff) }
+            if state.withLock({ $0.loading.retried() }) { retryLater(after: backOff) }
         }
     }
 
     /// True if an error of loading has not been reported since the attempt that caused it.
     func isToBeReported(_ error: DefaultsError) -> Bool {
-        loading.withLock { $0.isToBeTold(error) }
+        state.withLock { $0.loading.isToBeReported(error) }
+    }
+
+    /// Runs a body once the server has confirmed what is known here, and has readers of the key look again then.
+    func whenConfirmed(_ key: KeyName, _ body: @escaping @Sendable () -> Void) {
+        state.withLock { $0.loading.deferred.append((key, body)) }
+    }
+
+    /// Notes that what is known here is what the server has.
+    private func confirm() {
+        let deferred = state.withLock { state in
+            state.loading.isStale = false
+            defer { state.loading.deferred = [] }
+            return state.loading.deferred
+        }
+        guard !deferred.isEmpty else { return }
+        for (_, body) in deferred { body() }
+        change { $0.touch(deferred.map(\.key)) }
     }
 }
 
@@ -166,25 +208,28 @@ extension SuiteSession {
     ///
     /// - Parameter isNewest: true if the answer is taken in though the replica knows the setting as of the same place.
     func ask(for key: KeyName, isNewest: Bool = true) throws(BackendError) -> SettingState {
-        let setting = try backend.setting(key)
+        let setting = try read { () throws(BackendError) in try backend.setting(key) }
         change { $0.learn(setting, fromRefusal: isNewest) }
         return setting
     }
+
+    /// True if there was no answer a moment ago, so plain getters do not ask.
+    var isPaused: Bool { state.withLock { $0.availability.isAway() } }
 
     /// Sends the writes that are kept, and brings the replica to where the server is, by every change that leads there:
     /// observers miss none.
     func synchronize(since moment: ContinuousClock.Instant = .now) throws(BackendError) {
         try load(unlessFailedSince: moment)
-        try backend.sendKept()
+        try sendKept()
         try catchUp()
-        absence.end(in: self)
+        confirm()
     }
 
     /// Brings the replica to where the server is.
     func catchUp() throws(BackendError) {
         var hasMore = true
         while hasMore, let place = cursor {
-            let news = try backend.news(since: place)
+            let news = try read { () throws(BackendError) in try backend.news(since: place) }
             apply(news)
             hasMore = news.isPartial
             if hasMore, cursor == place {
@@ -195,12 +240,36 @@ extension SuiteSession {
 
     /// Has the replica brought soon to where the server is.
     func refresh() {
-        loading.withLock { $0.following }?.refresh()
+        state.withLock { $0.loading.following }?.refresh()
     }
 
-    /// Sets the schema, after the writes that are kept.
-    func setSchema(_ document: JSONValue, onConflict policy: ConflictPolicy) throws(BackendError) -> WriteSummary {
-        try backend.setSchema(document, onConflict: policy, requestKey: requestKeys.next())
+    /// Runs a request that reads, and notes if there was an answer.
+    func read<Value>(_ request: () throws(BackendError) -> Value) throws(BackendError) -> Value {
+        do {
+            let value = try request()
+            noteAnswer()
+            return value
+        } catch {
+            if error.isVerdict { noteAnswer() } else { noteSilence() }
+            throw error
+        }
+    }
+
+    /// Notes an answer. If the server was away, kept writes are sent at once.
+    func noteAnswer(toWrite isWrite: Bool = false) {
+        let plan = state.withLock { state in
+            state.availability.noteAnswer(toWrite: isWrite) ? state.sending.planNext(isUrgent: true) : nil
+        }
+        if let plan { startSending(plan) }
+    }
+
+    /// Notes that a read had no answer. How long writes are refused is known better from those.
+    private func noteSilence() {
+        var generator = SystemRandomNumberGenerator()
+        state.withLock { state in
+            if case .refusing = state.availability.phase { return }
+            _ = state.availability.noteFailure(isAnswer: false, using: &generator)
+        }
     }
 }
 

@@ -32,60 +32,13 @@ protocol SuiteBackend: AnyObject, Sendable {
     /// What happened after a place in history, or the beginning of that; where history does not tell, the suite as it is.
     func news(since place: Cursor) throws(BackendError) -> SettingsObservation
 
-    /// Tells everything that happens after a place in history, in order, until it is stopped. The handler is called on a
-    /// thread of the backend's, never from within another call.
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following
-
-    /// Takes over the writes that earlier programs left to be sent, and tells of them; once, the first time it is called.
-    func inherit()
-
-    /// Does a write. One that could not be sent may be kept, to be done later; then `kept` is thrown.
-    func perform(_ write: SuiteWrite) throws(BackendError) -> WriteSummary
-
-    /// Has the handler told of writes that are kept and of what fails by itself, from whatever thread. It must be
-    /// short, and neither read nor write anything here. It is to be called once, before all else.
-    func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void)
-
-    /// Sends what is kept, and waits until nothing is.
-    func sendKept() throws(BackendError)
-
-    /// The state that was known last, perhaps to an earlier run of the program: for when the suite cannot be loaded.
-    func lastKnown() -> ObservedState?
-}
-
-/// A backend keeps nothing unless it says so.
-extension SuiteBackend {
-    func perform(_ write: SuiteWrite) throws(BackendError) -> WriteSummary {
-        switch write.action {
-        case .transaction(let transaction): try commit(transaction, requestKey: write.requestKey)
-        case .reset: try reset(requestKey: write.requestKey)
-        }
-    }
-
-    func inherit() {}
-
-    func hear(_ handler: @escaping @Sendable (KeptWriteNews) -> Void) {}
-
-    func sendKept() throws(BackendError) {}
-
-    func lastKnown() -> ObservedState? { nil }
-}
-
-/// What happens to writes that are kept, and what fails though nobody asked for it just then.
-enum KeptWriteNews: Hashable, Sendable {
-    /// A write waits from here on: one that was just asked for, or that an earlier program left behind. Told before it is
-    /// sent, and in the order in which they will be.
-    case kept(SuiteWrite, isInherited: Bool)
-    /// It was done. The write is the one that was kept, whatever had to be sent in its place.
-    case done(SuiteWrite, WriteSummary)
-    /// It was refused; whether whoever asked for it is there still, and is told.
-    case refused(SuiteWrite, Problem, isAwaited: Bool)
-    /// Somebody is there, but takes nothing at present.
-    case stalled(String)
-    /// A file that belongs to the suite cannot be used as it is.
-    case trouble(path: String, reason: String)
-    /// What others write is not told, for this reason, which is not likely to pass soon. Told once until it passes.
-    case unfollowed(BackendError)
+    /// Calls the handler with everything that happens after a place in history, in order, until it is stopped. Calls
+    /// `onTrouble` with the reason if that fails and is not likely to work soon, once until it works again. Both are called
+    /// on a thread of the backend's, never from within another call.
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following
 }
 
 /// Following that can be stopped.

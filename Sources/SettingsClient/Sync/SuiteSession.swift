@@ -2,9 +2,10 @@ internal import Dispatch
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite as this program knows it: the replica, how it is loaded and followed, and the program's own writes on their way.
+/// A suite as this program knows it: the replica, how it is loaded and followed, the program's own writes on their way,
+/// and what is kept of both on disk.
 ///
-/// Calls that ask the server block the calling thread. Nothing is locked while they do.
+/// Calls that ask the server block the calling thread. Nothing is locked while they do, nor while a file is written.
 final class SuiteSession: Sendable {
     /// What an adapter does for its session. Handlers run with nothing locked, on any thread.
     struct Handlers: Sendable {
@@ -14,80 +15,128 @@ final class SuiteSession: Sendable {
         var onLoaded: @Sendable () -> Void = {}
     }
 
-    let backend: any SuiteBackend
-    let requestKeys = RequestKeySource()
-    let absence = Absence()
-    let loading = Mutex(Loading())
-    /// Held while the suite is loaded.
-    let attempting = Mutex<Void>(())
-    let loaded = Atomic(false)
-    /// Where loading is tried again while the server is away.
-    let retrying = DispatchQueue(label: "settings loading", qos: .utility)
-    let serverSchema = Mutex(ServerSchema())
-    /// Held while the schema is asked for.
-    let askingSchema = Mutex<Void>(())
-
-    private let shared = Mutex(Shared())
-
-    private struct Shared {
+    struct State: Sendable {
         var replica = ReplicaState()
-        var handlers = Handlers()
-        var listeners: [UInt64: @Sendable ([ReplicaNews]) -> Void] = [:]
-        var nextListener: UInt64 = 0
+        var availability = Availability()
+        var loading = Loading()
+        var schema = ServerSchema()
+        var sending = Sending()
+        var saving = Saving()
+        fileprivate var handlers = Handlers()
+        fileprivate var listeners: [UInt64: @Sendable ([ReplicaNews]) -> Void] = [:]
+        fileprivate var lastListener: UInt64 = 0
         /// True while a thread delivers news; other threads leave theirs to it, which keeps the order.
-        var isTelling = false
+        fileprivate var isDelivering = false
     }
 
-    init(_ backend: any SuiteBackend) {
+    let suite: SuiteName
+    let backend: any SuiteBackend
+    let state = Mutex(State())
+    /// Where kept writes are sent.
+    let queue = DispatchQueue(label: "settings outbox")
+    /// Where loading is tried again.
+    let retrying = DispatchQueue(label: "settings loading", qos: .utility)
+    /// Where files are read and written.
+    let disk: DispatchQueue
+    let requestKeys = RequestKeySource()
+    /// True if the suite is loaded and followed.
+    let loaded = Atomic(false)
+    let loadingTurn = Turn()
+    let schemaTurn = Turn()
+
+    /// Writes that wait while the server is away; nil if none may.
+    let outbox: Outbox?
+    /// What is known of the suite, for a start without a server; nil if that is not saved.
+    let cache: CacheFile?
+    let times: Times
+
+    /// How long a session waits for what.
+    struct Times: Sendable {
+        /// How long a setter waits for a write that has others before it.
+        var patience = Duration.seconds(2)
+        /// How long after files of other programs were seen the session looks if those programs have gone.
+        var look = Duration.seconds(10)
+        /// The shortest time from one saving of the cache to the next.
+        var save = Duration.seconds(1)
+    }
+
+    init(
+        _ backend: any SuiteBackend, outbox: OutboxStore? = nil, cache: CacheFile? = nil, times: Times = Times()
+    ) {
+        suite = backend.suite
         self.backend = backend
-        backend.hear { [weak self] news in
-            guard let self else { return }
-            let leavesOpen = news.leavesOpen(in: self)
-            apply(news)
-            if leavesOpen { refresh() }
-            if let issue = news.issue(in: suite) { report(issue) }
-        }
+        let disk = DispatchQueue(label: "settings files")
+        self.disk = disk
+        self.outbox = outbox.map { Outbox($0, on: disk) }
+        self.cache = cache
+        self.times = times
+        if cache != nil { CachesAtExit.add(self) }
     }
 
     deinit {
-        loading.withLock { $0.following }?.stop()
+        state.withLock { $0.loading.following }?.stop()
+        saveCache()
     }
-
-    var suite: SuiteName { backend.suite }
 
     /// Says what the adapter does for the session. To be called before all else.
     func join(_ handlers: Handlers) {
-        shared.withLock { $0.handlers = handlers }
+        state.withLock { $0.handlers = handlers }
     }
 
-    func report(_ issue: DefaultsIssue) {
-        shared.withLock { $0.handlers }.report(issue)
+    func report(_ error: DefaultsError, _ key: KeyName? = nil, _ attempt: DefaultsIssue.Attempt) {
+        let issue = DefaultsIssue(suite: suite, key: key?.text, attempt: attempt, error: error)
+        state.withLock { $0.handlers }.report(issue)
     }
 
-    func observersMayBegin() {
-        shared.withLock { $0.handlers }.onLoaded()
+    func letObserversBegin() {
+        state.withLock { $0.handlers }.onLoaded()
+    }
+}
+
+extension SuiteSession {
+    /// A session with files of this machine.
+    ///
+    /// - Parameters:
+    ///   - outbox: where writes wait.
+    ///   - cache: where what is known of the suite is saved.
+    ///   - server: whose suite it is: what is kept for one server is not sent to another.
+    ///   - patience: how long a setter waits for a write that has others before it.
+    convenience init(
+        _ backend: any SuiteBackend, outbox: KeptFiles, cache: KeptFiles, of server: ServerAddress, patience: Duration
+    ) {
+        let owner = KeptOwner(server: server.description, suite: backend.suite)
+        let files = MachineFiles()
+        let store = outbox.directory(for: .outbox, of: owner.suite, at: owner.server).map { path in
+            OutboxStore(OutboxFolder(path: path, owner: owner, files: files))
+        }
+        let file = cache.directory(for: .cache, of: owner.suite, at: owner.server).map { path in
+            CacheFile(in: path, of: owner, files: files)
+        }
+        // As good as forever, and short enough to be added to a time.
+        let times = Times(patience: min(patience, .seconds(1 << 31)))
+        self.init(backend, outbox: store, cache: file, times: times)
     }
 }
 
 /// Reading the replica, which never blocks.
 extension SuiteSession {
     func visible(_ key: KeyName) -> VisibleSetting {
-        shared.withLock { $0.replica.visible(key) }
+        state.withLock { $0.replica.visible(key) }
     }
 
     /// Several keys as they are at one time.
     func visible(_ keys: [KeyName]) -> [KeyName: VisibleSetting] {
-        shared.withLock { shared in
-            Dictionary(keys.map { ($0, shared.replica.visible($0)) }, uniquingKeysWith: { $1 })
+        state.withLock { state in
+            Dictionary(keys.map { ($0, state.replica.visible($0)) }, uniquingKeysWith: { $1 })
         }
     }
 
     func isKnown(_ key: KeyName) -> Bool {
-        shared.withLock { $0.replica.isKnown(key) }
+        state.withLock { $0.replica.isKnown(key) }
     }
 
     func cell(for key: KeyName) -> KeyCell {
-        shared.withLock { $0.replica.cell(for: key) }
+        state.withLock { $0.replica.cell(for: key) }
     }
 
     /// Lends a cell to a caller that does not keep it.
@@ -95,27 +144,23 @@ extension SuiteSession {
         for key: KeyName, _ body: (KeyCell) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         // When this is left, the cell is released.
-        defer { shared.withLock { $0.replica.forget(key) } }
+        defer { state.withLock { $0.replica.forget(key) } }
         return try body(cell(for: key))
     }
 
     /// The schema in force, as far as the server told.
     var schema: SchemaPlace? {
-        shared.withLock { $0.replica.schema }
+        state.withLock { $0.replica.schema }
     }
 
     /// The place in history up to which everything is known.
     var cursor: Cursor? {
-        shared.withLock { $0.replica.cursor }
+        state.withLock { $0.replica.cursor }
     }
 
     /// The keys that have or had something.
     var keys: [KeyName] {
-        shared.withLock { Array($0.replica.entries.keys) }
-    }
-
-    func leavesOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
-        shared.withLock { $0.replica.leavesOpen(summary, removalOf: keys) }
+        state.withLock { Array($0.replica.entries.keys) }
     }
 
     /// What must still hold for a change that was computed from this value to be done: the revision, where it is known,
@@ -127,19 +172,28 @@ extension SuiteSession {
     }
 }
 
-/// Changing the replica, and delivering what readers see of that.
+/// Changing the state, and delivering what readers see of that.
 extension SuiteSession {
-    /// Changes the replica, then calls the listeners, outside the lock.
-    func change<Result: Sendable>(_ body: (inout ReplicaState) -> Result) -> Result {
-        let (result, isTeller) = shared.withLock { shared in
-            let result = body(&shared.replica)
-            if shared.listeners.isEmpty { shared.replica.news.removeAll() }
-            let isTeller = !shared.replica.news.isEmpty && !shared.isTelling
-            if isTeller { shared.isTelling = true }
-            return (result, isTeller)
+    /// Changes the state; then calls the listeners, outside the lock, and saves the cache.
+    func mutate<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
+        let (result, isDeliverer, pause) = state.withLock { state in
+            let version = state.replica.version
+            let result = body(&state)
+            if state.listeners.isEmpty { state.replica.news.removeAll() }
+            let isDeliverer = !state.replica.news.isEmpty && !state.isDelivering
+            if isDeliverer { state.isDelivering = true }
+            let pause =
+                cache != nil && state.replica.version != version ? state.saving.plan(after: times.save) : nil
+            return (result, isDeliverer, pause)
         }
-        if isTeller { tell() }
+        if isDeliverer { deliver() }
+        if let pause { disk.asyncAfter(deadline: .after(pause)) { [weak self] in self?.saveAsPlanned() } }
         return result
+    }
+
+    /// Changes the replica.
+    func change<Result: Sendable>(_ body: (inout ReplicaState) -> Result) -> Result {
+        mutate { body(&$0.replica) }
     }
 
     func apply(_ observation: SettingsObservation) {
@@ -155,28 +209,28 @@ extension SuiteSession {
     /// to ``stopListening(_:)``. What happened just before may be delivered, too. The handler hands over to its own
     /// queue: a write may be under way around it.
     func listenForNews(_ handler: @escaping @Sendable ([ReplicaNews]) -> Void) -> UInt64 {
-        shared.withLock { shared in
-            shared.nextListener += 1
-            shared.listeners[shared.nextListener] = handler
-            return shared.nextListener
+        state.withLock { state in
+            state.lastListener += 1
+            state.listeners[state.lastListener] = handler
+            return state.lastListener
         }
     }
 
     func stopListening(_ listener: UInt64) {
-        shared.withLock { $0.listeners[listener] = nil }
+        state.withLock { $0.listeners[listener] = nil }
     }
 
     var listenerCount: Int {
-        shared.withLock { $0.listeners.count }
+        state.withLock { $0.listeners.count }
     }
 
-    private func tell() {
+    private func deliver() {
         while true {
-            let (news, listeners) = shared.withLock { shared in
-                let news = shared.replica.news
-                shared.replica.news.removeAll()
-                if news.isEmpty { shared.isTelling = false }
-                return (news, shared.listeners.sorted { $0.key < $1.key }.map(\.value))
+            let (news, listeners) = state.withLock { state in
+                let news = state.replica.news
+                state.replica.news.removeAll()
+                if news.isEmpty { state.isDelivering = false }
+                return (news, state.listeners.sorted { $0.key < $1.key }.map(\.value))
             }
             guard !news.isEmpty else { return }
             for listener in listeners { listener(news) }

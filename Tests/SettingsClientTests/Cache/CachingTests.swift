@@ -30,7 +30,7 @@ struct CachingTests {
         DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(
-                CachingBackend(FlakyBackend(backend, holding: directory), file(), interval: interval)),
+                FlakyBackend(backend, holding: directory), cache: file(), times: .init(save: interval)),
             log: { issues.add("\($0)") })
     }
 
@@ -207,8 +207,9 @@ struct CachingTests {
         await #expect(processExitsWith: .success) { [path = path as String] in
             let suite = try SuiteName("com.example.app")
             let file = CacheFile(in: path, of: KeptOwner(server: "server", suite: suite))
-            let backend = CachingBackend(InMemoryBackend(suite: suite), file, interval: .seconds(1000))
-            let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend), log: { _ in })
+            let session = SuiteSession(
+                InMemoryBackend(suite: suite), cache: file, times: .init(save: .seconds(1000)))
+            let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session, log: { _ in })
             defaults.launchCount = 1
             let limit = ContinuousClock.now + .seconds(20)
             while file.read() == nil, ContinuousClock.now < limit { poll(nil, 0, 1) }

@@ -28,7 +28,7 @@ enum Place: CaseIterable, Sendable {
             let directory = try TemporaryDirectory()
             let backend = FlakyBackend(InMemoryBackend(suite: suite, schema: schema), holding: directory)
             let files = KeptFiles.directory(directory.path)
-            return World { backend.keeping(outbox: files, cache: files, of: .usual, patience: .seconds(20)) }
+            return World(files: files) { backend }
         case .tcp: return try World(served: suite, .tcp, schema)
         case .unixSocket: return try World(served: suite, .unix, schema)
         }
@@ -40,10 +40,16 @@ final class World: Sendable {
     private let makeBackend: @Sendable () -> any SuiteBackend
     /// The daemon, if there is one. It lasts as long as an adapter that uses it.
     private let daemon: ServedDaemon?
+    /// Where each program has its outbox and its cache.
+    private let files: KeptFiles
     private let issues = Mutex<[DefaultsIssue]>([])
 
-    init(of daemon: ServedDaemon? = nil, _ makeBackend: @escaping @Sendable () -> any SuiteBackend) {
+    init(
+        of daemon: ServedDaemon? = nil, files: KeptFiles = .none,
+        _ makeBackend: @escaping @Sendable () -> any SuiteBackend
+    ) {
         self.daemon = daemon
+        self.files = files
         self.makeBackend = makeBackend
     }
 
@@ -68,11 +74,14 @@ final class World: Sendable {
         makeBackend()
     }
 
-    /// Another program that uses the suite.
+    /// Another program that uses the suite, with files if the place has some and nothing else is said.
     func adapter<Keys: DefaultsKeyStore>(
-        _ keys: Keys, arguments: [String] = [], backend: (any SuiteBackend)? = nil
+        _ keys: Keys, arguments: [String] = [], session: SuiteSession? = nil
     ) -> DefaultsAdapter<Keys> {
-        DefaultsAdapter(keyStore: keys, session: SuiteSession(backend ?? makeBackend()), arguments: arguments) {
+        let session =
+            session
+            ?? SuiteSession(makeBackend(), outbox: files, cache: files, of: .usual, patience: .seconds(20))
+        return DefaultsAdapter(keyStore: keys, session: session, arguments: arguments) {
             [weak self, daemon] issue in
             withExtendedLifetime(daemon) {}
             self?.issues.withLock { $0.append(issue) }

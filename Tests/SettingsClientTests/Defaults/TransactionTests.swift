@@ -98,9 +98,11 @@ struct TransactionTests {
             try inner.setSchema(document, onConflict: policy, requestKey: requestKey)
         }
         func news(since place: Cursor) throws(BackendError) -> SettingsObservation { try inner.news(since: place) }
-        func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following
-        {
-            inner.follow(from: cursor, handler)
+        func follow(
+            from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+            _ handler: @escaping @Sendable (SettingsObservation) -> Void
+        ) -> any Following {
+            inner.follow(from: cursor, onTrouble: onTrouble, handler)
         }
     }
 
@@ -110,7 +112,7 @@ struct TransactionTests {
         }
         let world = try Place.memory.world(schema: schema)
         let backend = ThreadNoting(world.backend())
-        let defaults = world.adapter(ClientKeys(), backend: backend)
+        let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         defaults.register(defaults: ["theme": "dark", "launchCount": 3])
         var runs = 0
         let read = try await defaults.transaction { t in

@@ -37,9 +37,9 @@ final class KeptWorld: Sendable {
         if isAway { link.leave() }
         let owner = KeptOwner(server: "memory", suite: suite)
         let folder = OutboxFolder(path: directory.path + "/outbox", owner: owner, files: files)
-        let backend = OutboxBackend(
-            link, OutboxStore(folder, limits: limits), patience: patience, lookInterval: lookInterval)
-        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: SuiteSession(backend)) { [weak self] issue in
+        let session = SuiteSession(
+            link, outbox: OutboxStore(folder, limits: limits), times: .init(patience: patience, look: lookInterval))
+        let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session) { [weak self] issue in
             self?.issues.withLock { $0.append(issue) }
             log?(issue)
         }
@@ -50,9 +50,9 @@ final class KeptWorld: Sendable {
     func end(_ program: inout Program?) -> Bool {
         let held = HeldFiles(directory: directory.path)
         let before = held.count
-        weak let backend = program?.defaults.core.session.backend
+        weak let session = program?.defaults.core.session
         program = nil
-        return held.waits { backend == nil && (before == 0 || $0 < before) }
+        return held.waits { session == nil && (before == 0 || $0 < before) }
     }
 
     /// Has a program leave a write behind, which stores 7 for `loginTries`.

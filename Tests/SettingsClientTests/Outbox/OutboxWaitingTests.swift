@@ -37,7 +37,7 @@ struct OutboxWaitingTests {
         DispatchQueue(label: "sending").async {
             switch sender {
             case .synchronize: try? defaults.core.synchronize()
-            case .publishSchema: try? defaults.core.session.backend.sendKept()
+            case .publishSchema: try? defaults.core.session.sendKept()
             }
             log.add("all is sent")
         }

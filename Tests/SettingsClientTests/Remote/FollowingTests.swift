@@ -327,7 +327,7 @@ struct FollowingTests {
         let log = EventLog()
         let state = try backend.load()
         let caller = pthread_self()
-        let following = backend.follow(from: state.cursor) { _ in
+        let following = backend.follow(from: state.cursor, onTrouble: { _ in }) { _ in
             log.add(pthread_equal(pthread_self(), caller) != 0 ? "within" : "beside")
         }
         for number in 0..<100 {

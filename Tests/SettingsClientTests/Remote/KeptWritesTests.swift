@@ -65,7 +65,8 @@ struct KeptWritesTests {
         let log = EventLog()
         let key = try KeyName("username")
         let token = RemoteBackend(suite: names.app, server: SharedServer(try second.address()), timeout: .seconds(20))
-            .follow(from: Cursor(epoch: try #require(Epoch("none")), revision: .zero)) { observation in
+            .follow(from: Cursor(epoch: try #require(Epoch("none")), revision: .zero), onTrouble: { _ in }) {
+                observation in
                 switch observation {
                 case .state(let state):
                     for entry in state.suites.first?.values ?? [] where entry.key == key { log.add("there") }

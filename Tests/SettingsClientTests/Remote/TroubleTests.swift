@@ -40,7 +40,7 @@ struct TroubleTests {
         let server = try server { _ = $0.read() }
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(server.address), timeout: .milliseconds(200))
-        let following = backend.follow(from: try backend.load().cursor) { _ in }
+        let following = backend.follow(from: try backend.load().cursor, onTrouble: { _ in }) { _ in }
         defer { following.stop() }
         #expect(server.log.wait(for: "followed"))
         #expect {

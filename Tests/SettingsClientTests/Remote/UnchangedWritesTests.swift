@@ -63,7 +63,7 @@ struct UnchangedWritesTests {
 
     @Test func `Where another program has removed it just before, it is gone`() throws {
         let backend = FlakyBackend(world.backend())
-        let defaults = world.adapter(ClientKeys(), backend: backend)
+        let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.merge(["player.volume": 0.2, "status": "old"], into: names.app)
         #expect(defaults["player.volume"].double == 0.2)
         backend.holdNews()
@@ -77,7 +77,7 @@ struct UnchangedWritesTests {
 
     @Test func `Where another program has just emptied the suite, nothing is read after all was removed`() throws {
         let backend = FlakyBackend(world.backend())
-        let defaults = world.adapter(ClientKeys(), backend: backend)
+        let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.merge(["player.volume": 0.2, "status": "old"], into: names.app)
         #expect(defaults["player.volume"].double == 0.2 && defaults["status"].string == "old")
         let log = EventLog()

@@ -17,25 +17,25 @@ struct KeyCellTests {
 
     @Test("Who sends a write and begins another one meanwhile is told so, and does not wait", .timeLimit(.minutes(10)))
     func reentry() throws {
-        let result = try cell.send(orThrow: Reentered()) { () throws(Reentered) -> String in
+        let result = try cell.turn.take(orThrow: Reentered()) { () throws(Reentered) -> String in
             do {
-                try cell.send(orThrow: Reentered()) { () throws(Reentered) in }
+                try cell.turn.take(orThrow: Reentered()) { () throws(Reentered) in }
                 return "sent"
             } catch {
                 return "told"
             }
         }
         #expect(result == "told")
-        try cell.send(orThrow: Reentered()) { () throws(Reentered) in }
+        try cell.turn.take(orThrow: Reentered()) { () throws(Reentered) in }
     }
 
     @Test("Others wait until it is sent, also if that fails", .timeLimit(.minutes(10)))
     func waiting() throws {
         let log = EventLog()
         #expect(throws: Reentered.self) {
-            try cell.send(orThrow: Reentered()) { () throws(Reentered) in
+            try cell.turn.take(orThrow: Reentered()) { () throws(Reentered) in
                 DispatchQueue(label: "other").async { [cell] in
-                    try? cell.send(orThrow: Reentered()) { () throws(Reentered) in log.add("other") }
+                    try? cell.turn.take(orThrow: Reentered()) { () throws(Reentered) in log.add("other") }
                 }
                 log.add("first")
                 throw Reentered()
@@ -54,7 +54,7 @@ struct KeyCellTests {
         let defaults = DefaultsAdapter(
             keyStore: ClientKeys(),
             session: SuiteSession(
-                link.keeping(outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20))),
+                link, outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20)),
             arguments: [],
             log: { issue in
                 log.add("\(issue)")

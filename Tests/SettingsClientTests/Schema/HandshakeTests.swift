@@ -184,7 +184,6 @@ struct HandshakeTests {
             try await defaults.checkSchema { \.volume }
         }
         backend.isSchemaAway = false
-        defaults.core.session.serverSchema.withLock { $0.pause = nil }
         defaults.volume = 0.25
         #expect(defaults.volume == 0.25)
         #expect(world.takeIssues().map(\.key) == ["player.volume"])

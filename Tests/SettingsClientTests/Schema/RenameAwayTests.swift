@@ -18,9 +18,9 @@ struct RenameAwayTests {
         let directory = try TemporaryDirectory()
         let link = FlakyBackend(server)
         link.leave()
-        let backend = link.keeping(
-            outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20))
-        let defaults = world.adapter(NewKeys(), backend: backend)
+        let session = SuiteSession(
+            link, outbox: .directory(directory.path), cache: .none, of: .usual, patience: .seconds(20))
+        let defaults = world.adapter(NewKeys(), session: session)
         defaults.remove(\.libraries)
         link.comeBack()
         try await defaults.synchronize()
@@ -39,7 +39,7 @@ struct RenameAwayTests {
         let owner = KeptOwner(server: "server", suite: suite)
         let file = CacheFile(in: directory.path + "/cache", of: owner, files: MachineFiles())
         func start() -> DefaultsAdapter<NewKeys> {
-            world.adapter(NewKeys(), backend: CachingBackend(link, file, interval: .zero))
+            world.adapter(NewKeys(), session: SuiteSession(link, cache: file, times: .init(save: .zero)))
         }
         var first: DefaultsAdapter<NewKeys>? = start()
         first?.other = 1

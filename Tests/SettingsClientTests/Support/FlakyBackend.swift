@@ -110,8 +110,11 @@ final class FlakyBackend: SuiteBackend {
         try ask { () throws(BackendError) in try inner.news(since: place) }
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
-        inner.follow(from: cursor) { [weak self] observation in
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following {
+        inner.follow(from: cursor, onTrouble: onTrouble) { [weak self] observation in
             let isHeld = self?.state.withLock { state in
                 if state.isHolding { state.held.append { handler(observation) } }
                 return state.isHolding

@@ -101,7 +101,10 @@ final class InterruptedBackend: SuiteBackend {
         return try backend.setSchema(document, onConflict: policy, requestKey: requestKey)
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
-        backend.follow(from: cursor, handler)
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following {
+        backend.follow(from: cursor, onTrouble: onTrouble, handler)
     }
 }

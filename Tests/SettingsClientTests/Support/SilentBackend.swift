@@ -83,7 +83,10 @@ final class SilentBackend: SuiteBackend {
         return try inner.news(since: place)
     }
 
-    func follow(from cursor: Cursor, _ handler: @escaping @Sendable (SettingsObservation) -> Void) -> any Following {
-        inner.follow(from: cursor, handler)
+    func follow(
+        from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
+        _ handler: @escaping @Sendable (SettingsObservation) -> Void
+    ) -> any Following {
+        inner.follow(from: cursor, onTrouble: onTrouble, handler)
     }
 }

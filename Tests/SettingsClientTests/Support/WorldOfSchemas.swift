@@ -16,7 +16,7 @@ extension World {
     /// A program whose way to the suite can be interrupted.
     func interruptedAdapter<Keys: DefaultsKeyStore>(_ keys: Keys) -> (DefaultsAdapter<Keys>, InterruptedBackend) {
         let backend = InterruptedBackend(backend())
-        return (adapter(keys, backend: backend), backend)
+        return (adapter(keys, session: SuiteSession(backend)), backend)
     }
 
     /// The keys under which something is stored.

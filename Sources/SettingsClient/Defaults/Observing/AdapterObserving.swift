@@ -42,7 +42,7 @@ extension AdapterCore {
             observers.wait(observer)
             // Whoever has loaded it meanwhile let those begin who waited then.
             if (try? load()) != nil { beginObserving() }
-            if observers.beginRetrying() { retryLoading(after: BackOff()) }
+            session.loadWhenPossible()
         }
     }
 
@@ -65,19 +65,6 @@ extension AdapterCore {
         for key in keys ?? registered.keys.sorted() where registered[key] != nil {
             // Who does not answer once is not waited for again.
             guard withSource(session.visible(key), key).source != nil else { return }
-        }
-    }
-
-    /// Tries to load the suite from time to time, until nobody waits for it.
-    private func retryLoading(after backOff: BackOff) {
-        var backOff = backOff
-        var generator = SystemRandomNumberGenerator()
-        let pause = backOff.next(using: &generator)
-        observers.queue.asyncAfter(deadline: .after(pause)) { [weak self, backOff] in
-            guard let self, !observers.endRetrying() else { return }
-            // The first failure was reported; whoever succeeds lets them begin.
-            try? load(unlessFailedSince: .now)
-            if !observers.endRetrying() { retryLoading(after: backOff) }
         }
     }
 }

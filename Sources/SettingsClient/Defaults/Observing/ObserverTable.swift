@@ -40,8 +40,6 @@ final class ObserverTable: Sendable {
         var ofAll: [any SettingObserver] = []
         /// Those who begin when the suite is there.
         var waiting: [any SettingObserver] = []
-        /// Whether somebody tries to load the suite for them.
-        var isRetrying = false
         /// What is registered, as of the last news.
         var registered: [KeyName: JSONValue] = [:]
         var backlog = NoticeBacklog()
@@ -116,23 +114,6 @@ final class ObserverTable: Sendable {
         shared.withLock { shared in
             defer { shared.waiting = [] }
             return shared.waiting
-        }
-    }
-
-    /// Whether the caller is the one to try to load the suite for those who wait.
-    func beginRetrying() -> Bool {
-        shared.withLock { shared in
-            guard !shared.isRetrying, !shared.waiting.isEmpty else { return false }
-            shared.isRetrying = true
-            return true
-        }
-    }
-
-    /// Whether nobody waits any more, so that the caller is done.
-    func endRetrying() -> Bool {
-        shared.withLock { shared in
-            shared.isRetrying = !shared.waiting.isEmpty
-            return !shared.isRetrying
         }
     }
 }

@@ -1,0 +1,78 @@
+internal import Dispatch
+internal import Glibc
+internal import SettingsModel
+internal import Synchronization
+
+/// How far what is known of a suite is saved.
+struct Saving: Sendable {
+    /// The version of the replica that the file holds; nil if none is sure to be there.
+    var savedVersion: Int?
+    /// True if a saving is planned.
+    var isPlanned = false
+    var lastSaved: ContinuousClock.Instant?
+    /// True if it was reported that the file cannot be written, and it has not been since.
+    var isTroubled = false
+
+    /// Plans a saving, and returns how long to wait with it; nil if one is planned.
+    mutating func plan(after interval: Duration) -> Duration? {
+        if isPlanned { return nil }
+        isPlanned = true
+        return lastSaved.map { max(.zero, $0 + interval - .now) } ?? .zero
+    }
+}
+
+/// The cache file, for a start without a server.
+extension SuiteSession {
+    func saveAsPlanned() {
+        state.withLock { $0.saving.isPlanned = false }
+        saveCache()
+    }
+
+    /// Saves what the file does not hold. What fails now is tried with the next change.
+    func saveCache() {
+        guard let cache else { return }
+        let contents = state.withLock { state -> ObservedState? in
+            let version = state.replica.version
+            guard state.saving.savedVersion != version else { return nil }
+            state.saving.savedVersion = version
+            state.saving.lastSaved = .now
+            return state.replica.confirmed(of: suite)
+        }
+        guard let contents else { return }
+        do throws(StateFileError) {
+            let isSaved = try cache.save(contents)
+            state.withLock { state in
+                if isSaved { state.saving.isTroubled = false } else { state.saving.savedVersion = nil }
+            }
+        } catch {
+            let isNews = state.withLock { state in
+                state.saving.savedVersion = nil
+                defer { state.saving.isTroubled = true }
+                return !state.saving.isTroubled
+            }
+            if isNews { report(.unusableFile(path: cache.path, reason: error.reason), nil, .write) }
+        }
+    }
+}
+
+/// The sessions with a cache, which save it when the program ends: a session that a global holds is never released.
+enum CachesAtExit {
+    private struct Entry {
+        weak var session: SuiteSession?
+    }
+
+    private static let entries = Mutex<[Entry]>([])
+    private static let isRegistered: Bool = atexit { CachesAtExit.saveAll() } == 0
+
+    static func add(_ session: SuiteSession) {
+        _ = isRegistered
+        entries.withLock { entries in
+            entries.removeAll { $0.session == nil }
+            entries.append(Entry(session: session))
+        }
+    }
+
+    private static func saveAll() {
+        for session in entries.withLock({ $0.compactMap(\.session) }) { session.disk.sync { session.saveCache() } }
+    }
+}
