@@ -34,6 +34,10 @@ public final class AdapterCore: Sendable {
                 report: { issues.reportLater($0) }, onLoaded: { [weak self] in self?.beginObserving() }))
     }
 
+    deinit {
+        session.leave()
+    }
+
     var suite: SuiteName { session.suite }
 
     func report(_ error: DefaultsError, _ key: String?, _ attempt: DefaultsIssue.Attempt) {

@@ -87,7 +87,7 @@ extension AdapterCore {
         for _ in 0..<1000 {
             let start = registered.withLock { $0[key] }
             let value = start.flatMap { try? operation.applied(to: $0) } ?? first
-            let plan = ChangePlan(base: nil, new: value, delta: MergeDelta(operation), start: start)
+            let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
             let isThere =
                 if let known {
                     known.source.isStored || start == nil && known.value != nil
@@ -95,10 +95,10 @@ extension AdapterCore {
                     try isThere(key, orRegistered: start)
                 }
             do throws(BackendError) {
-                if isThere { return try session.commit([self.operation(key, .change(operation))], else: .change(plan)) }
+                if isThere { return try session.commit([self.operation(key, .change(operation))], else: .merge(plan)) }
                 return try session.commit(
                     [self.operation(key, .set(value))], if: [.setting(suite, key, .stored(false))],
-                    else: .change(plan))
+                    else: .merge(plan))
             } catch {
                 guard let current = try learn(from: error, of: key) else { throw DefaultsError(error) }
                 known = current
@@ -129,6 +129,14 @@ extension AdapterCore {
         // A refusal does not tell the value of a secret.
         case .preconditionFailed, .notSet, .unknownSuite: return try settingNow(key)
         default: return nil
+        }
+    }
+
+    private func settingNow(_ key: KeyName) throws(DefaultsError) -> SettingState {
+        do {
+            return try session.ask(for: key)
+        } catch {
+            throw DefaultsError(error)
         }
     }
 

@@ -1,3 +1,5 @@
+internal import SettingsHTTP
+
 /// A state machine that says if the server of a suite is worth asking. It does no input and output.
 ///
 /// Every answer and every failure is reported to it. Code that would ask again, or wait for an answer, goes by it.

@@ -5,7 +5,7 @@ struct OutboxContents: Sendable {
     /// A write that nobody has ended.
     struct Write: Hashable, Sendable {
         let number: Int64
-        var write: SuiteWrite
+        var write: PendingChange
         /// How many bytes its line has.
         var size: Int
     }

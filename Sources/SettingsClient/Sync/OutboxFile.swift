@@ -31,7 +31,7 @@ struct OutboxFile: Sendable {
     ///   - path: where it is. A file that is there already is replaced, when all is written.
     ///   - writes: what it holds from the beginning, with their numbers.
     init(
-        _ path: String, of owner: KeptOwner, writes: [(number: Int64, write: SuiteWrite)] = [],
+        _ path: String, of owner: KeptOwner, writes: [(number: Int64, write: PendingChange)] = [],
         lastNumber: Int64 = 0, in files: any StateFileSystem
     ) throws(StateFileError) {
         self.path = path
@@ -94,7 +94,7 @@ struct OutboxFile: Sendable {
 
     /// Adds a write, on disk when this returns; its number, and the bytes of its line. If it throws, the write is not
     /// there.
-    mutating func add(_ write: SuiteWrite) throws(StateFileError) -> (number: Int64, size: Int) {
+    mutating func add(_ write: PendingChange) throws(StateFileError) -> (number: Int64, size: Int) {
         let number = lastNumber + 1
         let line = OutboxLine.write(number, write).bytes
         try append(line, isSynced: true)
@@ -104,7 +104,7 @@ struct OutboxFile: Sendable {
     }
 
     /// Puts another form of a write in its place, on disk when this returns; the bytes of its line.
-    mutating func replace(_ number: Int64, by form: SuiteWrite, size old: Int) throws(StateFileError) -> Int {
+    mutating func replace(_ number: Int64, by form: PendingChange, size old: Int) throws(StateFileError) -> Int {
         let line = OutboxLine.write(number, form).bytes
         try append(line, isSynced: true)
         waitingSize += line.count - old

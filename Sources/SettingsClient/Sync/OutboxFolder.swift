@@ -109,7 +109,7 @@ struct OutboxFolder: Sendable {
     /// Copies damaged lines to a file beside, where somebody may look at them, and takes them out of this one; the path of
     /// the copy.
     private func putAside(
-        _ file: inout OutboxFile, _ writes: [(number: Int64, write: SuiteWrite)]
+        _ file: inout OutboxFile, _ writes: [(number: Int64, write: PendingChange)]
     ) throws(StateFileError) -> String {
         let aside = try copyDamage(of: file)
         do throws(StateFileError) {
@@ -139,7 +139,7 @@ struct OutboxFolder: Sendable {
     /// A file that takes the place of another, with nothing in it but these writes. Damaged lines that the other has are
     /// put aside; where that cannot be, the other stays.
     func rewritten(
-        _ file: OutboxFile, _ writes: [(number: Int64, write: SuiteWrite)]
+        _ file: OutboxFile, _ writes: [(number: Int64, write: PendingChange)]
     ) throws(StateFileError) -> OutboxFile {
         guard !file.damage.isEmpty else { return try written(in: file, writes) }
         var file = file
@@ -148,7 +148,7 @@ struct OutboxFolder: Sendable {
     }
 
     private func written(
-        in file: OutboxFile, _ writes: [(number: Int64, write: SuiteWrite)]
+        in file: OutboxFile, _ writes: [(number: Int64, write: PendingChange)]
     ) throws(StateFileError) -> OutboxFile {
         let new = try OutboxFile(file.path, of: owner, writes: writes, lastNumber: file.lastNumber, in: files)
         try? files.syncDirectory(path)

@@ -9,7 +9,7 @@ enum OutboxLine: Hashable, Sendable {
     /// The first: the version of the form, and whose the file is.
     case head(KeptOwner)
     /// A write by its number, or what an earlier one has become: that was refused, and this takes its place.
-    case write(Int64, SuiteWrite)
+    case write(Int64, PendingChange)
     /// Nothing is to be done any more for a write.
     case ended(Int64)
 
@@ -63,7 +63,7 @@ extension OutboxLine {
             else { throw .damaged }
             self = .head(KeptOwner(server: server, suite: name))
         } else if let number = json["write"]?.integer, Self.numbers.contains(number),
-            let write = SuiteWrite(members: json)
+            let write = PendingChange(members: json)
         {
             self = .write(number, write)
         } else if let number = json["ended"]?.integer {

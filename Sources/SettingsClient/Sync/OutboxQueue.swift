@@ -7,9 +7,9 @@ struct KeptWrite: Hashable, Sendable {
     /// Its number in that.
     let number: Int64
     /// What was asked for.
-    let original: SuiteWrite
+    let original: PendingChange
     /// What is sent for it.
-    var form: SuiteWrite
+    var form: PendingChange
     /// How many bytes its line has.
     var size: Int
     /// How often it was sent in another form, after a conflict.
@@ -38,7 +38,7 @@ struct OutboxQueue: Sendable {
     }
 
     /// The first is sent in another form from here on.
-    mutating func replaceFirst(by form: SuiteWrite, size newSize: Int) {
+    mutating func replaceFirst(by form: PendingChange, size newSize: Int) {
         guard let index = writes.indices.first else { return }
         size += newSize - writes[index].size
         writes[index].form = form
@@ -47,7 +47,7 @@ struct OutboxQueue: Sendable {
     }
 
     /// Those that stand in a file.
-    func writes(in file: Int) -> [(number: Int64, write: SuiteWrite)] {
+    func writes(in file: Int) -> [(number: Int64, write: PendingChange)] {
         writes.filter { $0.file == file }.map { ($0.number, $0.form) }
     }
 }

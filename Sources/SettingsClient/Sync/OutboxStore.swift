@@ -35,7 +35,7 @@ struct OutboxStore: Sendable {
     /// What was found of others.
     struct Inheritance: Hashable, Sendable {
         /// What waits from here on, in order, behind what waited before.
-        var writes: [SuiteWrite] = []
+        var writes: [PendingChange] = []
         var troubles: [OutboxFolder.Trouble] = []
         /// Whether there are files that somebody else has.
         var hasOthers = false
@@ -68,7 +68,7 @@ struct OutboxStore: Sendable {
     /// Keeps a write behind all others, on disk when this returns.
     ///
     /// - Parameter form: what is to be sent for it.
-    mutating func keep(_ original: SuiteWrite, as form: SuiteWrite) throws(Refusal) {
+    mutating func keep(_ original: PendingChange, as form: PendingChange) throws(Refusal) {
         guard queue.count < limits.writes, queue.size < limits.size else {
             throw Refusal(
                 description: "\(queue.count) writes of \(queue.size) bytes wait already, which is as much as may")
@@ -81,7 +81,7 @@ struct OutboxStore: Sendable {
         }
     }
 
-    private mutating func add(_ form: SuiteWrite) throws(StateFileError) -> (file: Int, number: Int64, size: Int) {
+    private mutating func add(_ form: PendingChange) throws(StateFileError) -> (file: Int, number: Int64, size: Int) {
         let id: Int
         if let current, files[current]?.isSound ?? false {
             id = current
@@ -99,7 +99,7 @@ struct OutboxStore: Sendable {
     }
 
     /// Has the first write sent in another form from here on; that is on disk when this returns.
-    mutating func replaceFirst(by form: SuiteWrite) throws(StateFileError) {
+    mutating func replaceFirst(by form: PendingChange) throws(StateFileError) {
         guard let first = queue.first, var file = files[first.file] else { return }
         defer { put(file, first.file) }
         if !file.isSound { file = try folder.rewritten(file, queue.writes(in: first.file)) }

@@ -14,7 +14,7 @@ enum SendOutcome: Hashable, Sendable {
     /// Nobody knows who answered, so nobody is obeyed for ever.
     private static let longestAsked = Duration.seconds(300)
 
-    init(_ result: Result<WriteSummary, BackendError>, of write: SuiteWrite) {
+    init(_ result: Result<WriteSummary, BackendError>, of change: PendingChange) {
         switch result {
         case .success(let summary): self = .done(summary)
         case .failure(.unreachable(let reason, _)), .failure(.kept(let reason)):
@@ -25,7 +25,7 @@ enum SendOutcome: Hashable, Sendable {
             if problem.isNoVerdict {
                 let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
                 self = .waits(reason: problem.description, atLeast: min(asked, Self.longestAsked), isAnswer: true)
-            } else if write.mayBeDoneOtherwise(after: problem) {
+            } else if change.isConflict(problem) {
                 let current = BackendError.refused(problem).current
                 self = .conflict(problem, current: current.flatMap { $0.isConcealed ? nil : $0 })
             } else {
@@ -47,31 +47,5 @@ extension BackendError {
     /// Whether it is what the server says about what was asked, and would say again.
     var isVerdict: Bool {
         if case .refused(let problem) = self { !problem.isNoVerdict } else { false }
-    }
-}
-
-extension SuiteWrite {
-    /// Whether a refusal is about what was there, and the write has a plan for that.
-    func mayBeDoneOtherwise(after problem: Problem) -> Bool {
-        guard case .change = conflict, case .transaction(let transaction) = action,
-            transaction.operations.count == 1
-        else { return false }
-        if problem.code == .preconditionFailed { return true }
-        guard case .change = transaction.operations[0].action else { return false }
-        return problem.isAboutValue
-    }
-
-    /// The write in the form that its plan has for what is there; nil if there is none.
-    func next(over current: SettingState, requestKey: RequestKey) -> SuiteWrite? {
-        guard case .change(let plan) = conflict, let first = operations.first, let attempt = plan.next(over: current)
-        else { return nil }
-        // By value, as the answer may be lost, and the server be another one when it is sent again.
-        let test = current.value.map { Transaction.Condition.Test.value($0) } ?? .stored(false)
-        let conditions = attempt.test == nil ? [] : [Transaction.Condition.setting(first.suite, first.key, test)]
-        let operation = Transaction.Operation(suite: first.suite, key: first.key, attempt.action)
-        let next = Transaction(if: conditions, do: [operation])
-        // The same to the same would be refused again.
-        if case .change = attempt.action, action == .transaction(next) { return nil }
-        return SuiteWrite(action: .transaction(next), requestKey: requestKey, conflict: conflict)
     }
 }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
@@ -112,9 +113,6 @@ extension SuiteSession {
         case isEmpty
     }
 
-    /// More than all who change one key at a time.
-    private static let mostConflicts = 1000
-
     /// Sends the first of the writes that are kept.
     private func step() -> Step {
         guard let outbox, var first = first(in: outbox) else { return .isEmpty }
@@ -179,7 +177,7 @@ extension SuiteSession {
         }
         do {
             let current = try current ?? backend.setting(key)
-            guard let next = write.form.next(over: current, requestKey: requestKeys.next()) else {
+            guard let next = write.form.resolved(over: current, as: requestKeys.next()) else {
                 return end(write, .failure(write.form.explained(problem, current)), outbox)
             }
             // Before it is sent: otherwise, after a crash, both forms of it might be done.
@@ -198,7 +196,7 @@ extension SuiteSession {
     }
 
     /// Reports the refusal of a write whose setter has returned.
-    private func reportRefusal(of write: SuiteWrite, _ problem: Problem) {
+    private func reportRefusal(of write: PendingChange, _ problem: Problem) {
         if write.isVain(after: problem) { return }
         if case .yielding = write.conflict, problem.code == .preconditionFailed { return }
         report(.refused(write.explained(problem)), write.key, .write)
@@ -215,22 +213,6 @@ extension Sending {
     }
 }
 
-extension SuiteWrite {
-    /// The refusal of a transaction in words that say which of the keys that it read changed meanwhile.
-    fileprivate func explained(_ problem: Problem) -> Problem {
-        guard conflict == .refusal, problem.code == .preconditionFailed else { return problem }
-        let keys = problem.failed.compactMap { failed in
-            if case .setting(let current) = failed.current { current.key.text } else { nil }
-        }
-        guard !keys.isEmpty else { return problem }
-        var problem = problem
-        problem.detail =
-            "what the transaction read of \(keys.joined(separator: ", ")) changed meanwhile, so nothing of it was done; "
-            + "run it again"
-        return problem
-    }
-}
-
 extension ReplicaState {
     /// Takes in what a refusal tells of the settings whose conditions did not hold. Of secrets it tells nothing.
     mutating func learn(_ problem: Problem) {
@@ -240,7 +222,7 @@ extension ReplicaState {
     }
 
     /// Ends a kept write.
-    fileprivate mutating func end(_ write: SuiteWrite, _ result: Result<WriteSummary, Problem>) {
+    fileprivate mutating func end(_ write: PendingChange, _ result: Result<WriteSummary, Problem>) {
         switch (write.action, result) {
         case (.reset, .success(let summary)): endReset(write.requestKey, summary)
         case (.transaction, .success(let summary)): settle(write.requestKey, write.operations, summary)

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
@@ -7,32 +8,78 @@ extension SuiteSession {
     /// Sends a transaction. The replica shows it meanwhile; if it is kept, until it was sent.
     func commit(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [],
-        else conflict: SuiteWrite.Conflict = .refusal
+        else conflict: PendingChange.Conflict = .refusal
     ) throws(BackendError) {
+        try commit(
+            PendingChange(
+                action: .transaction(Transaction(if: conditions, do: operations)), requestKey: requestKeys.next(),
+                conflict: conflict))
+    }
+
+    private func commit(_ change: PendingChange) throws(BackendError) {
         // What earlier programs left comes first, also in what is shown.
         adoptOrphans()
-        let write = SuiteWrite(
-            action: .transaction(Transaction(if: conditions, do: operations)), requestKey: requestKeys.next(),
-            conflict: conflict)
-        change { $0.begin(write.requestKey, operations) }
+        self.change { $0.begin(change.requestKey, change.operations) }
         do {
             try WaitingTime.sharing { () throws(BackendError) in
-                let summary = try perform(write)
-                catchUpIfOpen(summary, removalOf: write.removedKeys)
-                change { $0.settle(write.requestKey, operations, summary) }
+                let summary = try perform(change)
+                catchUpIfOpen(summary, removalOf: change.removedKeys)
+                self.change { $0.settle(change.requestKey, change.operations, summary) }
                 loadAfterWriting()
             }
         } catch {
             if case .kept = error { throw error }
-            change { $0.abandon(write.requestKey, operations) }
-            if !write.isVain(after: error) { throw error }
+            self.change { $0.abandon(change.requestKey, change.operations) }
+            if !change.isVain(after: error) { throw error }
         }
+    }
+
+    /// Sends a change of one key. After a conflict it is sent again, in the form that its plan has for what is there.
+    ///
+    /// - Parameter normalized: what the type of the key makes of a value that two have had a part in, or why it is none.
+    func commit(
+        _ change: PendingChange, normalized: (JSONValue) throws(DefaultsError) -> JSONValue?
+    ) throws(DefaultsError) {
+        var change = change
+        for _ in 0..<Self.mostConflicts {
+            let problem: Problem
+            do {
+                return try commit(change)
+            } catch {
+                guard case .refused(let refusal) = error, change.isConflict(refusal) else { throw DefaultsError(error) }
+                problem = refusal
+            }
+            guard let key = change.key else { break }
+            let current: SettingState
+            do {
+                current = try found(key, after: problem)
+            } catch {
+                throw DefaultsError(error)
+            }
+            let next = try change.resolved(over: current, as: requestKeys.next(), normalized: normalized)
+            guard let next else { throw .refused(change.explained(problem, current)) }
+            change = next
+        }
+        throw .refused(
+            Problem(.preconditionFailed, "\(change.key?.text ?? "") of suite \(suite) is changed all the time"))
+    }
+
+    /// More than all who change one key at a time.
+    static let mostConflicts = 1000
+
+    /// What a conflict found. A refusal does not tell the value of a secret.
+    private func found(_ key: KeyName, after problem: Problem) throws(BackendError) -> SettingState {
+        guard let current = BackendError.refused(problem).current, !current.isConcealed else {
+            return try ask(for: key)
+        }
+        change { $0.learn(current, fromRefusal: true) }
+        return current
     }
 
     /// Removes all stored values of the suite.
     func removeAll() throws(BackendError) {
         adoptOrphans()
-        let write = SuiteWrite(action: .reset, requestKey: requestKeys.next())
+        let write = PendingChange(action: .reset, requestKey: requestKeys.next())
         do {
             try WaitingTime.sharing { () throws(BackendError) in
                 let summary = try perform(write)
@@ -79,7 +126,7 @@ extension SuiteSession {
 extension SuiteSession {
     /// Sends a write and returns what it did. While the server is away it is kept in the outbox, and so are all after it
     /// until that is empty, so that their order is kept; then `kept` is thrown.
-    private func perform(_ write: SuiteWrite) throws(BackendError) -> WriteSummary {
+    private func perform(_ write: PendingChange) throws(BackendError) -> WriteSummary {
         guard let outbox else { return try send(write) }
         if state.withLock({ $0.sending.count > 0 }) { return try performBehindOthers(write, outbox) }
         do {
@@ -99,7 +146,7 @@ extension SuiteSession {
     }
 
     /// Sends a write, and notes if there was an answer.
-    func send(_ write: SuiteWrite) throws(BackendError) -> WriteSummary {
+    func send(_ write: PendingChange) throws(BackendError) -> WriteSummary {
         do {
             let summary =
                 switch write.action {
@@ -115,7 +162,7 @@ extension SuiteSession {
         }
     }
 
-    private func performBehindOthers(_ write: SuiteWrite, _ outbox: Outbox) throws(BackendError) -> WriteSummary {
+    private func performBehindOthers(_ write: PendingChange, _ outbox: Outbox) throws(BackendError) -> WriteSummary {
         let reason = "earlier writes wait: \(state.withLock { $0.sending.reason })"
         if write.forLater.comparesRevisions { throw .unreachable(reason, outcome: .notDone) }
         try keep(write, as: write.forLater, reason, in: outbox, isTried: false)
@@ -125,7 +172,7 @@ extension SuiteSession {
     }
 
     /// Waits for the result of a kept write; nil if the setter does not wait, or not long enough.
-    private func result(of write: SuiteWrite) -> Result<WriteSummary, BackendError>? {
+    private func result(of write: PendingChange) -> Result<WriteSummary, BackendError>? {
         guard let waiter = state.withLock({ $0.sending.waiter(for: write.requestKey) }) else { return nil }
         let deadline = WaitingTime.deadline(after: times.patience)
         _ = waiter.semaphore.wait(timeout: .after(max(.zero, deadline - .now)))
@@ -136,7 +183,7 @@ extension SuiteSession {
     ///
     /// - Parameter isTried: true if it was tried just now, and in vain.
     private func keep(
-        _ write: SuiteWrite, as form: SuiteWrite, _ reason: String, in outbox: Outbox, isTried: Bool
+        _ write: PendingChange, as form: PendingChange, _ reason: String, in outbox: Outbox, isTried: Bool
     ) throws(BackendError) {
         do throws(OutboxStore.Refusal) {
             try outbox.use { store throws(OutboxStore.Refusal) in
@@ -156,14 +203,9 @@ extension SuiteSession {
     }
 }
 
-extension SuiteWrite {
-    /// The keys that it removes; nil for all.
-    var removedKeys: [KeyName]? {
-        action == .reset ? nil : operations.filter { $0.action == .delete }.map(\.key)
-    }
-
+extension PendingChange {
     /// True if a refusal says that there is nothing to remove, as the suite does not exist: that is as good as done.
-    func isVain(after error: BackendError) -> Bool {
+    fileprivate func isVain(after error: BackendError) -> Bool {
         if case .refused(let problem) = error { isVain(after: problem) } else { false }
     }
 }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
@@ -74,13 +75,18 @@ final class SuiteSession: Sendable {
     }
 
     deinit {
-        state.withLock { $0.loading.following }?.stop()
+        leave()
         saveCache()
     }
 
     /// Says what the adapter does for the session. To be called before all else.
     func join(_ handlers: Handlers) {
         state.withLock { $0.handlers = handlers }
+    }
+
+    /// Ends following, as the adapter goes: a thread may be about to use the session once more.
+    func leave() {
+        state.withLock { $0.loading.following }?.stop()
     }
 
     func report(_ error: DefaultsError, _ key: KeyName? = nil, _ attempt: DefaultsIssue.Attempt) {

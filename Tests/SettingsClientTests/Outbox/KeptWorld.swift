@@ -68,7 +68,7 @@ final class KeptWorld: Sendable {
     }
 
     /// How many writes wait on disk for the next program.
-    var waiting: [SuiteWrite] {
+    var waiting: [PendingChange] {
         let owner = KeptOwner(server: "memory", suite: suite)
         var store = OutboxStore(OutboxFolder(path: directory.path + "/outbox", owner: owner, files: MachineFiles()))
         return store.inherit().writes

@@ -23,30 +23,30 @@ struct SampleWrites {
 
     func write(
         _ actions: Transaction.Operation.Action..., if conditions: [Transaction.Condition] = [],
-        else conflict: SuiteWrite.Conflict = .refusal, as name: String = "a request"
-    ) throws -> SuiteWrite {
-        SuiteWrite(
+        else conflict: PendingChange.Conflict = .refusal, as name: String = "a request"
+    ) throws -> PendingChange {
+        PendingChange(
             action: .transaction(Transaction(if: conditions, do: actions.map { operation($0) })),
             requestKey: try #require(RequestKey(name)), conflict: conflict)
     }
 
     /// What stores a number, by that number.
-    func set(_ number: Int) throws -> SuiteWrite {
+    func set(_ number: Int) throws -> PendingChange {
         try write(.set(.integer(Int64(number))), as: "request \(number)")
     }
 
     /// One of each kind.
-    func all() throws -> [SuiteWrite] {
+    func all() throws -> [PendingChange] {
         let revision = try #require(Revision(17))
         let deep = (0..<127).reduce(JSONValue.integer(1)) { value, _ in [value] }
         let plans = [
-            ChangePlan(base: nil, new: nil, delta: nil, start: nil),
-            ChangePlan(base: .null, new: "x", delta: nil, start: .null),
-            ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0),
-            ChangePlan(base: 1.5, new: -0.0, delta: .sum(.double(-1.5)), start: 0.0),
-            ChangePlan(base: [], new: [deep], delta: .append([deep]), start: ["start"]),
-            ChangePlan(base: "a", new: "ab", delta: .concat("b\u{0}"), start: nil),
-            ChangePlan(base: ["a"], new: ["a", "b"], delta: .union(["b", .null]), start: []),
+            PendingChange.Plan(base: nil, new: nil, delta: nil, start: nil),
+            PendingChange.Plan(base: .null, new: "x", delta: nil, start: .null),
+            PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0),
+            PendingChange.Plan(base: 1.5, new: -0.0, delta: .sum(.double(-1.5)), start: 0.0),
+            PendingChange.Plan(base: [], new: [deep], delta: .append([deep]), start: ["start"]),
+            PendingChange.Plan(base: "a", new: "ab", delta: .concat("b\u{0}"), start: nil),
+            PendingChange.Plan(base: ["a"], new: ["a", "b"], delta: .union(["b", .null]), start: []),
         ]
         return try [
             write(.set(.null)),
@@ -54,7 +54,7 @@ struct SampleWrites {
             write(.delete, if: [.setting(suite, key, .revision(revision)), .suite(suite, revision)]),
             write(.set(1), .change(.add(1)), .change(.toggle), if: [.setting(suite, other, .value(.null))]),
             write(.set(1), if: [.setting(suite, key, .stored(false))], else: .yielding),
-            SuiteWrite(action: .reset, requestKey: #require(RequestKey(" ~"))),
-        ] + plans.map { try write(.set(1), else: .change($0)) }
+            PendingChange(action: .reset, requestKey: #require(RequestKey(" ~"))),
+        ] + plans.map { try write(.set(1), else: .merge($0)) }
     }
 }

@@ -65,7 +65,7 @@ struct SendOutcomeTests {
 
     @Test("A conflict is one for what has a plan, and only about what was there")
     func conflicts() throws {
-        let plan = SuiteWrite.Conflict.change(ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0))
+        let plan = PendingChange.Conflict.merge(PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0))
         let guarded = try samples.write(
             .set(6), if: [.setting(samples.suite, samples.key, .value(5))], else: plan)
         let added = try samples.write(.change(.add(1)), else: plan)
@@ -85,7 +85,7 @@ struct SendOutcomeTests {
     /// A change, what is there, and what is sent then.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        let plan: ChangePlan
+        let plan: PendingChange.Plan
         let current: JSONValue?
         let action: Transaction.Operation.Action?
         var isGuarded = true
@@ -93,44 +93,44 @@ struct SendOutcomeTests {
 
     static let cases = [
         Case(
-            testDescription: "there and back", plan: ChangePlan(base: 5, new: 6, delta: nil, start: nil), current: 5,
+            testDescription: "there and back", plan: PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil), current: 5,
             action: .set(6)),
         Case(
-            testDescription: "another value without a rule", plan: ChangePlan(base: 5, new: 6, delta: nil, start: nil),
+            testDescription: "another value without a rule", plan: PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil),
             current: 7, action: nil),
         Case(
-            testDescription: "a sum", plan: ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0), current: 7,
+            testDescription: "a sum", plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0), current: 7,
             action: .change(.add(1)), isGuarded: false),
         Case(
-            testDescription: "a sum over nothing", plan: ChangePlan(base: 5, new: 6, delta: .sum(1), start: 100),
+            testDescription: "a sum over nothing", plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 100),
             current: nil, action: .set(101)),
         Case(
             testDescription: "a sum over nothing, not even a start",
-            plan: ChangePlan(base: 5, new: 6, delta: .sum(1), start: nil), current: nil, action: .set(6)),
+            plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: nil), current: nil, action: .set(6)),
         Case(
-            testDescription: "a sum over text", plan: ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0),
+            testDescription: "a sum over text", plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0),
             current: "x", action: nil),
         Case(
-            testDescription: "appended", plan: ChangePlan(base: [], new: ["a"], delta: .append(["a"]), start: []),
+            testDescription: "appended", plan: PendingChange.Plan(base: [], new: ["a"], delta: .append(["a"]), start: []),
             current: ["x"], action: .change(.append(["a"])), isGuarded: false),
         Case(
-            testDescription: "text", plan: ChangePlan(base: nil, new: "a", delta: .concat("a"), start: nil),
+            testDescription: "text", plan: PendingChange.Plan(base: nil, new: "a", delta: .concat("a"), start: nil),
             current: "x", action: .change(.concat("a")), isGuarded: false),
         Case(
             testDescription: "elements of a set, in canonical order",
-            plan: ChangePlan(base: [], new: ["b"], delta: .union(["b"]), start: []), current: ["c", "a"],
+            plan: PendingChange.Plan(base: [], new: ["b"], delta: .union(["b"]), start: []), current: ["c", "a"],
             action: .set(["a", "b", "c"])),
         Case(
-            testDescription: "removed, there and back", plan: ChangePlan(base: 5, new: nil, delta: nil, start: nil),
+            testDescription: "removed, there and back", plan: PendingChange.Plan(base: 5, new: nil, delta: nil, start: nil),
             current: 5, action: .delete),
     ]
 
     @Test("What is sent after a conflict is what the plan makes of what is there", arguments: cases)
     func plans(_ sample: Case) throws {
         let write = try samples.write(
-            .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .change(sample.plan))
+            .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .merge(sample.plan))
         let name = try #require(RequestKey("next"))
-        let next = try write.next(over: setting(sample.current, 3), requestKey: name)
+        let next = try write.resolved(over: setting(sample.current, 3), as: name)
         guard let action = sample.action else {
             #expect(next == nil)
             return
@@ -138,31 +138,31 @@ struct SendOutcomeTests {
         let test = Transaction.Condition.setting(
             samples.suite, samples.key, sample.current.map { .value($0) } ?? .stored(false))
         let expected = try samples.write(
-            action, if: sample.isGuarded ? [test] : [], else: .change(sample.plan), as: "next")
+            action, if: sample.isGuarded ? [test] : [], else: .merge(sample.plan), as: "next")
         #expect(next == expected)
         // The same that was refused is not sent again.
-        if !sample.isGuarded { #expect(try next?.next(over: setting(sample.current, 4), requestKey: name) == nil) }
-        #expect(try write.next(over: setting(nil, 3, source: .invalid), requestKey: name) == nil)
+        if !sample.isGuarded { #expect(try next?.resolved(over: setting(sample.current, 4), as: name) == nil) }
+        #expect(try write.resolved(over: setting(nil, 3, source: .invalid), as: name) == nil)
     }
 
     @Test("What is sent much later is left to the server, where it can be")
     func later() throws {
         let condition = Transaction.Condition.setting(samples.suite, samples.key, .value(5))
-        func later(_ plan: ChangePlan) throws -> SuiteWrite {
-            try samples.write(.set(6), if: [condition], else: .change(plan)).forLater
+        func later(_ plan: PendingChange.Plan) throws -> PendingChange {
+            try samples.write(.set(6), if: [condition], else: .merge(plan)).forLater
         }
-        let sum = ChangePlan(base: 5, new: 6, delta: .sum(1), start: 0)
-        #expect(try later(sum) == samples.write(.change(.add(1)), else: .change(sum)))
+        let sum = PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0)
+        #expect(try later(sum) == samples.write(.change(.add(1)), else: .merge(sum)))
         for plan in [
-            ChangePlan(base: nil, new: 1, delta: .sum(1), start: 0),
-            ChangePlan(base: 5, new: 6, delta: nil, start: nil),
-            ChangePlan(base: [], new: ["a"], delta: .union(["a"]), start: []),
+            PendingChange.Plan(base: nil, new: 1, delta: .sum(1), start: 0),
+            PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil),
+            PendingChange.Plan(base: [], new: ["a"], delta: .union(["a"]), start: []),
         ] {
-            #expect(try later(plan) == samples.write(.set(6), if: [condition], else: .change(plan)))
+            #expect(try later(plan) == samples.write(.set(6), if: [condition], else: .merge(plan)))
         }
         let revision = Transaction.Condition.setting(samples.suite, samples.key, .revision(try #require(Revision(3))))
         for (base, test) in [(5, .value(5)), (nil, .stored(false))] as [(JSONValue?, Transaction.Condition.Test)] {
-            let plan = SuiteWrite.Conflict.change(ChangePlan(base: base, new: 6, delta: nil, start: nil))
+            let plan = PendingChange.Conflict.merge(PendingChange.Plan(base: base, new: 6, delta: nil, start: nil))
             let expected = Transaction.Condition.setting(samples.suite, samples.key, test)
             #expect(
                 try samples.write(.set(6), if: [revision], else: plan).forLater

@@ -49,8 +49,8 @@ struct StoreHarness {
     }
 
     /// What comes out from the front, to the end.
-    func drain(_ store: inout OutboxStore) -> [SuiteWrite] {
-        var writes: [SuiteWrite] = []
+    func drain(_ store: inout OutboxStore) -> [PendingChange] {
+        var writes: [PendingChange] = []
         while let first = store.first {
             writes.append(first.form)
             store.endFirst()

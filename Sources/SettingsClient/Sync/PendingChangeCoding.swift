@@ -5,7 +5,7 @@ internal import SettingsModel
 //     "requestKey":"…","if":[…],"do":[…],"change":{"base":5,"new":6,"sum":1,"start":0}
 //     "requestKey":"…","reset":true
 
-extension SuiteWrite {
+extension PendingChange {
     func writeMembers(to writer: inout JSONWriter) {
         writer.name("requestKey")
         writer.write(string: requestKey.text)
@@ -22,7 +22,7 @@ extension SuiteWrite {
         case .yielding:
             writer.name("yields")
             writer.write(bool: true)
-        case .change(let plan):
+        case .merge(let plan):
             writer.name("change")
             plan.write(to: &writer)
         }
@@ -41,8 +41,8 @@ extension SuiteWrite {
             action = .transaction(Transaction(if: conditions, do: operations))
         }
         if let change = json["change"] {
-            guard let plan = ChangePlan(json: change) else { return nil }
-            conflict = .change(plan)
+            guard let plan = Plan(json: change) else { return nil }
+            conflict = .merge(plan)
         } else if json["yields"]?.bool == true {
             conflict = .yielding
         }
@@ -53,7 +53,7 @@ extension SuiteWrite {
     }
 }
 
-extension ChangePlan {
+extension PendingChange.Plan {
     fileprivate func write(to writer: inout JSONWriter) {
         writer.beginObject()
         for (name, value) in [("base", base), ("new", new), ("start", start)] {
