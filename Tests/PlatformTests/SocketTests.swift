@@ -13,7 +13,7 @@ import Testing
 
         init(_ address: SocketAddress) throws {
             let listener = try Listener(address)
-            client = try Socket(for: listener.address)
+            let client = try Socket(for: listener.address)
             if client.connect(to: listener.address) == .inProgress {
                 #expect(PollSet.wait(for: .writable, on: client.descriptor, until: soon))
                 #expect(client.connectionState() == .connected)
@@ -22,6 +22,7 @@ import Testing
             guard case .connection(let accepted, _) = listener.accept() else {
                 throw SystemError(call: "accept", code: 0)
             }
+            self.client = client
             server = accepted
         }
 
