@@ -12,6 +12,7 @@ let houseRules: [SwiftSetting] = [
 let package = Package(
     name: "settingsd",
     products: [
+        .library(name: "SettingsAPI", targets: ["SettingsAPI"]),
         .library(name: "SettingsClient", targets: ["SettingsClient"]),
         .library(name: "SettingsClientHTTPS", targets: ["SettingsClientHTTPS"]),
         .library(name: "SettingsHTTP", targets: ["SettingsHTTP"]),
@@ -20,22 +21,27 @@ let package = Package(
     ],
     targets: [
         .target(name: "SettingsModel", swiftSettings: houseRules),
+        .target(name: "SettingsAPI", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .target(name: "CLinux"),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
         .target(name: "HTTPWire", swiftSettings: houseRules),
         .target(name: "Platform", dependencies: ["CLinux"], swiftSettings: houseRules),
-        .target(name: "SettingsEngine", dependencies: ["SettingsModel"], swiftSettings: houseRules),
+        .target(name: "SettingsEngine", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: houseRules),
         .target(
             name: "SettingsServer",
-            dependencies: ["CLinux", "COpenAPI", "HTTPWire", "Platform", "SettingsEngine", "SettingsModel"],
+            dependencies: [
+                "CLinux", "COpenAPI", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel",
+            ],
             swiftSettings: houseRules),
         .target(
-            name: "SettingsHTTP", dependencies: ["HTTPWire", "Platform", "SettingsModel"], swiftSettings: houseRules),
-        .target(
-            name: "SettingsClient", dependencies: ["Platform", "SettingsHTTP", "SettingsModel"],
+            name: "SettingsHTTP", dependencies: ["HTTPWire", "Platform", "SettingsAPI", "SettingsModel"],
             swiftSettings: houseRules),
         .target(
-            name: "SettingsClientHTTPS", dependencies: ["SettingsHTTP", "SettingsModel"], swiftSettings: houseRules),
+            name: "SettingsClient", dependencies: ["Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
+            swiftSettings: houseRules),
+        .target(
+            name: "SettingsClientHTTPS", dependencies: ["SettingsAPI", "SettingsHTTP", "SettingsModel"],
+            swiftSettings: houseRules),
         .executableTarget(name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules),
         .executableTarget(
             name: "json-benchmark", dependencies: ["SettingsModel"], path: "Tools/JSONBenchmark",
@@ -79,7 +85,10 @@ let package = Package(
             name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["HTTPWire", "Platform", "SettingsEngine", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: [
+                "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel", "SettingsServer",
+                "TestSupport",
+            ],
             exclude: ["Fixtures"], swiftSettings: houseRules),
         .testTarget(name: "HTTPWireTests", dependencies: ["HTTPWire", "TestSupport"], swiftSettings: houseRules),
         .testTarget(name: "PlatformTests", dependencies: ["Platform", "TestSupport"], swiftSettings: houseRules),
@@ -95,20 +104,25 @@ let package = Package(
         .testTarget(
             name: "SettingsClientTests",
             dependencies: [
-                "ClientTestSupport", "ExportingKit", "HTTPWire", "Platform", "SettingsClient", "SettingsHTTP",
-                "SettingsModel", "SettingsServer", "TestSupport",
+                "ClientTestSupport", "ExportingKit", "HTTPWire", "Platform", "SettingsAPI", "SettingsClient",
+                "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsHTTPTests",
-            dependencies: ["ClientTestSupport", "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport"],
+            dependencies: [
+                "ClientTestSupport", "SettingsAPI", "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport",
+            ],
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsServerTests",
             dependencies: [
-                "CLinux", "HTTPWire", "Platform", "SettingsEngine", "SettingsModel", "SettingsServer", "TestSupport",
+                "CLinux", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel", "SettingsServer",
+                "TestSupport",
             ],
             swiftSettings: houseRules),
+        .testTarget(
+            name: "SettingsAPITests", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),
     ],

@@ -1,7 +1,8 @@
 internal import Glibc
 package import Platform
+package import SettingsAPI
 internal import SettingsEngine
-package import SettingsModel
+internal import SettingsModel
 internal import Synchronization
 
 /// The daemon: the only place that constructs the parts and wires them.

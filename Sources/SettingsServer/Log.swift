@@ -1,5 +1,6 @@
 internal import Glibc
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 internal import Synchronization
 
 /// One line an event, for people and for whatever collects lines: time, level, message.

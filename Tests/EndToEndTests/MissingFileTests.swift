@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import SettingsAPI
 import SettingsModel
 import SettingsServer
 import TestSupport

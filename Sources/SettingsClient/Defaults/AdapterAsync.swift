@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// What the async forms do. Several are under way at the same time; what is about the same key is done in the order in

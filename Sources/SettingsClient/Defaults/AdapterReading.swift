@@ -1,3 +1,4 @@
+internal import SettingsAPI
 public import SettingsModel
 internal import Synchronization
 

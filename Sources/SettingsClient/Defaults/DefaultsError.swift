@@ -1,3 +1,4 @@
+public import SettingsAPI
 public import SettingsModel
 
 /// Why a setting could not be read or written.

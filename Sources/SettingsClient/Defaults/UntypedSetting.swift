@@ -1,4 +1,5 @@
 public import Foundation
+internal import SettingsAPI
 public import SettingsModel
 
 /// A setting by its name, read as what is asked for: `Defaults["color"].string`.

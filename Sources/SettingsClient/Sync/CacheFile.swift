@@ -1,4 +1,5 @@
 internal import Glibc
+internal import SettingsAPI
 internal import SettingsModel
 
 /// The file that holds what was known last of a suite: one line with a check.

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Foundation
+internal import SettingsAPI
 internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization

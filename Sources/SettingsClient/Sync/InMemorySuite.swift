@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A suite as a value, with the rules of the daemon: revisions, changes with their sources, conditions, a schema.

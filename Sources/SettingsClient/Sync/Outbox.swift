@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 

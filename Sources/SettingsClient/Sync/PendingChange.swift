@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A change that the program wants, from `+= 1` until the server has answered: what is done and on which conditions, what

@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 // How a write stands in a file, as members of an object:

@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A write of the program's own to one key that the daemon has not confirmed, or whose change has not been told yet.

@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// The replica as a value: what may happen to it, without locks and without telling anybody.

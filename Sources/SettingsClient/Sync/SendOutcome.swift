@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// What an answer, or that there was none, means for a write that is kept. It does no input and output.

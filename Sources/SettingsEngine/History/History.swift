@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// The recent commits, bounded by number and by bytes, in all and by the suites that they touch.

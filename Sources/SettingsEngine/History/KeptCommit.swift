@@ -1,4 +1,5 @@
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 
 /// A commit that is kept, with its weight and the suites that it touches.
 package final class KeptCommit: Sendable {

@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// The commits that were due to be forgotten, and are kept because a suite protects them; in order.

@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// The kept commits that touched one suite.

@@ -1,4 +1,5 @@
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 
 /// What there is to tell a watcher that comes with a place in history.
 package enum Finding: Sendable {

@@ -1,4 +1,5 @@
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 
 /// Which values of a suite somebody wants to see.
 package enum SuiteView: String, CaseIterable, Sendable {

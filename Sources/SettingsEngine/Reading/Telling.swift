@@ -1,4 +1,5 @@
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 
 /// What watchers are told, in the forms of the interface.
 extension State {

@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// What an observer watches: one suite, or several by name and by what their names begin with; and which of their keys.

@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// What is held of one key: a stored value or none, and since when it stands as it does.

@@ -1,4 +1,5 @@
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 
 /// A bounded memory of keys that nothing describes any more: not stored, not listed by a schema.
 ///

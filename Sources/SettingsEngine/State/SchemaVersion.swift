@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// A schema in force, compiled once and shared by whoever looks at the suite. Two suites or moments have the same

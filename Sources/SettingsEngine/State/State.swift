@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// Everything that the daemon knows, at one moment of its history.

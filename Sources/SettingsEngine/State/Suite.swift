@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// One suite as it stands: its schema and its keys.

@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// What a write amounts to, decided on one state and without changing it.

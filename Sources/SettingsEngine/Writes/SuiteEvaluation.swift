@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// Writes to a suite as a whole.

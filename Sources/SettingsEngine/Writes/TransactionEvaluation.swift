@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A setting that conditions or operations are about.

@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// What somebody wants to have written, with the conditions under which.

@@ -1,4 +1,5 @@
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 
 /// One thing that can be asked of a daemon: what is sent, and how the answer is read. Blocking and asynchronous forms send
 /// the same calls.

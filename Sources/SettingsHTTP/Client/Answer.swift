@@ -1,4 +1,5 @@
-public import SettingsModel
+public import SettingsAPI
+internal import SettingsModel
 
 /// What the daemon answered, with the place in history that it is true at.
 ///

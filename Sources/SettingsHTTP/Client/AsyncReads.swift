@@ -1,3 +1,4 @@
+public import SettingsAPI
 public import SettingsModel
 
 /// Reading, without keeping a thread.

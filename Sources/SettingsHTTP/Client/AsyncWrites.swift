@@ -1,3 +1,4 @@
+public import SettingsAPI
 public import SettingsModel
 
 /// Writing, without keeping a thread.

@@ -1,3 +1,4 @@
+public import SettingsAPI
 public import SettingsModel
 
 /// Writing, on the thread that calls.

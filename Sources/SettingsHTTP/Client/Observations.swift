@@ -1,3 +1,4 @@
+public import SettingsAPI
 public import SettingsModel
 
 /// What happens in suites, for as long as somebody listens.

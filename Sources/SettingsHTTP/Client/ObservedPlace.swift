@@ -1,4 +1,5 @@
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 
 /// Where somebody who observes is, and what an answer or a failure makes of that. It does no input and output.
 package struct ObservedPlace: Sendable {

@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 extension RequestTarget {

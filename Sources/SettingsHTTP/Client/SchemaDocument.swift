@@ -1,3 +1,4 @@
+public import SettingsAPI
 public import SettingsModel
 
 /// The schema of a suite as it was sent to the daemon.

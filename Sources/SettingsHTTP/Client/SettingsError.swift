@@ -1,3 +1,4 @@
+public import SettingsAPI
 public import SettingsModel
 
 /// Why a request to the daemon did not succeed.

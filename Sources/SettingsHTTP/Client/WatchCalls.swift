@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 /// What is watched: one suite or several, or some keys of them.

@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsModel
 
 extension APICall where Output == Answer<SettingState> {

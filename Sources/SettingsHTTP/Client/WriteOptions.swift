@@ -1,4 +1,5 @@
-public import SettingsModel
+public import SettingsAPI
+internal import SettingsModel
 
 /// What a write may demand and be told.
 public struct WriteOptions: Hashable, Sendable {

@@ -80,13 +80,13 @@ struct ClockTime {
 }
 
 /// A day of the proleptic Gregorian calendar.
-struct CivilDate: Equatable {
-    let year: Int
-    let month: Int
-    let day: Int
+package struct CivilDate: Equatable {
+    package let year: Int
+    package let month: Int
+    package let day: Int
 
     /// Returns nil for a day that the calendar does not have.
-    init?(year: Int, month: Int, day: Int) {
+    package init?(year: Int, month: Int, day: Int) {
         guard 1...12 ~= month, day >= 1, day <= Self.daysInMonth(month, year: year) else { return nil }
         self.year = year
         self.month = month
@@ -97,7 +97,7 @@ struct CivilDate: Equatable {
     ///
     /// Counts years from 1 March, so that the leap day ends its year and the lengths of months follow one formula: from
     /// March they repeat as 31 30 31 30 31, which is 153 days in five months.
-    init(daysSince2001 days: Int) {
+    package init(daysSince2001 days: Int) {
         let (era, dayOfEra) = (days + Self.daysFromYear0To2001).flooringDivision(by: Self.daysInEra)
         let yearOfEra =
             (dayOfEra - dayOfEra / (Self.daysIn4Years - 1) + dayOfEra / Self.daysInCentury
@@ -110,7 +110,7 @@ struct CivilDate: Equatable {
     }
 
     /// How many days this one lies after 2001-01-01; negative before it.
-    var daysSince2001: Int {
+    package var daysSince2001: Int {
         let (era, yearOfEra) = (month <= 2 ? year - 1 : year).flooringDivision(by: 400)
         let monthFromMarch = month <= 2 ? month + 9 : month - 3
         return era * Self.daysInEra + Self.daysBefore(yearOfEra: yearOfEra)
@@ -147,7 +147,7 @@ struct CivilDate: Equatable {
 
 extension Int {
     /// Returns the quotient rounded down and its remainder, which is never negative. `divisor` is positive.
-    func flooringDivision(by divisor: Int) -> (quotient: Int, remainder: Int) {
+    package func flooringDivision(by divisor: Int) -> (quotient: Int, remainder: Int) {
         let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
         return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
     }

@@ -53,7 +53,7 @@ public struct JSONPointer: Hashable, Sendable {
     }
 
     /// Returns the array position that a token names: decimal digits without a leading zero.
-    static func arrayIndex(_ token: String) -> Int? {
+    package static func arrayIndex(_ token: String) -> Int? {
         guard let first = token.utf8.first, first != UInt8(ascii: "0") || token.utf8.count == 1,
             token.utf8.allSatisfy(ASCII.isDigit)
         else { return nil }

@@ -119,7 +119,7 @@ extension JSONValue: CustomStringConvertible {
 
 extension JSONValue {
     /// The kind in a sentence: `an integer`, `a string`.
-    var kindPhrase: String {
+    package var kindPhrase: String {
         switch self {
         case .null: "null"
         case .bool: "a boolean"

@@ -54,15 +54,3 @@ extension KeyName: Comparable, CustomStringConvertible {
         text
     }
 }
-
-extension KeyName: JSONReadable, JSONWritable {
-    /// Reads a string that is such a name.
-    public init(json: JSONValue) throws(BodyError) {
-        self = try BodyValue.name(json) { text throws(NameError) in try KeyName(text) }
-    }
-
-    /// Writes the name as a string.
-    public func write(to writer: inout JSONWriter) {
-        writer.write(string: text)
-    }
-}

@@ -54,9 +54,3 @@ extension NameError: CustomStringConvertible {
         KeyName.isControl(scalar) ? scalar.codePointText : "'\(scalar)'"
     }
 }
-
-extension BodyError {
-    init(_ error: NameError) {
-        self.init(error.description)
-    }
-}

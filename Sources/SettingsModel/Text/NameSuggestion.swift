@@ -58,11 +58,11 @@ package enum NameSuggestion {
     }
 
     /// Returns `"; did you mean …?"` for the nearest name, or nothing.
-    static func phrase(for name: String, among candidates: some Sequence<String>) -> String {
+    package static func phrase(for name: String, among candidates: some Sequence<String>) -> String {
         phrase(nearest(to: name, among: candidates, limit: 1))
     }
 
-    static func phrase(for name: String, amongOrdered names: some RandomAccessCollection<String>) -> String {
+    package static func phrase(for name: String, amongOrdered names: some RandomAccessCollection<String>) -> String {
         phrase(nearest(to: name, amongOrdered: names, limit: 1))
     }
 

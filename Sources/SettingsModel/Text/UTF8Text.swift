@@ -91,3 +91,13 @@ enum Plural {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 }
+
+extension String {
+    /// The text, or its beginning where it has more Unicode scalars than these.
+    package func cut(to longest: Int) -> String {
+        guard let end = unicodeScalars.index(startIndex, offsetBy: longest, limitedBy: endIndex), end < endIndex else {
+            return self
+        }
+        return String(unicodeScalars[..<end]) + "…"
+    }
+}

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A set of fields by which browsers let pages of the configured origins use the daemon (CORS). Without origins it adds nothing.

@@ -1,5 +1,6 @@
 internal import HTTPWire
 internal import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A policy that names the hosts the daemon answers to, and the origins whose pages may use it.

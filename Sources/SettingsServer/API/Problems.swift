@@ -1,5 +1,6 @@
 internal import HTTPWire
 internal import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// The errors of the protocol and of the daemon's limits, as the interface has them.

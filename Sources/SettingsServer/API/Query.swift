@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A query whose parameters are all known, given once, and of their kind.

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A route that a path leads to: the resource, and the names in the path as they were sent.

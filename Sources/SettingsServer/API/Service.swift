@@ -1,8 +1,9 @@
 internal import COpenAPI
 package import Dispatch
 internal import HTTPWire
+package import SettingsAPI
 internal import SettingsEngine
-package import SettingsModel
+internal import SettingsModel
 internal import Synchronization
 
 /// A service that the handlers of all loops share: the store, the limits, and what the daemon says of itself.

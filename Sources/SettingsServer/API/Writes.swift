@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 

@@ -1,4 +1,5 @@
 package import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// The directory that a daemon keeps its data in, with the names of what is there.

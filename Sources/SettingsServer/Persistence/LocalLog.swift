@@ -1,7 +1,8 @@
 internal import Glibc
 package import Platform
+package import SettingsAPI
 package import SettingsEngine
-package import SettingsModel
+internal import SettingsModel
 
 /// Commits made durable in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///

@@ -1,6 +1,7 @@
 internal import Platform
+package import SettingsAPI
 package import SettingsEngine
-package import SettingsModel
+internal import SettingsModel
 
 extension DataDirectory {
     /// How far a new epoch is ahead of what was recovered, so that no revision is ever given out twice.

@@ -1,5 +1,6 @@
+package import SettingsAPI
 package import SettingsEngine
-package import SettingsModel
+internal import SettingsModel
 
 /// Where commits become durable. The writer orders them and applies them; this makes them last.
 ///

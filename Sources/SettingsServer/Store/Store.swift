@@ -1,5 +1,6 @@
+package import SettingsAPI
 package import SettingsEngine
-package import SettingsModel
+internal import SettingsModel
 internal import Synchronization
 
 /// The truth in memory: what readers see, and the way in for writes.

@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 /// How calls travel: as requests of HTTP, and back from the answers.

@@ -1,4 +1,5 @@
 import Dispatch
+import SettingsAPI
 import SettingsModel
 import TestSupport
 

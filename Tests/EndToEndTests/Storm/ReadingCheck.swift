@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 /// Holds what somebody read against what was there.

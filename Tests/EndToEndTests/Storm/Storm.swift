@@ -1,4 +1,5 @@
 import Foundation
+import SettingsAPI
 import SettingsModel
 import Synchronization
 import TestSupport

@@ -1,4 +1,5 @@
 import Foundation
+import SettingsAPI
 import SettingsModel
 
 /// Every commit that there ever was, read from the journals that each daemon left when it had ended.

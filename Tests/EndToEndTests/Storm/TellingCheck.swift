@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 /// What is told of states and commits.

@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 /// What one watcher asked, and what it was told.

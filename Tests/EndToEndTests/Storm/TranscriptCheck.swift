@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 /// Holds what one watcher was told against every commit that there was.

@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 /// What a watcher of the storm watches, with its own notion of what concerns it.

@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 /// What is watched as it was after each commit, made from the commits alone.

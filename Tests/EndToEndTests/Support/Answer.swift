@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 import TestSupport
 

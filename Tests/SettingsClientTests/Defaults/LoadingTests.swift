@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Dispatch
+import SettingsAPI
 import SettingsModel
 import TestSupport
 import Testing

@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 import Testing
 
@@ -93,16 +94,19 @@ struct SendOutcomeTests {
 
     static let cases = [
         Case(
-            testDescription: "there and back", plan: PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil), current: 5,
+            testDescription: "there and back", plan: PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil),
+            current: 5,
             action: .set(6)),
         Case(
-            testDescription: "another value without a rule", plan: PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil),
+            testDescription: "another value without a rule",
+            plan: PendingChange.Plan(base: 5, new: 6, delta: nil, start: nil),
             current: 7, action: nil),
         Case(
             testDescription: "a sum", plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0), current: 7,
             action: .change(.add(1)), isGuarded: false),
         Case(
-            testDescription: "a sum over nothing", plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 100),
+            testDescription: "a sum over nothing",
+            plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 100),
             current: nil, action: .set(101)),
         Case(
             testDescription: "a sum over nothing, not even a start",
@@ -111,7 +115,8 @@ struct SendOutcomeTests {
             testDescription: "a sum over text", plan: PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0),
             current: "x", action: nil),
         Case(
-            testDescription: "appended", plan: PendingChange.Plan(base: [], new: ["a"], delta: .append(["a"]), start: []),
+            testDescription: "appended",
+            plan: PendingChange.Plan(base: [], new: ["a"], delta: .append(["a"]), start: []),
             current: ["x"], action: .change(.append(["a"])), isGuarded: false),
         Case(
             testDescription: "text", plan: PendingChange.Plan(base: nil, new: "a", delta: .concat("a"), start: nil),
@@ -121,7 +126,8 @@ struct SendOutcomeTests {
             plan: PendingChange.Plan(base: [], new: ["b"], delta: .union(["b"]), start: []), current: ["c", "a"],
             action: .set(["a", "b", "c"])),
         Case(
-            testDescription: "removed, there and back", plan: PendingChange.Plan(base: 5, new: nil, delta: nil, start: nil),
+            testDescription: "removed, there and back",
+            plan: PendingChange.Plan(base: 5, new: nil, delta: nil, start: nil),
             current: 5, action: .delete),
     ]
 

@@ -1,4 +1,5 @@
 import ClientTestSupport
+import SettingsAPI
 import SettingsModel
 import TestSupport
 import Testing

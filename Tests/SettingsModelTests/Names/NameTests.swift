@@ -70,11 +70,4 @@ struct NameTests {
         #expect(sorted.map { Array($0.utf8) } == ["Z", "a", "aa", "b", "e\u{301}", "z", "é"].map { Array($0.utf8) })
         #expect(try SuiteName("app-x") < SuiteName("app.x"))
     }
-
-    @Test("A name in a body is refused with the reason of the name")
-    func inBodies() throws {
-        #expect(try bodyError("\".x\"", as: SuiteName.self)?.detail == "a suite name may not start with '.'")
-        #expect(try bodyError("\"\"", as: KeyName.self)?.detail == "a key may not be empty")
-        #expect(try bodyError("7", as: KeyName.self)?.detail == "expected a string, found an integer")
-    }
 }

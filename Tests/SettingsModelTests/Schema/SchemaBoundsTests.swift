@@ -46,19 +46,6 @@ struct SchemaBoundsTests {
         #expect(error?.problems.first?.detail == "a schema may nest at most 128 levels deep")
     }
 
-    @Test("A value that was a secret is not told when a new schema no longer knows its key")
-    func formerSecret() throws {
-        let stored = StoredSetting(key: try KeyName("password"), value: "hunter2", isSecret: true)
-        let unlisted = try Schema(["additionalProperties": false])
-        let narrower = try Schema(["additionalProperties": false, "properties": ["password": ["const": "x"]]])
-        for schema in [unlisted, narrower] {
-            let conflict = schema.conflict(of: stored)
-            #expect(conflict != nil)
-            #expect(conflict?.stored == nil)
-            #expect(conflict?.errors.contains { "\($0)".contains("hunter2") } == false)
-        }
-    }
-
     @Test("A default of a secret that a reference makes one is not told")
     func secretDefault() throws {
         let error = #expect(throws: SchemaError.self) {

@@ -1,5 +1,6 @@
 import HTTPWire
 import Platform
+import SettingsAPI
 import SettingsModel
 import Testing
 

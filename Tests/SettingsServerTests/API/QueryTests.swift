@@ -1,4 +1,5 @@
 import HTTPWire
+import SettingsAPI
 import SettingsModel
 import Testing
 

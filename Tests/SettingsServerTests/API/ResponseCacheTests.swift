@@ -1,5 +1,6 @@
 import Dispatch
 import HTTPWire
+import SettingsAPI
 import SettingsModel
 import TestSupport
 import Testing

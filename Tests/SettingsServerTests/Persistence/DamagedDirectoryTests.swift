@@ -1,4 +1,5 @@
 import Glibc
+import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import TestSupport

@@ -1,5 +1,6 @@
 import Foundation
 import Platform
+import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import TestSupport

@@ -1,4 +1,5 @@
 import Platform
+import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import Testing

@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 @testable import SettingsEngine

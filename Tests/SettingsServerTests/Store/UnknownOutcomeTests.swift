@@ -1,5 +1,6 @@
 import Glibc
 import Platform
+import SettingsAPI
 import SettingsModel
 import Testing
 

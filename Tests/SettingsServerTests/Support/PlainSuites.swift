@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsEngine
 import SettingsModel
 

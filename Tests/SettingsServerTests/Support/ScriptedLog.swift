@@ -1,4 +1,5 @@
 import Dispatch
+import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import Synchronization

@@ -1,6 +1,7 @@
 internal import Platform
+package import SettingsAPI
 package import SettingsEngine
-package import SettingsModel
+internal import SettingsModel
 
 /// Makes a directory that no start would take into one that starts: what `settingsd repair` does, or says it would.
 ///

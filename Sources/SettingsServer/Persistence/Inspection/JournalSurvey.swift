@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// What one journal holds, read by itself and as far as it goes.

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// The journal file that is being written. It is given up as soon as anything about it is in doubt.

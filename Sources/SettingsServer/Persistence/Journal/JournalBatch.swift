@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// Lines on their way to the journal, in one buffer that is used again and again.

@@ -1,4 +1,5 @@
-package import SettingsModel
+package import SettingsAPI
+internal import SettingsModel
 
 /// How a journal begins: what its commits follow, and how far they can be trusted.
 package struct JournalHead: Hashable, Sendable {

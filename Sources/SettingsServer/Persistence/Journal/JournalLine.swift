@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// A line of a journal: an object whose first member is the CRC-32C of all that comes after it in the line.

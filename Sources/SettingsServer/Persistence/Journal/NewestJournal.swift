@@ -1,4 +1,5 @@
 internal import Platform
+internal import SettingsAPI
 internal import SettingsModel
 
 /// The file that names the newest journal, so that a start notices if that journal is missing.

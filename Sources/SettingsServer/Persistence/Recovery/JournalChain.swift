@@ -1,3 +1,4 @@
+internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 

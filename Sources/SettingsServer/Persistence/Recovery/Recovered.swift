@@ -1,3 +1,4 @@
+internal import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 

@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Platform
+internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization

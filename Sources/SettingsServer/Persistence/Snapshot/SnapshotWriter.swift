@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Platform
+internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 

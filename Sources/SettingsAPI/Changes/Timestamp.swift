@@ -1,0 +1,97 @@
+public import SettingsModel
+
+/// A moment in UTC to the millisecond, in the years 0 to 9999.
+///
+/// The text form has one length and always three digits of fraction, so that texts sort as moments do.
+public struct Timestamp: Hashable, Sendable {
+    /// Milliseconds since the beginning of 1970, leap seconds not counted.
+    public let milliseconds: Int64
+
+    /// The first moment of the year 0.
+    public static let earliest = Timestamp(milliseconds: -62_167_219_200_000)
+    /// The last moment of the year 9999.
+    public static let latest = Timestamp(milliseconds: 253_402_300_799_999)
+
+    private static let daysFrom1970To2001 = 11_323
+    private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
+
+    /// The moment so many milliseconds after the beginning of 1970; one out of range becomes the nearest in it, so
+    /// that a clock gone wild still gives a text that reads back.
+    public init(milliseconds: Int64) {
+        self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound)
+    }
+
+    /// Reads exactly the form `2026-11-20T10:00:00.123Z`; nil for any other text and for dates that do not exist.
+    public init?(_ text: String) {
+        let bytes = text.utf8Span.span
+        let template: StaticString = "0000-00-00T00:00:00.000Z"
+        guard bytes.count == template.utf8CodeUnitCount else { return nil }
+        let matches = template.withUTF8Buffer { form in
+            form.indices.allSatisfy { index in
+                form[index] == UInt8(ascii: "0") ? bytes[index] &- UInt8(ascii: "0") < 10 : bytes[index] == form[index]
+            }
+        }
+        guard matches else { return nil }
+        func number(_ digits: Range<Int>) -> Int {
+            digits.reduce(0) { $0 * 10 + Int(bytes[$1] - UInt8(ascii: "0")) }
+        }
+        let (hour, minute, second) = (number(11..<13), number(14..<16), number(17..<19))
+        guard let date = CivilDate(year: number(0..<4), month: number(5..<7), day: number(8..<10)), hour < 24,
+            minute < 60, second < 60
+        else { return nil }
+        let days = date.daysSince2001 + Self.daysFrom1970To2001
+        milliseconds = Int64((((days * 24 + hour) * 60 + minute) * 60 + second) * 1000 + number(20..<23))
+    }
+
+    /// The text form between quotation marks.
+    private var quoted: InlineArray<26, UInt8> {
+        let (days, ofDay) = Int(milliseconds).flooringDivision(by: 86_400_000)
+        let date = CivilDate(daysSince2001: days - Self.daysFrom1970To2001)
+        var text = InlineArray<26, UInt8>(repeating: UInt8(ascii: "\""))
+        func put(_ number: Int, _ digits: Range<Int>, then mark: Unicode.Scalar) {
+            var rest = number
+            for index in digits.reversed() {
+                text[index] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                rest /= 10
+            }
+            text[digits.upperBound] = UInt8(ascii: mark)
+        }
+        put(date.year, 1..<5, then: "-")
+        put(date.month, 6..<8, then: "-")
+        put(date.day, 9..<11, then: "T")
+        put(ofDay / 3_600_000, 12..<14, then: ":")
+        put(ofDay / 60_000 % 60, 15..<17, then: ":")
+        put(ofDay / 1000 % 60, 18..<20, then: ".")
+        put(ofDay % 1000, 21..<24, then: "Z")
+        return text
+    }
+}
+
+extension Timestamp: Comparable, CustomStringConvertible {
+    /// Whether the one moment is earlier.
+    public static func < (left: Timestamp, right: Timestamp) -> Bool {
+        left.milliseconds < right.milliseconds
+    }
+
+    /// The text form, as `2026-11-20T10:00:00.123Z`.
+    public var description: String {
+        let quoted = quoted
+        return String(copying: UTF8Span(unchecked: quoted.span.extracting(1..<25)))
+    }
+}
+
+extension Timestamp: JSONReadable, JSONWritable {
+    /// Reads a string in the text form.
+    public init(json: JSONValue) throws(BodyError) {
+        guard let timestamp = Timestamp(try BodyValue.string(json)) else {
+            throw BodyError("expected a time such as 2026-11-20T10:00:00.123Z, found another string")
+        }
+        self = timestamp
+    }
+
+    /// Writes the text form as a string, without making one.
+    public func write(to writer: inout JSONWriter) {
+        let quoted = quoted
+        writer.write(rendered: quoted.span)
+    }
+}

@@ -1,0 +1,89 @@
+import SettingsAPI
+import SettingsModel
+import Testing
+
+@Suite("Settings as answers")
+struct SettingStateTests {
+    static let time = #""modified":"2026-11-20T10:00:00.123Z""#
+    static let violation = #"{"pointer":"","keyword":"type","detail":"must be an integer, but is a string"}"#
+
+    @Test(
+        "A setting reads back as it was written",
+        arguments: [
+            BodyCase(
+                "the example of the contract",
+                #"{"suite":"app","key":"launchCount","value":42,"source":"stored","revision":17,\#(time)}"#),
+            BodyCase(
+                "a default that nobody touched", #"{"suite":"app","key":"k","value":0,"source":"default","revision":0}"#
+            ),
+            BodyCase("unset", #"{"suite":"app","key":"k","value":null,"source":"unset","revision":3,\#(time)}"#),
+            BodyCase(
+                "a stored null", #"{"suite":"app","key":"k","value":null,"source":"stored","revision":3,\#(time)}"#),
+            BodyCase(
+                "invalid",
+                #"{"suite":"app","key":"k","value":null,"source":"invalid","revision":3,\#(time),"#
+                    + #""stored":"x","errors":[\#(violation)]}"#),
+            BodyCase(
+                "the answer to a write",
+                #"{"suite":"app","key":"k","value":{"b":1,"a":2.0},"source":"stored","revision":18,\#(time),"#
+                    + #""changed":true,"previous":{"value":0,"source":"default","revision":3}}"#),
+            BodyCase(
+                "the answer to the first write",
+                #"{"suite":"app","key":"k","value":1,"source":"stored","revision":18,\#(time),"#
+                    + #""changed":true,"previous":{"value":null,"source":"unset","revision":0}}"#),
+            BodyCase(
+                "a dry run and a replay",
+                #"{"suite":"app","key":"k","value":1,"source":"stored","revision":18,\#(time),"#
+                    + #""changed":false,"dryRun":true,"replayed":true}"#),
+            BodyCase(
+                "a secret for one who may read it",
+                #"{"suite":"app","key":"k","value":"s","source":"stored","revision":18,\#(time),"secret":true}"#),
+            BodyCase(
+                "a secret for one who may not",
+                #"{"suite":"app","key":"k","source":"stored","revision":18,\#(time),"secret":true,"changed":true}"#),
+            BodyCase(
+                "a source of a newer server",
+                #"{"suite":"app","key":"k","value":5,"source":"inherited","revision":18,\#(time)}"#),
+        ])
+    func roundTrip(body: BodyCase) throws {
+        try expectRoundTrip(body.text, as: SettingState.self)
+    }
+
+    @Test("Members that are not known are ignored, anywhere")
+    func unknownMembers() throws {
+        let text = #"{"new":[{}],"suite":"app","key":"k","value":1,"source":"default","revision":0,"x":null}"#
+        #expect(try SettingState(json: JSONValue(parsing: text)).value == 1)
+    }
+
+    @Test("A concealed setting shows no value, and no violation that tells of one")
+    func concealed() throws {
+        let text =
+            #"{"suite":"app","key":"k","value":"hunter2","source":"stored","revision":18,\#(Self.time),"#
+            + #""stored":"hunter2","errors":[{"pointer":"","keyword":"k","detail":"hunter2"}],"#
+            + #""changed":true,"previous":{"value":"hunter2","source":"stored","revision":3}}"#
+        let setting = try expectRoundTrip(text, as: SettingState.self).concealed()
+        #expect(!setting.jsonText().contains("hunter2"))
+        #expect(setting.changed == true)
+        #expect(try SettingState(json: JSONValue(parsing: setting.jsonBytes())) == setting)
+    }
+
+    @Test(
+        "An answer that cannot be understood is refused at the place",
+        arguments: [
+            RefusedBody("no object", "42", "expected an object, found an integer"),
+            RefusedBody("nothing", "{}", #"the member "source" is missing"#),
+            RefusedBody(
+                "a bad revision", #"{"suite":"a","key":"k","value":1,"source":"stored","revision":-1}"#,
+                "/revision: expected a revision, found a negative integer"),
+            RefusedBody(
+                "a bad name", #"{"suite":".","key":"k","value":1,"source":"stored","revision":1}"#,
+                "/suite: a suite name may not start with '.'"),
+            RefusedBody(
+                "a bad violation",
+                #"{"suite":"a","key":"k","value":null,"source":"invalid","revision":1,"errors":[{"pointer":"a"}]}"#,
+                "/errors/0/pointer: expected a JSON Pointer such as /player/volume, found another string"),
+        ])
+    func refused(body: RefusedBody) throws {
+        #expect(try bodyError(body.text, as: SettingState.self)?.description == body.description)
+    }
+}

@@ -1,0 +1,69 @@
+import SettingsAPI
+import SettingsModel
+import Testing
+
+@Suite("A schema against what is stored")
+struct StoredConflictsTests {
+    private let schema: Schema
+
+    init() throws {
+        schema = try Schema(
+            JSONValue(
+                parsing: #"""
+                    {"type": "object", "additionalProperties": false, "maxProperties": 3,
+                     "properties": {"count": {"type": "integer", "minimum": 0, "default": 1},
+                                    "name": {"type": "string"},
+                                    "token": {"type": "string", "maxLength": 3, "writeOnly": true}},
+                     "dependentRequired": {"token": ["name"]}}
+                    """#))
+    }
+
+    private func conflicts(_ stored: KeyValuePairs<String, JSONValue>) throws -> StoredConflicts {
+        try schema.conflicts(storing: stored.map { StoredSetting(key: try KeyName($0.key), value: $0.value) })
+    }
+
+    @Test("Values that fit are no conflict")
+    func fitting() throws {
+        #expect(try conflicts(["count": 2, "name": "x"]).isEmpty)
+        #expect(try conflicts([:]).isEmpty)
+    }
+
+    @Test("Each key that does not fit is told with its value and why")
+    func keys() throws {
+        let found = try conflicts(["coutn": 2, "count": -1, "name": "x"])
+        #expect(found.keys.map(\.key?.text) == ["coutn", "count"])
+        #expect(found.keys.map(\.stored) == [2, -1])
+        #expect(
+            found.keys.flatMap(\.errors).map(\.sentence) == [
+                "coutn is not a key of the schema; did you mean count?", "count must be at least 0, but is -1",
+            ])
+    }
+
+    @Test("The value of a secret is not told")
+    func secret() throws {
+        let found = try conflicts(["token": "hunter2", "name": "x"])
+        #expect(found.keys.map(\.stored) == [nil])
+        #expect(found.keys.first?.errors.map(\.sentence) == ["token must have at most 3 characters"])
+    }
+
+    @Test("Rules about the suite are held against the effective values, defaults included")
+    func suite() throws {
+        let found = try conflicts(["token": "abc"])
+        #expect(found.keys.isEmpty)
+        #expect(found.suite.map(\.key) == ["name"])
+        #expect(try conflicts(["token": "abc", "name": "x"]).isEmpty)
+    }
+
+    @Test("A value that was a secret is not told when a new schema no longer knows its key")
+    func formerSecret() throws {
+        let stored = StoredSetting(key: try KeyName("password"), value: "hunter2", isSecret: true)
+        let unlisted = try Schema(["additionalProperties": false])
+        let narrower = try Schema(["additionalProperties": false, "properties": ["password": ["const": "x"]]])
+        for schema in [unlisted, narrower] {
+            let conflict = schema.conflict(of: stored)
+            #expect(conflict != nil)
+            #expect(conflict?.stored == nil)
+            #expect(conflict?.errors.contains { "\($0)".contains("hunter2") } == false)
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import SettingsAPI
+import SettingsModel
+import Testing
+
+@Suite("Suites, listings and summaries as answers")
+struct SuiteBodiesTests {
+    static let setting =
+        #""suite":"app","key":"k","value":1,"source":"stored","revision":17,"modified":"2026-11-20T10:00:00.123Z""#
+    static let change =
+        #"{"suite":"app","key":"k","old":1,"new":2,"oldSource":"stored","source":"stored","revision":22,"#
+        + #""modified":"2026-11-20T10:00:00.123Z"}"#
+
+    @Test(
+        "The state of a suite reads back as it was written",
+        arguments: [
+            BodyCase(
+                "the example of the contract",
+                #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{"a":1,"b":null}}"#),
+            BodyCase("empty", #"{"suite":"app","revision":0,"schemaRevision":0,"cursor":"7f3a.0","values":{}}"#),
+            BodyCase(
+                "with invalid keys and secrets",
+                #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{},"#
+                    + #""invalid":{"x/y":{"stored":null,"errors":[{"pointer":"/a","keyword":"k","detail":"d"}]},"#
+                    + #""z":{"errors":[]}},"secrets":["password","token"]}"#),
+        ])
+    func state(body: BodyCase) throws {
+        try expectRoundTrip(body.text, as: SuiteState.self)
+    }
+
+    @Test("A value of a suite is found by its key, in the order sent")
+    func values() throws {
+        let text = #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{"b":1,"a":{"c":[]}}}"#
+        let state = try SuiteState(json: JSONValue(parsing: text))
+        #expect(state.contents.values.map(\.key.text) == ["b", "a"])
+        #expect(state.contents.values.map(\.value) == [1, ["c": []]])
+        #expect(state.cursor == Cursor("7f3a.40"))
+    }
+
+    @Test(
+        "A state that cannot be understood is refused at the place",
+        arguments: [
+            RefusedBody(
+                "a key that is none",
+                #"{"suite":"app","revision":21,"schemaRevision":3,"cursor":"7f3a.40","values":{"..":1}}"#,
+                "/values/..: a key may not be '.' or '..'"),
+            RefusedBody(
+                "values that are none", #"{"suite":"app","schemaRevision":3,"values":[]}"#,
+                "/values: expected an object, found an array"),
+            RefusedBody(
+                "an invalid key without its reasons",
+                #"{"suite":"app","schemaRevision":3,"values":{},"invalid":{"k":{"errors":[{}]}}}"#,
+                #"/invalid/k/errors/0: the member "keyword" is missing"#),
+        ])
+    func refused(body: RefusedBody) throws {
+        #expect(try bodyError(body.text, as: SuiteState.self)?.description == body.description)
+    }
+
+    @Test("Listings and summaries read back as they were written")
+    func listings() throws {
+        try expectRoundTrip(#"{"suites":[],"revision":0}"#, as: SuiteListing.self)
+        let suites = try expectRoundTrip(
+            #"{"suites":[{"suite":"app","keyCount":3,"revision":21,"hasSchema":true}],"revision":40,"next":"app"}"#,
+            as: SuiteListing.self)
+        #expect(suites.suites.first?.keyCount == 3)
+
+        let keys = try expectRoundTrip(
+            #"{"suite":"app","revision":21,"keys":[{\#(Self.setting),"schema":{"type":"integer"},"writable":true},"#
+                + #"{\#(Self.setting),"writable":false}],"next":"k"}"#, as: KeyListing.self)
+        #expect(keys.keys.map(\.schema) == [["type": "integer"], nil])
+        #expect(keys.keys.map(\.isWritable) == [true, false])
+
+        try expectRoundTrip(#"{"revision":22,"changed":false,"changes":[]}"#, as: WriteSummary.self)
+        let summary = try expectRoundTrip(
+            #"{"revision":22,"changed":true,"changes":[\#(Self.change)],"schemaRevision":22,"dryRun":true,"replayed":true}"#,
+            as: WriteSummary.self)
+        #expect(summary.changes.first?.new == 2)
+    }
+
+    @Test("The description of the service reads back as it was written")
+    func service() throws {
+        let service = try expectRoundTrip(
+            #"{"name":"settingsd","version":"1.0.0","revision":40,"cursor":"7f3a.40","#
+                + #""links":{"suites":"/v1/suites","openapi":"/openapi.json"}}"#, as: ServiceDescription.self)
+        #expect(service.links.map(\.name) == ["suites", "openapi"])
+        #expect(service.cursor.revision.number == 40)
+    }
+}

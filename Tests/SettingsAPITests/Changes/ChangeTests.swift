@@ -1,0 +1,160 @@
+import SettingsAPI
+import SettingsModel
+import Testing
+
+@Suite("Changes and commits")
+struct ChangeTests {
+    static let time = "\"modified\":\"2026-11-20T10:00:00.123Z\""
+
+    @Test(
+        "A change that names its suite reads back as it was written",
+        arguments: [
+            BodyCase(
+                "from default to stored",
+                #"{"suite":"app","key":"launchCount","old":41,"new":42,"oldSource":"default","source":"stored","#
+                    + #""revision":43,\#(time)}"#),
+            BodyCase(
+                "removed, without a default",
+                #"{"suite":"app","key":"k","old":[1,{"a":null}],"new":null,"oldSource":"stored","source":"unset","#
+                    + #""revision":1,\#(time)}"#),
+            BodyCase(
+                "null is a value",
+                #"{"suite":"app","key":"k","old":null,"new":null,"oldSource":"unset","source":"stored","#
+                    + #""revision":1,\#(time)}"#),
+            BodyCase(
+                "a secret for one who may read it",
+                #"{"suite":"app","key":"k","old":"a","new":"b","oldSource":"stored","source":"stored","#
+                    + #""revision":9,\#(time),"secret":true}"#),
+            BodyCase(
+                "a secret for one who may not",
+                #"{"suite":"app","key":"k","oldSource":"stored","source":"stored","revision":9,\#(time),"secret":true}"#
+            ),
+            BodyCase(
+                "sources of a newer server",
+                #"{"suite":"app","key":"k","old":1,"new":null,"oldSource":"inherited","source":"forwarded","#
+                    + #""revision":9,\#(time)}"#),
+        ])
+    func named(body: BodyCase) throws {
+        try expectRoundTrip(body.text, as: Change.self)
+    }
+
+    @Test("A change of one suite leaves its name out, and takes it from around it")
+    func ofOneSuite() throws {
+        let text =
+            #"{"key":"launchCount","old":41,"new":42,"oldSource":"default","source":"stored","revision":43,\#(Self.time)}"#
+        let app = try SuiteName("app")
+        let change = try Change(json: JSONValue(parsing: text), ofSuite: app)
+        #expect(change.suite == app)
+        #expect(change.old == 41)
+        #expect(change.new == 42)
+        var writer = JSONWriter()
+        change.write(to: &writer, as: .ofOneSuite)
+        #expect(String(decoding: writer.bytes, as: UTF8.self) == text)
+        let elsewhere = try JSONValue(parsing: change.jsonBytes())
+        #expect(throws: BodyError.self) { try Change(json: elsewhere, ofSuite: SuiteName("other")) }
+    }
+
+    @Test("A stored null is a value, a missing value is none")
+    func nullOrNone() throws {
+        let text =
+            #"{"suite":"app","key":"k","old":null,"new":null,"oldSource":"unset","source":"stored","revision":1,\#(Self.time)}"#
+        let change = try Change(json: JSONValue(parsing: text))
+        #expect(change.old == nil)
+        #expect(change.new == .some(.null))
+        #expect(change.stored == .some(.null))
+        #expect(change.oldStored == nil)
+    }
+
+    @Test("A concealed change tells that it happened, and no value")
+    func concealed() throws {
+        var change = try Self.change(old: "old password", new: "new password", 9)
+        change.record.oldRejected = "older password"
+        let text = change.concealed().jsonText()
+        #expect(!text.contains("password"))
+        let read = try Change(json: JSONValue(parsing: text))
+        #expect(read.isConcealed && read.isSecret)
+        #expect(read == change.concealed())
+        #expect(read.source == .stored)
+    }
+
+    @Test("Two changes of a key told as one go from before the first to after the last")
+    func following() throws {
+        let first = try Self.change(old: 1, new: 2, 10)
+        let last = try Self.change(old: 2, new: 3, 12)
+        let both = last.following(first)
+        #expect(both.old == 1)
+        #expect(both.new == 3)
+        #expect(both.revision.number == 12)
+        var secret = first
+        secret.isSecret = true
+        #expect(last.following(secret).isSecret)
+        #expect(last.following(secret.concealed()) == last.following(secret).concealed())
+    }
+
+    @Test("What is stored under a key is known also where it does not fit")
+    func rejected() throws {
+        var change = try Self.change(old: 1, new: nil, 10)
+        change.source = .invalid
+        change.record.rejected = 1
+        #expect(change.oldStored == 1)
+        #expect(change.stored == 1)
+        change.source = .default
+        change.new = 0
+        change.record.rejected = nil
+        #expect(change.stored == nil)
+    }
+
+    @Test(
+        "A commit reads back as it was written",
+        arguments: [
+            BodyCase("of nothing", #"{"revision":1,"time":"2026-11-20T10:00:00.123Z"}"#),
+            BodyCase(
+                "with its author, request and all kinds of changes of suites",
+                #"{"revision":22,"time":"2026-11-20T10:00:00.123Z","author":"ops","requestKey":"3f9a","#
+                    + #""requestDigest":"c0ffee","suites":[{"op":"create","suite":"a"},"#
+                    + #"{"op":"setSchema","suite":"a","schemaRevision":22,"schema":{"type":"object"}},"#
+                    + #"{"op":"removeSchema","suite":"b"},{"op":"drop","suite":"c"},"#
+                    + #"{"op":"drop","suite":"d","oldRevision":9,"forgotten":{"floor":3,"keys":["#
+                    + #"{"key":"k","revision":5,"modified":"2026-11-20T09:00:00.000Z"},{"key":"l","revision":4}]}},"#
+                    + #"{"op":"drop","suite":"e","forgotten":{"floor":0}}],"#
+                    + #""changes":[{"suite":"a","key":"k","old":null,"new":1,"oldSource":"unset","source":"stored"},"#
+                    + #"{"suite":"b","key":"k","old":null,"new":null,"oldSource":"invalid","source":"invalid","#
+                    + #""oldStored":1,"stored":2,"oldRevision":7,"oldModified":"2026-11-20T09:00:00.000Z"},"#
+                    + #"{"suite":"b","key":"s","old":"x","new":"y","oldSource":"stored","source":"stored","secret":true}]}"#
+            ),
+        ])
+    func commits(body: BodyCase) throws {
+        let commit = try expectRoundTrip(body.text, as: Commit.self)
+        for change in commit.changes {
+            #expect(change.revision == commit.revision)
+            #expect(change.modified == commit.time)
+        }
+    }
+
+    @Test(
+        "A commit that cannot be understood is refused at the place",
+        arguments: [
+            RefusedBody("no object", "[]", "expected an object, found an array"),
+            RefusedBody("no revision", "{}", #"the member "revision" is missing"#),
+            RefusedBody(
+                "an unknown change of a suite",
+                #"{"revision":1,"time":"2026-11-20T10:00:00.123Z","suites":[{"op":"drops","suite":"a"}]}"#,
+                #"/suites/0/op: unknown op "drops"; did you mean drop?"#, didYouMean: ["drop"]),
+            RefusedBody(
+                "a change without its key",
+                #"{"revision":1,"time":"2026-11-20T10:00:00.123Z","changes":[{"suite":"a","old":1,"new":2,"#
+                    + #""oldSource":"stored","source":"stored"}]}"#,
+                #"/changes/0: the member "key" is missing"#),
+        ])
+    func refusedCommits(body: RefusedBody) throws {
+        let error = try bodyError(body.text, as: Commit.self)
+        #expect(error?.description == body.description)
+        #expect(error?.didYouMean == body.didYouMean)
+    }
+
+    static func change(old: JSONValue?, new: JSONValue?, _ revision: Int64) throws -> Change {
+        Change(
+            suite: try SuiteName("app"), key: try KeyName("k"), old: old, new: new, oldSource: .stored,
+            source: .stored, revision: try #require(Revision(revision)), modified: Timestamp(milliseconds: revision))
+    }
+}

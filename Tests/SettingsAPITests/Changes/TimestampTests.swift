@@ -1,0 +1,74 @@
+import SettingsAPI
+import SettingsModel
+import Testing
+
+@Suite("Moments")
+struct TimestampTests {
+    @Test(
+        "A moment and its text",
+        arguments: [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1, "1970-01-01T00:00:00.001Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (1_795_168_800_123, "2026-11-20T10:00:00.123Z"),
+            (951_782_400_000, "2000-02-29T00:00:00.000Z"),
+            (951_868_799_999, "2000-02-29T23:59:59.999Z"),
+            (951_868_800_000, "2000-03-01T00:00:00.000Z"),
+            (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
+            (4_107_542_399_999, "2100-02-28T23:59:59.999Z"),
+            (-62_167_219_200_000, "0000-01-01T00:00:00.000Z"),
+            (-62_162_035_200_001, "0000-02-29T23:59:59.999Z"),
+            (253_402_300_799_999, "9999-12-31T23:59:59.999Z"),
+        ] as [(Int64, String)])
+    func pairs(milliseconds: Int64, text: String) {
+        #expect(Timestamp(milliseconds: milliseconds).description == text)
+        #expect(Timestamp(text)?.milliseconds == milliseconds)
+    }
+
+    @Test(
+        "Any other text is no moment",
+        arguments: [
+            "", "2026-11-20", "2026-11-20T10:00:00Z", "2026-11-20T10:00:00.1Z", "2026-11-20T10:00:00.1234Z",
+            "2026-11-20t10:00:00.123z", "2026-11-20 10:00:00.123Z", "2026-11-20T10:00:00.123+00:00",
+            "2026-11-20T10:00:00,123Z", "2026-00-20T10:00:00.123Z", "2026-13-20T10:00:00.123Z",
+            "2026-11-00T10:00:00.123Z", "2026-11-31T10:00:00.123Z", "2026-02-29T10:00:00.123Z",
+            "2100-02-29T10:00:00.123Z", "2026-11-20T24:00:00.123Z", "2026-11-20T10:60:00.123Z",
+            "2026-11-20T10:00:60.123Z", "-026-11-20T10:00:00.123Z", " 026-11-20T10:00:00.123Z",
+            "2026-11-20T10:00:00.12éZ", "2026-11-20T10:00:00.123Z ",
+        ])
+    func noMoment(text: String) {
+        #expect(Timestamp(text) == nil)
+    }
+
+    @Test("Every day of two cycles of the calendar reads back, one day after the one before")
+    func everyDay() throws {
+        let first = try #require(Timestamp("1599-12-31T12:34:56.789Z"))
+        var previous = first.description
+        for day in 1...(146_097 * 2) {
+            let moment = Timestamp(milliseconds: first.milliseconds + Int64(day) * 86_400_000)
+            let text = moment.description
+            guard Timestamp(text) == moment, previous < text else {
+                Issue.record("\(text) after \(previous)")
+                return
+            }
+            previous = text
+        }
+        #expect(previous == "2399-12-31T12:34:56.789Z")
+    }
+
+    @Test("A clock gone wild gives the nearest moment that has a text")
+    func range() {
+        #expect(Timestamp(milliseconds: .max) == .latest)
+        #expect(Timestamp(milliseconds: .min) == .earliest)
+        #expect(Timestamp.earliest < Timestamp.latest)
+        #expect(Timestamp(Timestamp.latest.description) == .latest)
+        #expect(Timestamp(Timestamp.earliest.description) == .earliest)
+    }
+
+    @Test("On the wire a moment is a string")
+    func body() throws {
+        try expectRoundTrip("\"2026-11-20T10:00:00.123Z\"", as: Timestamp.self)
+        #expect(try bodyError("1795168800123", as: Timestamp.self)?.detail == "expected a string, found an integer")
+        #expect(try bodyError("\"now\"", as: Timestamp.self) != nil)
+    }
+}

@@ -1,0 +1,43 @@
+import SettingsAPI
+import SettingsModel
+import Testing
+
+@Suite("Codes of errors")
+struct ErrorCodeTests {
+    /// The contract's table, by status.
+    static let contract: [(status: Int, codes: Set<String>)] = [
+        (400, ["bad_request"]), (401, ["unauthorized"]), (403, ["forbidden", "locked"]),
+        (404, ["unknown_suite", "unknown_key", "not_set", "no_schema", "unknown_path"]),
+        (405, ["method_not_allowed"]), (408, ["timeout"]), (409, ["schema_conflict", "invalid_stored"]),
+        (410, ["history_gone"]), (412, ["precondition_failed"]), (413, ["too_large"]), (414, ["too_large"]),
+        (415, ["unsupported_media_type"]), (421, ["misdirected"]),
+        (422, ["invalid_value", "invalid_operation", "invalid_schema", "idempotency_mismatch", "unknown_key"]),
+        (429, ["too_many_watchers", "too_many_connections", "too_many_requests"]), (431, ["too_large"]),
+        (501, ["not_implemented"]), (503, ["shutting_down", "storage_failed", "overloaded"]),
+        (505, ["http_version"]), (507, ["insufficient_storage"]),
+    ]
+
+    @Test("A status stands for the codes of the contract", arguments: contract)
+    func codes(status: Int, codes: Set<String>) {
+        #expect(Set(ErrorCode.codes(ofStatus: status).map(\.rawValue)) == codes)
+    }
+
+    @Test("No other status stands for a code, and no code is left out")
+    func complete() {
+        let statuses = Set(Self.contract.map(\.status))
+        for status in 100..<600 where !statuses.contains(status) {
+            #expect(ErrorCode.codes(ofStatus: status).isEmpty, "\(status)")
+        }
+        #expect(Set(ErrorCode.allCases.map(\.rawValue)) == Self.contract.reduce(into: []) { $0.formUnion($1.codes) })
+    }
+
+    @Test(
+        "Each code has its usual status first, each status once, and a title of its own", arguments: ErrorCode.allCases)
+    func rows(code: ErrorCode) {
+        #expect(code.statuses.first == code.defaultStatus)
+        #expect(Set(code.statuses).count == code.statuses.count)
+        #expect(!code.title.isEmpty)
+        #expect(ErrorCode.allCases.filter { $0.title == code.title } == [code])
+        #expect(ErrorCode(rawValue: code.rawValue) == code)
+    }
+}

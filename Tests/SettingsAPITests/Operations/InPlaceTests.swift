@@ -1,0 +1,115 @@
+import SettingsAPI
+import SettingsModel
+import Testing
+
+@Suite("Operations in place")
+struct InPlaceTests {
+    struct Sum: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let value: JSONValue
+        let amount: InPlaceOperation.Amount
+        let result: JSONValue
+
+        init(_ name: String, _ value: JSONValue, _ amount: InPlaceOperation.Amount, _ result: JSONValue) {
+            testDescription = name
+            self.value = value
+            self.amount = amount
+            self.result = result
+        }
+    }
+
+    @Test(
+        "Adding gives the sum, an integer if both are",
+        arguments: [
+            Sum("two integers", 41, 1, 42),
+            Sum("a negative integer", 0, -1, -1),
+            Sum("the largest integer, exactly", .integer(.max - 1), 1, .integer(.max)),
+            Sum("the smallest integer, exactly", .integer(.min + 1), -1, .integer(.min)),
+            Sum("the extremes", .integer(.max), .integer(.min), -1),
+            Sum("beyond 2 to the 53, exactly", 9_007_199_254_740_993, 1, 9_007_199_254_740_994),
+            Sum("an integer to a double", 3.14, 10, 13.14),
+            Sum("a double to an integer", 10, 3.14, 13.14),
+            Sum("a round double to an integer", 41, 1.0, 42.0),
+            Sum("doubles that are not exact", 0.1, 0.2, 0.30000000000000004),
+            Sum("a double to the largest integer", .integer(.max), 1.0, 9_223_372_036_854_775_808.0),
+            Sum("nothing to minus zero", -0.0, 0, 0.0),
+            Sum("the smallest double", 0.0, .double(.leastNonzeroMagnitude), .double(.leastNonzeroMagnitude)),
+        ])
+    func sums(sum: Sum) throws {
+        #expect(try InPlaceOperation.add(sum.amount).applied(to: sum.value) == sum.result)
+    }
+
+    @Test(
+        "Whatever else is done gives what it says",
+        arguments: [
+            (.append(["b", .null]), ["a"], ["a", "b", .null]),
+            (.append([]), [], []),
+            (.append([[1]]), [], [[1]]),
+            (.concat("é"), "caf", "café"),
+            (.concat("\u{301}"), "e", "e\u{301}"),
+            (.concat(""), "", ""),
+            (.toggle, true, false),
+            (.toggle, false, true),
+        ] as [(InPlaceOperation, JSONValue, JSONValue)])
+    func others(operation: InPlaceOperation, value: JSONValue, result: JSONValue) throws {
+        #expect(try operation.applied(to: value) == result)
+    }
+
+    @Test(
+        "What cannot be done says why",
+        arguments: [
+            (.add(1), "41", "add needs a number, but the value is a string"),
+            (.add(1), .null, "add needs a number, but the value is null"),
+            (.add(1), true, "add needs a number, but the value is a boolean"),
+            (
+                .add(1), .integer(.max),
+                "9223372036854775807 add 1 is beyond the integers, which end at 9223372036854775807"
+            ),
+            (
+                .add(-1), .integer(.min),
+                "-9223372036854775808 add -1 is beyond the integers, which end at -9223372036854775808"
+            ),
+            (.add(.double(.greatestFiniteMagnitude)), .double(.greatestFiniteMagnitude), beyond),
+            (.add(.double(.infinity)), 1, beyond),
+            (.add(.double(.nan)), 1.5, beyond),
+            (.append(["x"]), ["a": 1], "append needs an array, but the value is an object"),
+            (.append(["x"]), "a", "append needs an array, but the value is a string"),
+            (.concat("x"), ["a"], "concat needs a string, but the value is an array"),
+            (.concat("x"), 1.5, "concat needs a string, but the value is a floating-point number"),
+            (.toggle, 0, "toggle needs a boolean, but the value is an integer"),
+        ] as [(InPlaceOperation, JSONValue, String)])
+    func impossible(operation: InPlaceOperation, value: JSONValue, detail: String) {
+        let error = #expect(throws: OperationError.self) { try operation.applied(to: value) }
+        #expect(error?.detail == detail)
+        #expect(error?.code == .invalidOperation)
+        #expect(error?.kind == .invalid)
+        #expect(error?.step == nil)
+    }
+
+    static let beyond = "the sum is beyond the finite numbers"
+
+    @Test("The message without values has none")
+    func withoutValues() {
+        let error = #expect(throws: OperationError.self) { try InPlaceOperation.add(1).applied(to: .integer(.max)) }
+        #expect(error?.detailWithoutValues == "the sum is beyond the integers, which are of 64 bits")
+        #expect(error?.description == error?.detailWithoutValues)
+    }
+
+    @Test("What is appended or merged may not be nested too deep")
+    func depth() throws {
+        let deepest = Self.nested(127)
+        #expect(try InPlaceOperation.append([deepest]).applied(to: []) == [deepest])
+        #expect(try InPlaceOperation.merge(Self.nested(128)).applied(to: 1) == Self.nested(128))
+        for operation in [
+            InPlaceOperation.append([Self.nested(128)]), .merge(Self.nested(129)), .merge(Self.nested(5000)),
+        ] {
+            let error = #expect(throws: OperationError.self) { try operation.applied(to: []) }
+            #expect(error?.detail == "the result is nested more than 128 levels deep")
+        }
+    }
+
+    /// Arrays in arrays, so many levels.
+    static func nested(_ levels: Int, around value: JSONValue = 0) -> JSONValue {
+        (0..<levels).reduce(value) { value, _ in [value] }
+    }
+}

@@ -1,0 +1,240 @@
+import SettingsAPI
+import SettingsModel
+import Testing
+
+@Suite("JSON Patch (RFC 6902)")
+struct JSONPatchTests {
+    struct Case: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        let value: String
+        let patch: String
+        /// The value after it, or why it failed.
+        let result: String
+
+        init(_ name: String, _ value: String, _ patch: String, _ result: String) {
+            testDescription = name
+            self.value = value
+            self.patch = patch
+            self.result = result
+        }
+    }
+
+    @Test(
+        "A patch gives what the RFC says",
+        arguments: [
+            Case(
+                "add a member", #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz","value":"qux"}]"#,
+                #"{"foo":"bar","baz":"qux"}"#),
+            Case(
+                "add an element", #"{"foo":["bar","baz"]}"#, #"[{"op":"add","path":"/foo/1","value":"qux"}]"#,
+                #"{"foo":["bar","qux","baz"]}"#),
+            Case(
+                "remove a member", #"{"baz":"qux","foo":"bar"}"#, #"[{"op":"remove","path":"/baz"}]"#, #"{"foo":"bar"}"#
+            ),
+            Case(
+                "remove an element", #"{"foo":["bar","qux","baz"]}"#, #"[{"op":"remove","path":"/foo/1"}]"#,
+                #"{"foo":["bar","baz"]}"#),
+            Case(
+                "replace a value", #"{"baz":"qux","foo":"bar"}"#, #"[{"op":"replace","path":"/baz","value":"boo"}]"#,
+                #"{"baz":"boo","foo":"bar"}"#),
+            Case(
+                "move a value", #"{"foo":{"bar":"baz","waldo":"fred"},"qux":{"corge":"grault"}}"#,
+                #"[{"op":"move","from":"/foo/waldo","path":"/qux/thud"}]"#,
+                #"{"foo":{"bar":"baz"},"qux":{"corge":"grault","thud":"fred"}}"#),
+            Case(
+                "move an element", #"{"foo":["all","grass","cows","eat"]}"#,
+                #"[{"op":"move","from":"/foo/1","path":"/foo/3"}]"#, #"{"foo":["all","cows","eat","grass"]}"#),
+            Case(
+                "tests that hold", #"{"baz":"qux","foo":["a",2,"c"]}"#,
+                #"[{"op":"test","path":"/baz","value":"qux"},{"op":"test","path":"/foo/1","value":2}]"#,
+                #"{"baz":"qux","foo":["a",2,"c"]}"#),
+            Case(
+                "add an object in an object", #"{"foo":"bar"}"#,
+                #"[{"op":"add","path":"/child","value":{"grandchild":{}}}]"#,
+                #"{"foo":"bar","child":{"grandchild":{}}}"#),
+            Case(
+                "members that no step has are ignored", #"{"foo":"bar"}"#,
+                #"[{"op":"add","path":"/baz","value":"qux","xyz":123}]"#, #"{"foo":"bar","baz":"qux"}"#),
+            Case(
+                "a tilde in a name", #"{"/":9,"~1":10}"#, #"[{"op":"test","path":"/~01","value":10}]"#,
+                #"{"/":9,"~1":10}"#),
+            Case(
+                "add an array at the end", #"{"foo":["bar"]}"#,
+                #"[{"op":"add","path":"/foo/-","value":["abc","def"]}]"#,
+                #"{"foo":["bar",["abc","def"]]}"#),
+            Case("add at the end by number", "[1]", #"[{"op":"add","path":"/1","value":2}]"#, "[1,2]"),
+            Case(
+                "add where there is a member already", #"{"a":1,"b":2}"#, #"[{"op":"add","path":"/a","value":3}]"#,
+                #"{"a":3,"b":2}"#),
+            Case("add as the whole value", "[1]", #"[{"op":"add","path":"","value":2}]"#, "2"),
+            Case("replace the whole value", "[1]", #"[{"op":"replace","path":"","value":{"a":1}}]"#, #"{"a":1}"#),
+            Case("replace an element", "[1,2]", #"[{"op":"replace","path":"/1","value":null}]"#, "[1,null]"),
+            Case("move to the whole value", #"{"a":{"b":1}}"#, #"[{"op":"move","from":"/a","path":""}]"#, #"{"b":1}"#),
+            Case(
+                "move to where it is", #"{"a":1,"b":2}"#, #"[{"op":"move","from":"/a","path":"/a"}]"#, #"{"a":1,"b":2}"#
+            ),
+            Case("move over another", #"{"a":1,"b":2}"#, #"[{"op":"move","from":"/a","path":"/b"}]"#, #"{"b":1}"#),
+            Case("move outwards", #"{"a":{"b":1}}"#, #"[{"op":"move","from":"/a/b","path":"/a"}]"#, #"{"a":1}"#),
+            Case(
+                "copy the whole value into itself", #"{"a":1}"#, #"[{"op":"copy","from":"","path":"/b"}]"#,
+                #"{"a":1,"b":{"a":1}}"#),
+            Case(
+                "a copy is independent of what it was taken from", #"{"a":[1]}"#,
+                #"[{"op":"copy","from":"/a","path":"/b"},{"op":"add","path":"/a/-","value":2}]"#,
+                #"{"a":[1,2],"b":[1]}"#),
+            Case(
+                "each step sees the one before", "{}",
+                #"[{"op":"add","path":"/a","value":{}},{"op":"add","path":"/a/b","value":[]},"#
+                    + #"{"op":"add","path":"/a/b/-","value":1},{"op":"test","path":"/a/b/0","value":1}]"#,
+                #"{"a":{"b":[1]}}"#),
+            Case("a member with an empty name", #"{"":1}"#, #"[{"op":"replace","path":"/","value":2}]"#, #"{"":2}"#),
+            Case("a number as the name of a member", "{}", #"[{"op":"add","path":"/01","value":2}]"#, #"{"01":2}"#),
+            Case("a dash as the name of a member", "{}", #"[{"op":"add","path":"/-","value":2}]"#, #"{"-":2}"#),
+            Case(
+                "tests compare numbers mathematically", #"{"a":1,"b":[1.0,{"c":1e2}]}"#,
+                #"[{"op":"test","path":"/a","value":1.0},{"op":"test","path":"/b","value":[1,{"c":100}]}]"#,
+                #"{"a":1,"b":[1.0,{"c":100.0}]}"#),
+            Case(
+                "tests do not see the order of members", #"{"a":1,"b":null}"#,
+                #"[{"op":"test","path":"","value":{"b":null,"a":1}}]"#, #"{"a":1,"b":null}"#),
+            Case("no steps", "5", "[]", "5"),
+        ])
+    func patches(example: Case) throws {
+        let patch = try JSONPatch(json: JSONValue(parsing: example.patch))
+        #expect(try patch.applied(to: JSONValue(parsing: example.value)).text() == example.result)
+    }
+
+    @Test(
+        "A patch that cannot be done names the step and why",
+        arguments: [
+            Case(
+                "add below what is not there", #"{"foo":"bar"}"#, #"[{"op":"add","path":"/baz/bat","value":"qux"}]"#,
+                #"step 0, add at /baz/bat: the object has no member "baz""#),
+            Case(
+                "a name that is misspelt", #"{"colour":1}"#, #"[{"op":"remove","path":"/color"}]"#,
+                #"step 0, remove at /color: the object has no member "color"; did you mean colour?"#),
+            Case(
+                "replace what is not there", "{}",
+                #"[{"op":"add","path":"/a","value":1},{"op":"replace","path":"/b","value":1}]"#,
+                #"step 1, replace at /b: the object has no member "b"; did you mean a?"#),
+            Case(
+                "remove no element", "[1,2]", #"[{"op":"remove","path":"/2"}]"#,
+                "step 0, remove at /2: there is no element 2, the array has 2"),
+            Case(
+                "add far beyond the end", "[1]", #"[{"op":"add","path":"/3","value":1}]"#,
+                "step 0, add at /3: there is no element 3, the array has 1"),
+            Case(
+                "a position with a zero in front", "[1,2]", #"[{"op":"remove","path":"/01"}]"#,
+                #"step 0, remove at /01: "01" is no position in an array"#),
+            Case(
+                "a position beyond all numbers", "[1]", #"[{"op":"remove","path":"/99999999999999999999"}]"#,
+                #"step 0, remove at /99999999999999999999: "99999999999999999999" is no position in an array"#
+            ),
+            Case(
+                "a negative position", "[1]", #"[{"op":"add","path":"/-1","value":1}]"#,
+                #"step 0, add at /-1: "-1" is no position in an array"#),
+            Case(
+                "remove after the end", "[1]", #"[{"op":"remove","path":"/-"}]"#,
+                "step 0, remove at /-: - is only the place after the last element"),
+            Case(
+                "a name in an array", "[1]", #"[{"op":"add","path":"/a/b","value":1}]"#,
+                #"step 0, add at /a/b: "a" is no position in an array"#),
+            Case(
+                "inside a scalar", #"{"a":1}"#, #"[{"op":"add","path":"/a/b","value":1}]"#,
+                "step 0, add at /a/b: an integer has no members or elements"),
+            Case(
+                "further inside a scalar", #"{"a":"x"}"#, #"[{"op":"add","path":"/a/b/c","value":1}]"#,
+                "step 0, add at /a/b/c: a string has no members or elements"),
+            Case(
+                "remove inside a scalar", #"{"a":true}"#, #"[{"op":"remove","path":"/a/b"}]"#,
+                "step 0, remove at /a/b: a boolean has no members or elements"),
+            Case(
+                "replace inside a scalar", #"{"a":null}"#, #"[{"op":"replace","path":"/a/0","value":1}]"#,
+                "step 0, replace at /a/0: null has no members or elements"),
+            Case(
+                "copy from inside a scalar", #"{"a":1}"#, #"[{"op":"copy","from":"/a/b","path":"/c"}]"#,
+                "step 0, copy from /a/b: an integer has no members or elements"),
+            Case(
+                "remove the whole value", "{}", #"[{"op":"remove","path":""}]"#,
+                "step 0, remove: the whole value cannot be removed"),
+            Case(
+                "move into itself", #"{"a":{"b":{}}}"#, #"[{"op":"move","from":"/a","path":"/a/b/c"}]"#,
+                "step 0, move at /a/b/c: a value cannot be moved into itself"),
+            Case(
+                "move the whole value into itself", #"{"a":{}}"#, #"[{"op":"move","from":"","path":"/a"}]"#,
+                "step 0, move at /a: a value cannot be moved into itself"),
+            Case(
+                "move what is not there", "{}", #"[{"op":"move","from":"/x","path":"/y"}]"#,
+                #"step 0, move from /x: the object has no member "x""#),
+            Case(
+                "move what is not there to where it is", "{}", #"[{"op":"move","from":"/x","path":"/x"}]"#,
+                #"step 0, move from /x: the object has no member "x""#),
+            Case(
+                "copy what is not there", "[]", #"[{"op":"copy","from":"/0","path":"/-"}]"#,
+                "step 0, copy from /0: there is no element 0, the array has 0"),
+        ])
+    func impossible(example: Case) throws {
+        let patch = try JSONPatch(json: JSONValue(parsing: example.patch))
+        let error = #expect(throws: OperationError.self) { try patch.applied(to: JSONValue(parsing: example.value)) }
+        #expect(error?.detail == example.result)
+        #expect(error?.code == .invalidOperation)
+        #expect(error?.step == patch.steps.count - 1)
+        #expect(error?.pointer != nil)
+    }
+
+    @Test(
+        "A test that fails is a precondition that does not hold",
+        arguments: [
+            Case(
+                "another string", #"{"baz":"qux"}"#, #"[{"op":"test","path":"/baz","value":"bar"}]"#,
+                #"step 0, test at /baz: expected "bar", found "qux""#),
+            Case(
+                "a number for a string", #"{"/":9,"~1":10}"#, #"[{"op":"test","path":"/~01","value":"10"}]"#,
+                #"step 0, test at /~01: expected "10", found 10"#),
+            Case(
+                "a place that is not there", "{}", #"[{"op":"test","path":"/a","value":null}]"#,
+                #"step 0, test at /a: the object has no member "a""#),
+            Case(
+                "an integer next to it", "9007199254740993", #"[{"op":"test","path":"","value":9007199254740992.0}]"#,
+                "step 0, test: expected 9007199254740992.0, found 9007199254740993"),
+            Case(
+                "one member more", #"{"a":{"b":1}}"#, #"[{"op":"test","path":"/a","value":{}}]"#,
+                "step 0, test at /a: expected an object, found an object"),
+            Case(
+                "a long text", #"{"a":"0123456789012345678901234567890123456789x"}"#,
+                #"[{"op":"test","path":"/a","value":[]}]"#,
+                "step 0, test at /a: expected an array, found a longer string"),
+        ])
+    func failingTests(example: Case) throws {
+        let patch = try JSONPatch(json: JSONValue(parsing: example.patch))
+        let error = #expect(throws: OperationError.self) { try patch.applied(to: JSONValue(parsing: example.value)) }
+        #expect(error?.detail == example.result)
+        #expect(error?.code == .preconditionFailed)
+        #expect(error?.kind == .testFailed)
+    }
+
+    @Test(
+        "A text that is no patch is refused at the place",
+        arguments: [
+            RefusedBody("no array", "{}", "expected an array, found an object"),
+            RefusedBody("no step", "[1]", "/0: expected an object, found an integer"),
+            RefusedBody("no op", "[{}]", #"/0: the member "op" is missing"#),
+            RefusedBody(
+                "an unknown op", #"[{"op":"ad","path":"/a"}]"#, #"/0/op: unknown op "ad"; did you mean add?"#,
+                didYouMean: ["add"]),
+            RefusedBody("no path", #"[{"op":"remove"}]"#, #"/0: the member "path" is missing"#),
+            RefusedBody("no value", #"[{"op":"add","path":"/a"}]"#, #"/0: the member "value" is missing"#),
+            RefusedBody("no from", #"[{"op":"move","path":"/a"}]"#, #"/0: the member "from" is missing"#),
+            RefusedBody(
+                "a path without its slash", #"[{"op":"remove","path":"a"}]"#,
+                "/0/path: expected a JSON Pointer such as /player/volume, found another string"),
+            RefusedBody(
+                "a tilde that stands alone", #"[{"op":"move","path":"/a","from":"/a~2"}]"#,
+                "/0/from: expected a JSON Pointer such as /player/volume, found another string"),
+        ])
+    func refused(body: RefusedBody) throws {
+        let error = try bodyError(body.text, as: JSONPatch.self)
+        #expect(error?.description == body.description)
+        #expect(error?.didYouMean == body.didYouMean)
+    }
+}
