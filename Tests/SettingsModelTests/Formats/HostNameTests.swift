@@ -2,6 +2,7 @@ import Testing
 
 @testable import SettingsModel
 
+@Suite("Host names")
 struct HostNameTests {
     private static let label63 = String(repeating: "a", count: 63)
 

@@ -9,6 +9,7 @@ import Testing
     import Foundation
 #endif
 
+@Suite("Instants as text")
 struct InstantTextTests {
     struct Instant: Sendable, CustomTestStringConvertible {
         let seconds: Double
@@ -48,7 +49,7 @@ struct InstantTextTests {
         #expect(InstantText.date(from: instant.text) == date)
     }
 
-    @Test("What is not finite has no text", arguments: [Double.nan, .signalingNaN, .infinity, -.infinity])
+    @Test("An instant that is not finite has no text", arguments: [Double.nan, .signalingNaN, .infinity, -.infinity])
     func notFinite(_ seconds: Double) {
         #expect(InstantText.text(for: Date(timeIntervalSinceReferenceDate: seconds)) == nil)
     }
@@ -90,7 +91,7 @@ struct InstantTextTests {
         #expect(InstantText.date(from: text) == nil)
     }
 
-    @Test("A fraction is rounded correctly, however far behind its digits decide")
+    @Test("A fraction is rounded correctly by digits far behind")
     func rounding() {
         // 0.5 and half the distance to the next Double, which is 2^-54, and then a little more.
         let half = "500000000000000055511151231257827021181583404541015625"
@@ -120,6 +121,7 @@ struct InstantTextTests {
     }
 }
 
+@Suite("Random instants")
 struct InstantRoundTripTests {
     private func expectRoundTrip(_ seconds: Double, _ context: String) throws {
         let text = try #require(InstantText.text(for: Date(timeIntervalSinceReferenceDate: seconds)), "\(context)")

@@ -82,7 +82,7 @@ struct JSONEqualityTests {
         Pair("nested, another number", ["a": [["x": 1]]], ["a": [["x": 1.5]]], equal: false, mathematically: false),
     ]
 
-    @Test("Two values are equal or not, whichever comes first", arguments: numbers + kinds + containers)
+    @Test("Both equalities are symmetric", arguments: numbers + kinds + containers)
     func equality(_ pair: Pair) {
         #expect((pair.left == pair.right) == pair.isEqual)
         #expect((pair.right == pair.left) == pair.isEqual)

@@ -108,7 +108,7 @@ struct JSONObjectModelTests {
     /// So many names that objects grow well beyond where the index begins and where it first grows.
     private static let names = ["", "\u{E9}", "e\u{301}", "\u{1F600}"] + (0..<80).map { "name \($0)" }
 
-    @Test("Every operation does what it does to a list of pairs")
+    @Test("Every operation has the same result as on a list of pairs")
     func operations() {
         for var generator in FuzzBudget.generators(share: 0.01) {
             var object = JSONObject()

@@ -1,7 +1,7 @@
 import SettingsModel
 import Testing
 
-@Suite("Bytes that are no text, and text that ends too early")
+@Suite("Invalid UTF-8 and truncated documents")
 struct JSONParserBytesTests {
     struct InvalidUTF8: Sendable, CustomTestStringConvertible {
         let testDescription: String

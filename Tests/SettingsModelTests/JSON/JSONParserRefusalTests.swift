@@ -121,7 +121,7 @@ struct JSONParserRefusalTests {
         #expect(parseFailure(of: refused.text) == error)
     }
 
-    @Test("The offset is that of the byte, whatever takes a column")
+    @Test("The offset counts bytes, the column counts scalars")
     func offset() throws {
         let error = try #require(parseFailure(of: "[\"\u{1F600}\",\n\"\u{E9}\", x]"))
         #expect(error.offset == 15)

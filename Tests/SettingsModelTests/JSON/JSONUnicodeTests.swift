@@ -1,7 +1,7 @@
 import SettingsModel
 import Testing
 
-@Suite("All of Unicode in JSON")
+@Suite("Unicode in JSON")
 struct JSONParserUnicodeTests {
     private static func scalars(_ range: ClosedRange<UInt32>, step: Int = 1) -> [Unicode.Scalar] {
         stride(from: range.lowerBound, through: range.upperBound, by: step).compactMap { Unicode.Scalar($0) }
@@ -123,7 +123,7 @@ struct JSONUnicodeNamesTests {
 
 @Suite("Strings are scanned eight bytes at a time")
 struct JSONStringScanTests {
-    @Test("A control character, an escape and the end are seen wherever in a string they stand")
+    @Test("A control character, an escape and the end are found at every place of a string")
     func everyPlace() throws {
         for length in 0..<40 {
             for place in 0...length {

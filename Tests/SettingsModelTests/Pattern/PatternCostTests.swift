@@ -2,7 +2,7 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("What a pattern costs")
+@Suite("The cost of patterns")
 struct PatternCostTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String

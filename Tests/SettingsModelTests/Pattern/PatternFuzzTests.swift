@@ -3,7 +3,7 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Patterns held against chance")
+@Suite("Random patterns")
 struct PatternFuzzTests {
     @Test("Random patterns match exactly where plain backtracking finds a match", arguments: UInt64(1)...24)
     func agreesWithBacktracking(seed: UInt64) throws {

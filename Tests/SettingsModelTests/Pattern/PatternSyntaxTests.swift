@@ -2,7 +2,7 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Which patterns are patterns")
+@Suite("The syntax of patterns")
 struct PatternSyntaxTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String

@@ -2,7 +2,7 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Keywords that a schema cannot have")
+@Suite("Problems of keywords")
 struct KeywordProblemTests {
     typealias Problem = BadSchema.Problem
 
@@ -43,7 +43,7 @@ struct KeywordProblemTests {
         #expect(problem.detail == "wholly-different is not a keyword of these schemas")
     }
 
-    @Test("An annotation of the author's own is not refused, whatever it holds", arguments: ["x-", "x-unit", "x-é"])
+    @Test("An annotation x-… is accepted with any value", arguments: ["x-", "x-unit", "x-é"])
     func ownAnnotation(name: String) throws {
         let annotation = JSONObject([JSONObject.Member(name: name, value: ["maxmum": 1])])
         #expect(BadSchema.problems(of: .object(try #require(annotation))).isEmpty)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Numbers held against a schema")
+@Suite("Number rules")
 struct NumberRuleTests {
     @Test(
         "Limits are exact between integers and doubles",

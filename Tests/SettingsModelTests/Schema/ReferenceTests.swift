@@ -33,7 +33,7 @@ struct ReferenceTests {
         try sample.check()
     }
 
-    @Test("A reference to what is no schema is refused where it leads")
+    @Test("A reference to a value that is no schema is refused at its target")
     func noSchema() throws {
         try BadSchema(
             "a title", ##"{"title": "x", "items": {"$ref": "#/title"}}"##,

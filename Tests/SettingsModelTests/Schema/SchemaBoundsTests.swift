@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Bounds of schemas that must not change an answer")
 struct SchemaBoundsTests {
-    @Test("What is new is found behind more old violations than are ever listed")
+    @Test("A new violation is found behind more old ones than are listed")
     func manyOldBreaches() throws {
         let names = (0..<1_500).map { JSONValue.string("k\($0)") }
         let schema = try Schema([
@@ -46,7 +46,7 @@ struct SchemaBoundsTests {
         #expect(error?.problems.first?.detail == "a schema may nest at most 128 levels deep")
     }
 
-    @Test("A default of a secret that a reference makes one is not told")
+    @Test("A message repeats nothing of the default of a secret by reference")
     func secretDefault() throws {
         let error = #expect(throws: SchemaError.self) {
             try Schema([
@@ -72,7 +72,7 @@ struct SchemaBoundsTests {
     }
 }
 
-@Suite("How long a violation may be")
+@Suite("The length of violations")
 struct ViolationLengthTests {
     static let long = JSONValue.string(String(repeating: "q", count: 3_000))
 
@@ -93,7 +93,7 @@ struct ViolationLengthTests {
         #expect(schema.violations(of: value).contains { $0.detail.contains("3001") })
     }
 
-    @Test("An array or object is told by its size", arguments: [#"{"const": 1}"#, #"{"enum": [1]}"#])
+    @Test("A message shows the size of an array or object", arguments: [#"{"const": 1}"#, #"{"enum": [1]}"#])
     func container(text: String) throws {
         let schema = try JSONSchema(JSONValue(parsing: text))
         for (value, phrase) in [
@@ -117,7 +117,7 @@ struct ViolationLengthTests {
         #expect(schema.violations(of: longer).first?.detail == "must be 1, but is a string of 41 characters")
     }
 
-    @Test("What a schema expects is told only where it is short enough to be helpful")
+    @Test("The expected value is in a violation only if it is short")
     func longExpectation() throws {
         let many = JSONValue.array((0..<5_000).map { .integer(Int64($0)) })
         for schema: JSONValue in [["enum": many], ["const": many], ["const": Self.long], ["enum": [Self.long]]] {

@@ -1,7 +1,7 @@
 import SettingsModel
 import Testing
 
-@Suite("What a program's keys and a schema disagree on")
+@Suite("Comparing a program's keys with a schema")
 struct SchemaComparisonTests {
     /// The differences between a key and a schema that lists its name with this document.
     private func differences(
@@ -140,7 +140,7 @@ struct SchemaComparisonTests {
         #expect(try differences(key).map(\.sentence) == sentences)
     }
 
-    @Test("Another type at the top is told from other rules")
+    @Test("Another type is an aspect of its own, inside the value it is a limit")
     func aspects() throws {
         let type = try differences(DefaultsKey<Int>("k", defaultValue: 0), ["type": "string", "default": "x"])
         #expect(type.map(\.aspect) == [.type, .defaultValue] && type.map(\.key) == ["k", "k"])
@@ -171,7 +171,7 @@ struct SchemaComparisonTests {
         #expect(try self.differences(key, ["type": "string", "default": "hunter2", "writeOnly": true]) == [])
     }
 
-    @Test("A key that the schema does not admit is told with the name that may be meant")
+    @Test("A key that the schema does not admit is reported with the nearest name")
     func missingKeys() throws {
         let schema = try Schema(of: SampleKeys.self) {
             \.username; \.volume
@@ -190,7 +190,7 @@ struct SchemaComparisonTests {
         #expect(try strings.differences(from: DefaultsKey<Int>("k", defaultValue: 1)).map(\.aspect) == [.type])
     }
 
-    @Test("What a pattern says of a listed key counts, too")
+    @Test("The rules of a pattern for a listed key are compared, too")
     func patterns() throws {
         let schema = try Schema([
             "type": "object", "additionalProperties": false, "patternProperties": ["^player\\.": ["maximum": 1]],

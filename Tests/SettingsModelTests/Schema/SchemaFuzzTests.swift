@@ -3,7 +3,7 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Schemas held against chance")
+@Suite("Random schemas")
 struct SchemaFuzzTests {
     @Test(
         "Random values are allowed by random schemas exactly where the plain rules allow them",

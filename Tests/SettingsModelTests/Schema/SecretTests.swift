@@ -74,7 +74,7 @@ struct SecretTests {
         return try Schema(.object(document))
     }
 
-    @Test("Nothing of a secret is in a violation of any keyword, by whichever route it is one", arguments: cases)
+    @Test("A violation of any keyword repeats nothing of a secret, by each route to secrecy", arguments: cases)
     func nothingLeaks(sample: Case) throws {
         var generator = SeededGenerator(seed: 7)
         for route in Self.routes {
@@ -148,7 +148,7 @@ struct SecretTests {
         }
     }
 
-    @Test("Another key's violations by the same rule repeat what was there")
+    @Test("Violations of another key by the same rule repeat its value")
     func openKey() throws {
         let schema = try Schema([
             "additionalProperties": false, "properties": ["password": ["writeOnly": true], "name": [:]],

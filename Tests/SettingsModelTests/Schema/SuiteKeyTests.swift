@@ -57,7 +57,7 @@ struct SuiteKeyTests {
         #expect(schema.key("flag.x")?.defaultValue == nil)
     }
 
-    @Test("Effective values are what is stored and the defaults of the rest")
+    @Test("Effective values are the stored ones and the defaults of the rest")
     func effectiveValues() throws {
         let schema = try Self.schema()
         let effective = schema.effectiveValues(stored: ["other": "x", "own": "invalid"])

@@ -28,7 +28,7 @@ struct SuiteRuleTests {
         #expect(violation.detail.hasPrefix("is required"))
     }
 
-    @Test("A commit is refused for what it breaks anew, not for what was broken before it")
+    @Test("A commit is refused for new violations, not for old ones")
     func onlyNewViolations() throws {
         let schema = try Self.encrypted()
         let broken: JSONObject = ["tls": true, "port": 80]
@@ -79,7 +79,7 @@ struct SuiteRuleTests {
         #expect(schema.suiteViolations(of: schema.effectiveValues(stored: ["b": 1])).isEmpty)
     }
 
-    @Test("What a key may hold is no rule of the suite")
+    @Test("Rules of keys are no rules of the suite")
     func keysOnly() throws {
         let schema = try Schema([
             "$schema": .string(Schema.dialect), "type": "object", "title": "t", "additionalProperties": false,
@@ -121,7 +121,7 @@ struct SuiteRuleTests {
         #expect(violations.map(\.key) == [key])
     }
 
-    @Test("A place inside a key's value is told from that value on")
+    @Test("A pointer inside a key's value begins at that value")
     func pointers() throws {
         let schema = try Schema([
             "additionalProperties": true, "allOf": [["additionalProperties": ["items": ["maximum": 1]]]],

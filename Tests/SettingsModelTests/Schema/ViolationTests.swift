@@ -2,7 +2,7 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("What is said of values that are not allowed")
+@Suite("Violations")
 struct ViolationTests {
     typealias Case = ViolationCase
 
@@ -150,7 +150,7 @@ struct ViolationTests {
             Violation("minimum", "must be at least 3, but is 2", 3, was: 2)),
     ]
 
-    @Test("Each keyword names what it demands and what was there", arguments: scalars + containers + combinations)
+    @Test("Each keyword reports its demand and the value found", arguments: scalars + containers + combinations)
     func messages(sample: Case) throws {
         try sample.check()
     }

@@ -63,7 +63,7 @@ struct NameSuggestionTests {
         #expect(count < 3_000)
     }
 
-    @Test("Of the names of a usual suite all are looked at, wherever the typo is")
+    @Test("All names of a usual suite are compared, for a typo at any place")
     func few() {
         let names = (100..<500).map { "\($0 * 7 % 1000).section.setting\($0)" }.sorted { $0.precedesInBytes($1) }
         for name in names {
@@ -74,7 +74,7 @@ struct NameSuggestionTests {
         }
     }
 
-    @Test("However long and alike the names are, there is an end to looking at them")
+    @Test("The search is bounded for long and similar names")
     func bound() {
         var count = 0
         let names = (0..<1_000_000).lazy.map { number in
