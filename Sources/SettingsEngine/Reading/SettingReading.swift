@@ -81,6 +81,34 @@ extension Suite {
     }
 }
 
+/// A record that was found by the bytes of its names, with what shows it.
+package struct FoundSetting {
+    package let suite: SuiteName
+    package let record: KeyRecord
+    package let cursor: Cursor
+    fileprivate let schema: SchemaVersion?
+
+    /// True if the schema calls the key a secret, or did when it was written.
+    package var isSecret: Bool { record.isSecret || schema?.schema.key(record.name)?.isSecret ?? false }
+}
+
+extension State {
+    /// Finds what is stored under a key by the bytes of the names. Runs under the lock that publishes, so it does no more.
+    package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
+        let found = suites.with(suite) { suite in
+            suite.records.find(key).map { record in
+                FoundSetting(suite: suite.id, record: record, cursor: cursor, schema: suite.schema)
+            }
+        }
+        return found ?? nil
+    }
+
+    /// Finds a suite by the bytes of its name.
+    package func suite(_ name: Span<UInt8>) -> Suite? {
+        suites.find(name)
+    }
+}
+
 extension State {
     /// Changes with those marked whose keys have become secrets since.
     package func markingSecrets(_ changes: [Change]) -> [Change] {

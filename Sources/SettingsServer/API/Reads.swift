@@ -218,7 +218,7 @@ extension APIHandler {
         var setting = SettingState(
             suite: found.suite, key: record.key, value: value, source: .stored, revision: record.revision,
             modified: record.modified)
-        setting.isSecret = record.isSecret || found.schema?.schema.key(record.name)?.isSecret ?? false
+        setting.isSecret = found.isSecret
         var writer = JSONWriter(reservingCapacity: 192)
         setting.write(to: &writer)
         var fields = cache.fields(at: found.cursor, tag: record.revision)
@@ -226,30 +226,15 @@ extension APIHandler {
         return Response(status: 200, contentType: .json, fields: fields, body: writer.bytes)
     }
 
-    private struct FoundSetting {
-        let suite: SuiteName
-        let schema: SchemaVersion?
-        let record: KeyRecord
-        let cursor: Cursor
-    }
-
     private func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
         for index in key.indices where key[index] == UInt8(ascii: "%") { return nil }
-        return service.store.read { state in
-            let cursor = state.cursor
-            let found = state.suites.with(suite) { suite in
-                suite.records.find(key).map { record in
-                    FoundSetting(suite: suite.id, schema: suite.schema, record: record, cursor: cursor)
-                }
-            }
-            return found ?? nil
-        }
+        return service.store.read { $0.find(suite, key) }
     }
 
     /// Answers a plain GET of a whole suite from the cache; nil for any other request, and for a suite that is long.
     func plainSuite(_ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, on state: State) -> Response? {
         guard route.resource == .suite, head.method == .get, head.isPlain, let name = route.suite,
-            let suite = state.suites.find(bytes.extracting(name)), suite.records.count <= Rendering.mostOnLoop
+            let suite = state.suite(bytes.extracting(name)), suite.records.count <= Rendering.mostOnLoop
         else { return nil }
         let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false)
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
