@@ -1,3 +1,5 @@
+internal import Dispatch
+internal import Glibc
 internal import SettingsModel
 public import Synchronization
 
@@ -24,5 +26,54 @@ final class KeyCell: Sendable {
 
     func advance() {
         counter.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    }
+}
+
+/// A turn that threads take one after the other, in the order in which they ask.
+///
+/// A thread may wait for the network or a disk in its turn: unlike a lock, a turn guards an order and no data.
+final class Turn: Sendable {
+    private struct State {
+        /// The thread whose turn it is; 0 for none.
+        var holder: UInt = 0
+        var waiting: ArraySlice<(thread: UInt, semaphore: DispatchSemaphore)> = []
+    }
+
+    private let state = Mutex(State())
+
+    /// Runs a body in turn. Throws the error if this thread has the turn already, as it cannot wait for itself.
+    func take<Result, Failure: Error>(
+        orThrow reentry: @autoclosure () -> Failure, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard take() else { throw reentry() }
+        defer { give() }
+        return try body()
+    }
+
+    /// Waits for the turn; false if this thread has it.
+    private func take() -> Bool {
+        let thread = UInt(pthread_self())
+        let (isOwn, semaphore) = state.withLock { state -> (Bool, DispatchSemaphore?) in
+            if state.holder == thread { return (true, nil) }
+            if state.holder == 0 {
+                state.holder = thread
+                return (false, nil)
+            }
+            let semaphore = DispatchSemaphore(value: 0)
+            state.waiting.append((thread, semaphore))
+            return (false, semaphore)
+        }
+        semaphore?.wait()
+        return !isOwn
+    }
+
+    private func give() {
+        let next = state.withLock { state in
+            let next = state.waiting.popFirst()
+            state.holder = next?.thread ?? 0
+            if state.waiting.isEmpty { state.waiting = [] }
+            return next?.semaphore
+        }
+        next?.signal()
     }
 }

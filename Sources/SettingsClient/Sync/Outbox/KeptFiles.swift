@@ -94,3 +94,10 @@ extension KeptFiles {
     /// What file systems take has 255 bytes.
     private static var longestName: Int { 200 }
 }
+
+/// Whose a file is.
+struct KeptOwner: Hashable, Sendable {
+    /// The address of the server.
+    let server: String
+    let suite: SuiteName
+}
