@@ -86,7 +86,7 @@ extension Configuration {
         let least = limits.maximumBodyLength + WriteRequest.overhead
         guard writes.waitingBytes >= least else {
             throw ConfigurationError(
-                "limits.waitingWriteBytes (\(writes.waitingBytes)) has no room for a body of limits.bodyBytes"
+                "limits.queuedWriteBytes (\(writes.waitingBytes)) has no room for a body of limits.bodyBytes"
                     + " (\(limits.maximumBodyLength))",
                 remedy: "raise it to \(least) or more, or lower limits.bodyBytes")
         }

@@ -108,13 +108,13 @@ extension Option {
             "what a body must progress by in `limits.bodySeconds`"),
         .seconds("limits.idleSeconds", 1...86_400, \.transport.idleTime, "time between two requests of a connection"),
         .seconds(
-            "limits.unreadSeconds", 1...3600, \.transport.unreadTime,
+            "limits.sendTimeoutSeconds", 1...3600, \.transport.sendTimeout,
             "time for a client to read something of its answers, before the connection is reset"),
         .integer(
-            "limits.unsentBytes", 1024...1 << 30, \.transport.unsentBytes,
+            "limits.sendBufferBytes", 1024...1 << 30, \.transport.sendBufferBytes,
             "answers that wait to be sent on a connection, before it is read no further"),
         .integer(
-            "limits.owedAnswers", 1...65_536, \.transport.owedAnswers,
+            "limits.maxPipelinedRequests", 1...65_536, \.transport.maxPipelinedRequests,
             "pipelined requests of a connection that may be under way"),
         .seconds(
             "limits.lingerSeconds", 0...60, \.transport.lingerTime,
@@ -123,7 +123,7 @@ extension Option {
             "limits.lingerBytes", 0...1 << 30, \.transport.lingerBytes,
             "how much of a connection is read after its last answer"),
         .integer(
-            "limits.waitingWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
+            "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
             "writes that wait for the writer, and as much of bodies of 64 KiB or more; beyond it 503 `overloaded`"),
         .integer("limits.batchWrites", 1...1_000_000, \.writes.batchCount, "writes that share one sync"),
         .integer("limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "bytes of writes that share one sync"),

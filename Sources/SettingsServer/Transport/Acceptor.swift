@@ -1,22 +1,19 @@
-import CLinux
-import Dispatch
-import Glibc
-import Platform
+internal import Dispatch
+internal import Platform
+internal import Synchronization
 
-/// Takes connections from a listener and gives each to the loop that has the fewest.
+/// A source of connections that takes them from a listener and gives each to the loop that has the fewest.
 ///
-/// All acceptors of a server share one queue and count each other's connections, so that its limits hold for all
-/// together.
-///
-/// When descriptors run out it pauses, says so once, and tries again until there is one: peers wait in the listener's
-/// backlog, and connections that exist go on.
+/// All acceptors of a server share one queue, so that its limits hold for all together. When descriptors run out the
+/// acceptor pauses, logs it once, and retries until there is one. Peers wait in the backlog meanwhile, and open connections
+/// go on.
 ///
 /// Unchecked because its mutable state is touched on `queue` only, which every entry checks in debug builds.
 final class Acceptor: @unchecked Sendable {
     /// How connections are taken from a listener; tests put failures here.
     typealias Accept = @Sendable (Listener) -> Listener.Accepted
 
-    /// In one wake, so that stopping has its turn.
+    /// Bounds one wake, so that stopping has its turn.
     private static let acceptsPerWake = 256
     private static let pause = DispatchTimeInterval.milliseconds(50)
 
@@ -30,7 +27,7 @@ final class Acceptor: @unchecked Sendable {
 
     private var isPaused = false
     private var isStopped = false
-    /// Where to look first among loops with equally few connections.
+    /// The loop to try first among those with equally few connections.
     private var next = 0
 
     init(
@@ -51,7 +48,7 @@ final class Acceptor: @unchecked Sendable {
         readiness.activate()
     }
 
-    /// From any thread; peers are refused once it returns.
+    /// Refuses peers from the moment that it returns. From any thread.
     func stop() {
         queue.sync {
             guard !isStopped else { return }
@@ -115,5 +112,24 @@ final class Acceptor: @unchecked Sendable {
         isPaused = false
         readiness.resume()
         log(.acceptResumed)
+    }
+}
+
+/// A connection on its way from the acceptor to its loop. Closes its socket if no loop takes it.
+final class AcceptedSocket: Sendable {
+    private let socket: Mutex<Socket?>
+    let peer: SocketAddress
+    /// The limit that this connection exceeds: it gets an answer that says so, and is closed.
+    let exceededLimit: Int?
+
+    init(_ socket: consuming Socket, _ peer: SocketAddress, exceededLimit: Int?) {
+        self.socket = Mutex(socket)
+        self.peer = peer
+        self.exceededLimit = exceededLimit
+    }
+
+    /// Returns the socket, once.
+    func take() -> Socket? {
+        socket.withLock { $0.take() }
     }
 }

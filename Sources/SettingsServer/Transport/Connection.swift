@@ -1,20 +1,22 @@
-import HTTPWire
-import Platform
+internal import HTTPWire
+internal import Platform
 
-/// One connection: what it has sent that could not be taken yet, what it is owed, what it has not read.
+/// A connection that takes requests, owes answers to them in order, and sends what the peer reads.
 ///
-/// Confined to its loop's queue; the loop's table owns it. Every method is handed the loop's `LoopContext` and ends a turn
-/// with `proceed`. An idle connection holds no buffers.
+/// Runs on its loop's queue only; the loop's table owns it. Every method gets the loop's `LoopContext` and ends a turn with
+/// `proceed`. An idle connection holds no buffers. Its file is for its life and its deadlines; input, output and streams
+/// have files of their own.
 final class Connection {
     enum Phase {
         case open
-        /// All is said; what the peer still sends is thrown away, so that it sees the answer and not a reset.
+        /// The last answer is sent. Input is read and discarded, so that the peer sees the answer and no reset.
         case lingering
         case closed
     }
 
+    /// The reason why a connection has a deadline.
     enum Deadline {
-        case idle, head, body, unread, linger
+        case idle, head, body, send, linger
     }
 
     let socket: Socket
@@ -23,23 +25,23 @@ final class Connection {
     let generation: UInt32
 
     var phase = Phase.open
-    /// What epoll was told to report.
+    /// The events that epoll reports.
     var interest: Epoll.Events = .readable
-    /// The peer has shut down its sending side, and everything before that has been read.
+    /// True if the peer has shut down its sending side, and everything before that has been read.
     var inputEnded = false
     /// As `inputEnded`, but there may be something left to read.
     var peerEnded = false
     /// False once the connection is to close: the last request has been taken.
     var takesRequests = true
     var isUnsettled = false
-    /// The peer may be too far behind with a stream: to be seen once the kernel has been offered what there is.
+    /// True if a stream may have fallen too far behind; decided once the kernel has been offered what there is.
     var mayLag = false
-    /// The handler looks at a request of this connection: see `LoopContext.offered`.
+    /// True while the handler looks at a request of this connection: see `LoopContext.offered`.
     var isOffering = false
     var backlog: Backlog?
 
-    /// Requests taken and not answered, or answered and waiting for those before: oldest first.
-    var owed: [OwedAnswer] = []
+    /// The requests that were taken and not answered in full, oldest first.
+    var owed: Deque<PendingAnswer> = []
     /// The number of the next request.
     var nextNumber: UInt32 = 0
     /// Rendered answers that found no room in the send buffer, from `unsentStart` on.
@@ -47,13 +49,12 @@ final class Connection {
     var unsentStart = 0
 
     var deadlineKind = Deadline.idle
-    /// When it has waited too long; `DeadlineWheel.never` while it may wait.
+    /// `DeadlineWheel.never` while the connection may wait.
     var deadline = DeadlineWheel.never
-    var filedTick = DeadlineWheel.never
-    /// As `filedTick`, for what the handler wants to be reminded of.
-    var filedAlarm = DeadlineWheel.never
-    /// What a body had come to when its deadline was last moved; what has been thrown away, while lingering.
-    var progressMark = 0
+    private var filedTick = DeadlineWheel.never
+    private var filedAlarm = DeadlineWheel.never
+    /// The bytes of a body when its deadline was last moved; the bytes discarded while lingering.
+    private var progressMark = 0
 
     init(_ socket: consuming Socket, _ peer: SocketAddress, slot: UInt32, generation: UInt32) {
         self.socket = socket
@@ -68,12 +69,15 @@ final class Connection {
         Ticket(slot: slot, generation: generation, number: number)
     }
 
+    /// The number of the oldest request that is owed an answer.
+    var firstNumber: UInt32 { nextNumber &- UInt32(owed.count) }
+
     /// True if a further request may be taken now.
     func hasRoom(_ context: LoopContext) -> Bool {
-        phase == .open && takesRequests && unsent.isEmpty && owed.count < context.limits.owedAnswers
+        phase == .open && takesRequests && unsent.isEmpty && owed.count < context.limits.maxPipelinedRequests
     }
 
-    /// Epoll has reported something.
+    /// Handles events that epoll has reported.
     func ready(_ events: Epoll.Events, _ context: LoopContext) {
         guard phase == .open else { return linger(context) }
         // Over a Unix domain socket a peer that closes has hung up before what it sent last has been read.
@@ -87,11 +91,10 @@ final class Connection {
         proceed(context)
     }
 
-    /// Goes on as far as possible: sends answers that are ready, takes requests that lie here; closes if all is done, or
-    /// else settles what to wait for, and how long.
+    /// Sends answers that are ready and takes requests from the backlog, as far as possible. Then closes if all is done,
+    /// or sets what to wait for and how long.
     func proceed(_ context: LoopContext) {
-        // Before anything is rendered: what could not be sent may have room, which epoll tells only while something
-        // waits.
+        // Before anything is rendered: epoll reports room in the send buffer only while something waits for it.
         if !unsent.isEmpty { flush(context) }
         repeat {
             renderReady(context)
@@ -99,10 +102,7 @@ final class Connection {
             guard phase == .open else { return }
         } while takeBacklog(context)
         guard !isDone(context) else { return finish(context) }
-        guard !lags(context) else {
-            socket.resetOnClose()
-            return close(context)
-        }
+        guard !lags(context) else { return reset(context) }
         awaitBody(context)
         guard phase == .open else { return }
         noteDrained(context)
@@ -110,7 +110,7 @@ final class Connection {
         renewDeadline(context)
     }
 
-    /// Whether all is answered and sent, and nothing further can or may come.
+    /// True if all is answered and sent, and no further request can or may come.
     private func isDone(_ context: LoopContext) -> Bool {
         guard unsent.isEmpty, owed.isEmpty else { return false }
         guard takesRequests, let backlog else { return !takesRequests || inputEnded || context.isStopping }
@@ -122,9 +122,8 @@ final class Connection {
         socket.endSending()
         phase = .lingering
         backlog = nil
-        deadlineKind = .linger
         progressMark = 0
-        setDeadline(context.now &+ context.limits.lingerTime, context)
+        setDeadline(.linger, in: context.limits.lingerTime, context)
         renewInterest(context)
     }
 
@@ -139,7 +138,7 @@ final class Connection {
         }
     }
 
-    /// The loop is stopping. A request that has come in meanwhile is still answered.
+    /// Begins to stop with the loop. A request that has come in meanwhile is still answered.
     func stop(_ context: LoopContext) {
         guard isIdle else { return }
         receive(context)
@@ -150,7 +149,12 @@ final class Connection {
         phase == .open && owed.isEmpty && unsent.isEmpty && !(backlog?.parser.hasBegun ?? false)
     }
 
-    /// At once, whatever is owed: the handler hears of answers that are wanted no more.
+    private func reset(_ context: LoopContext) {
+        socket.resetOnClose()
+        close(context)
+    }
+
+    /// Closes at once. The handler is told of each answer that is owed.
     func close(_ context: LoopContext) {
         guard phase != .closed else { return }
         phase = .closed
@@ -159,14 +163,14 @@ final class Connection {
         deadline = DeadlineWheel.never
         context.emptyOutput()
         context.connections.remove(self)
-        context.doomed.append(self)
+        context.closed.append(self)
         callOff(from: 0, context)
     }
 
-    /// The owed answers from that position on are wanted no more; no further requests will be taken.
+    /// Drops the owed answers from a position on. The handler is told of each; their numbers are used again.
     func callOff(from position: Int, _ context: LoopContext) {
-        let firstNumber = nextNumber &- UInt32(owed.count)
-        let dropped = owed[position...]
+        let firstNumber = firstNumber
+        let dropped = Array(owed[position...])
         owed.removeSubrange(position...)
         nextNumber = firstNumber &+ UInt32(position)
         for (offset, answer) in dropped.enumerated() where !answer.isComplete {
@@ -174,11 +178,11 @@ final class Connection {
         }
     }
 
-    /// Tells the handler, once, for each answer that is owed.
+    /// Tells the handler, once for each answer that is owed.
     func notePeerEnded(_ context: LoopContext) {
         guard !peerEnded else { return }
         peerEnded = true
-        let firstNumber = nextNumber &- UInt32(owed.count)
+        let firstNumber = firstNumber
         for (offset, answer) in owed.enumerated() where !answer.isComplete {
             context.handler.peerHalfClosed(ticket(firstNumber &+ UInt32(offset)))
         }
@@ -198,5 +202,84 @@ final class Connection {
         guard wanted != interest else { return }
         interest = wanted
         context.epoll.change(socket.descriptor, wanted, name: name)
+    }
+}
+
+// MARK: Deadlines
+
+extension Connection {
+    private func renewDeadline(_ context: LoopContext) {
+        let limits = context.limits
+        if !unsent.isEmpty {
+            // Moved whenever something was sent: see `flush`.
+            if deadlineKind != .send { setDeadline(.send, in: limits.sendTimeout, context) }
+        } else if !owed.isEmpty {
+            // The daemon causes the wait, or the request asked for it.
+            deadlineKind = .idle
+            deadline = DeadlineWheel.never
+        } else if let backlog, backlog.parser.hasBegun {
+            if !backlog.parser.headIsComplete {
+                if deadlineKind != .head { setDeadline(.head, in: limits.headTime, context) }
+            } else if deadlineKind != .body || backlog.bytes.count - progressMark >= limits.bodyProgress {
+                progressMark = backlog.bytes.count
+                setDeadline(.body, in: limits.bodyTime, context)
+            }
+        } else {
+            setDeadline(.idle, in: limits.idleTime, context)
+        }
+    }
+
+    func setDeadline(_ kind: Deadline, in time: UInt64, _ context: LoopContext) {
+        deadlineKind = kind
+        setDeadline(context.now &+ time, context)
+    }
+
+    private func setDeadline(_ time: UInt64, _ context: LoopContext) {
+        deadline = time
+        if time / context.deadlines.tick < filedTick {
+            filedTick = context.deadlines.file(name, at: time, now: context.now)
+        }
+    }
+
+    /// Acts on a deadline that the wheel has returned from the ring of `tick`.
+    func checkDeadline(_ tick: UInt64, _ context: LoopContext) {
+        // Filed again since, for an earlier time.
+        guard tick == filedTick else { return }
+        filedTick = DeadlineWheel.never
+        guard deadline != DeadlineWheel.never else { return }
+        guard deadline <= context.now else { return setDeadline(deadline, context) }
+        switch deadlineKind {
+        case .idle, .linger: close(context)
+        case .send: reset(context)
+        case .head, .body:
+            let bytes = backlog?.bytes ?? []
+            reject(.tooSlow, backlog?.parser.head, bytes.span, context)
+            proceed(context)
+        }
+    }
+
+    /// Sets when the handler is to be reminded of an answer that it owes.
+    func setAlarm(_ ticket: Ticket, at time: UInt64, _ context: LoopContext) {
+        guard let position = position(ticket, context), !owed[position].isComplete else { return }
+        owed[position].alarm = time
+        fileAlarm(time, context)
+    }
+
+    /// Files an alarm, unless the connection is filed for an earlier time already: it is filed again then.
+    private func fileAlarm(_ time: UInt64, _ context: LoopContext) {
+        guard time != DeadlineWheel.never, time / context.alarms.tick < filedAlarm else { return }
+        filedAlarm = context.alarms.file(name, at: time, now: context.now)
+    }
+
+    /// Calls the handler for alarms whose time has come.
+    func checkAlarms(_ tick: UInt64, _ context: LoopContext) {
+        guard tick == filedAlarm else { return }
+        filedAlarm = DeadlineWheel.never
+        let firstNumber = firstNumber
+        for position in owed.indices where owed[position].alarm <= context.now {
+            owed[position].alarm = DeadlineWheel.never
+            context.handler.alarm(ticket(firstNumber &+ UInt32(position)))
+        }
+        fileAlarm(owed.lazy.map(\.alarm).min() ?? DeadlineWheel.never, context)
     }
 }

@@ -1,10 +1,39 @@
-import HTTPWire
+internal import HTTPWire
 internal import Platform
 
-/// How a connection takes requests: from the loop's read buffer as they lie there, and only if something is missing from
-/// a backlog of its own.
+/// Input of a connection that could not be taken yet: an incomplete request, or complete ones that must wait. Only a
+/// connection that has such input has a backlog.
+final class Backlog {
+    enum Waiting {
+        /// For the rest of a request.
+        case bytes
+        /// For all answers before it; its first request is complete.
+        case answers
+        /// For fewer owed answers, or for unsent ones to drain.
+        case room
+    }
+
+    /// Begins with the first byte of a request.
+    var bytes: [UInt8]
+    /// The state of reading that request.
+    var parser: RequestParser
+    var waiting: Waiting
+    /// True if bytes have come since it was last looked at.
+    var isFresh = false
+    /// True if the peer was told to send the body.
+    var isContinued = false
+
+    init(_ bytes: Span<UInt8>, _ parser: RequestParser, _ waiting: Waiting) {
+        self.bytes = bytes.withUnsafeBufferPointer { Array($0) }
+        self.parser = parser
+        self.waiting = waiting
+    }
+}
+
+// MARK: Input: requests are taken from the loop's read buffer in place, and copied to a backlog only if they must wait.
+
 extension Connection {
-    /// One read, so that a peer that never pauses does not keep the others waiting; what is left is reported again.
+    /// Reads once, so that a peer that never pauses does not delay the others; epoll reports what is left again.
     func receive(_ context: LoopContext) {
         switch socket.receive(into: context.readBuffer) {
         case .nothing: return
@@ -24,7 +53,6 @@ extension Connection {
         }
     }
 
-    /// Requests that came with the last read. What cannot be taken becomes the backlog.
     private func takeInPlace(_ bytes: Span<UInt8>, _ context: LoopContext) {
         let taken = take(bytes, &context.parser, context)
         guard phase == .open else { return context.parser.reset() }
@@ -34,7 +62,7 @@ extension Connection {
         }
     }
 
-    /// Offers what lies in the backlog, if what it waits for has come. True if something was taken.
+    /// Takes requests from the backlog if what it waits for has come. Returns true if one was taken.
     func takeBacklog(_ context: LoopContext) -> Bool {
         guard let backlog, hasRoom(context) else { return false }
         switch backlog.waiting {
@@ -60,7 +88,7 @@ extension Connection {
         return taken.count > 0
     }
 
-    /// Whether the last request that was taken keeps the next one from being taken.
+    /// True if the last request that was taken admits no other until it is answered.
     private var isHeldBack: Bool {
         guard let last = owed.last else { return false }
         return last.isAlone && !last.isComplete
@@ -71,7 +99,7 @@ extension Connection {
         var waiting: Backlog.Waiting
     }
 
-    /// Offers the requests at the start of the bytes to the handler, until one is incomplete, must wait or is the last.
+    /// Offers requests to the handler until one is incomplete, must wait or is the last.
     private func take(_ bytes: Span<UInt8>, _ parser: inout RequestParser, _ context: LoopContext) -> Taken {
         var start = 0
         while start < bytes.count {
@@ -92,12 +120,12 @@ extension Connection {
             parser.reset()
             deadlineKind = .idle
             guard takesRequests else { return Taken(count: bytes.count, waiting: .bytes) }
-            if context.output.count >= context.limits.unsentBytes { flush(context) }
+            if context.output.count >= context.limits.sendBufferBytes { flush(context) }
         }
         return Taken(count: start, waiting: .bytes)
     }
 
-    /// False if the handler wants to be asked again.
+    /// Offers a request to the handler. Returns false if it is to be offered again.
     private func offer(
         _ head: RequestHead, _ message: Span<UInt8>, _ body: RequestBody, _ context: LoopContext
     ) -> Bool {
@@ -124,20 +152,20 @@ extension Connection {
         case .answer(let response):
             nextNumber &+= 1
             if isBehind {
-                owed.append(OwedAnswer(form, response))
+                owed.append(PendingAnswer(form, response))
             } else {
                 render(response, form, isLast: true, context)
             }
         case .later, .laterAlone:
             if isUntouched {
                 nextNumber &+= 1
-                owed.append(OwedAnswer(form))
+                owed.append(PendingAnswer(form))
             }
             if case .laterAlone = handling, !owed.isEmpty { owed[owed.count - 1].isAlone = true }
             if peerEnded, owed.last?.isComplete == false { context.handler.peerHalfClosed(ticket(number)) }
         case .notYet:
-            assert(isBehind, "nothing is before this request that it could wait for")
-            assert(isUntouched, "the handler has done something about this request already")
+            assert(isBehind, "no request is before this one that it could wait for")
+            assert(isUntouched, "the handler has acted on this request already")
             if isBehind, isUntouched { return false }
             close(context)
         }
@@ -145,7 +173,7 @@ extension Connection {
         return true
     }
 
-    /// The peer gets no further than this; answers that it is owed come first.
+    /// Takes no more requests, and answers with the reason after all answers that are owed.
     func reject(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
     ) {
@@ -154,10 +182,10 @@ extension Connection {
         backlog = nil
         nextNumber &+= 1
         let fields = head.map { context.handler.fields(for: $0, bytes) } ?? 0
-        owed.append(OwedAnswer(AnswerForm(ofRejected: head, fields: fields), response))
+        owed.append(PendingAnswer(AnswerForm(ofRejected: head, fields: fields), response))
     }
 
-    /// Tells a peer that waits for it to send its body. Not before it has all earlier answers: those would be mistaken.
+    /// Tells a peer that expects it to send its body, once it has all earlier answers: they would be mistaken for this.
     func awaitBody(_ context: LoopContext) {
         guard let backlog, backlog.waiting == .bytes, !backlog.isContinued, owed.isEmpty, unsent.isEmpty,
             backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue, head.isHTTP11

@@ -1,76 +1,122 @@
-import HTTPWire
-import Platform
+internal import HTTPWire
+internal import Platform
 
-/// How a connection sends: all answers of a turn in one write, and only what found no room is kept.
-extension Connection {
-    /// The answer to an earlier request; sent when the batch ends and those before it have been given. False if nothing
-    /// more can come of it: there was no such answer to give, or it is complete with this.
-    func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
-        guard let position = position(ticket, context), owed[position].response == nil else { return false }
-        owed[position].response = response
-        if isStream {
-            let stream = AnswerStream(hasEnded: owed[position].form.isHead)
-            owed[position].stream = stream
-            if !stream.hasEnded {
-                // With what follows in this batch it is one piece.
-                owed[position].response?.body = []
-                stream.add(
-                    response.body.span, isLast: false, http11: owed[position].form.isHTTP11, unsent: 0, context)
-            }
-        }
-        if owed[position].isComplete { owed[position].alarm = DeadlineWheel.never }
-        if position == 0 { context.settleLater(self) }
-        return !owed[position].isComplete
+/// The form of an answer, as its request asks for it.
+struct AnswerForm: Equatable, BitwiseCopyable {
+    let isHead: Bool
+    let isHTTP11: Bool
+    /// False if the connection closes after it.
+    let keepsAlive: Bool
+    /// The index of the handler's `moreFields` that it has.
+    let fields: Int
+
+    init(of head: RequestHead, fields: Int) {
+        isHead = head.method == .head
+        isHTTP11 = head.isHTTP11
+        keepsAlive = head.keepsAlive
+        self.fields = fields
     }
 
-    /// Where the answer stands among those owed; nil if it is owed no more. The one whose request the handler looks at
-    /// is owed from the moment that it does something about it.
+    /// Makes the form of an answer after which the connection closes, as the request could not be taken.
+    init(ofRejected head: RequestHead?, fields: Int) {
+        isHead = head?.method == .head
+        isHTTP11 = true
+        keepsAlive = false
+        self.fields = fields
+    }
+}
+
+/// An answer that a connection owes.
+struct PendingAnswer {
+    let form: AnswerForm
+    /// Nil until the handler has answered, or begun to.
+    var response: Response?
+    /// The body, if it comes in pieces.
+    var stream: AnswerStream?
+    /// True if no further request is taken until this is complete.
+    var isAlone = false
+    /// When the handler wants to be reminded of it.
+    var alarm = DeadlineWheel.never
+
+    init(_ form: AnswerForm, _ response: Response? = nil) {
+        self.form = form
+        self.response = response
+    }
+
+    /// True if the handler has given all of it.
+    var isComplete: Bool { response != nil && (stream?.hasEnded ?? true) }
+}
+
+// MARK: Output: all answers of a turn go out in one write, and only what finds no room is kept.
+
+extension Connection {
+    /// Takes the answer to an earlier request. It is sent when the batch ends and those before it are complete.
+    ///
+    /// - Returns: false if nothing more can come of it: no such answer is owed, or it is complete with this.
+    func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
+        guard let position = position(ticket, context), owed[position].response == nil else { return false }
+        var answer = owed[position]
+        answer.response = response
+        if isStream {
+            let stream = AnswerStream(hasEnded: answer.form.isHead)
+            answer.stream = stream
+            if !stream.hasEnded {
+                // With what follows in this batch it is one piece.
+                answer.response?.body = []
+                stream.add(response.body.span, isLast: false, http11: answer.form.isHTTP11, unsent: 0, context)
+            }
+        }
+        if answer.isComplete { answer.alarm = DeadlineWheel.never }
+        owed[position] = answer
+        if position == 0 { context.settleLater(self) }
+        return !answer.isComplete
+    }
+
+    /// Returns the position among the owed answers; nil if it is owed no more. The answer to the request that the handler
+    /// looks at is owed from the moment that the handler acts on it.
     func position(_ ticket: Ticket, _ context: LoopContext) -> Int? {
         guard phase == .open else { return nil }
         if isOffering, ticket.number == nextNumber, let form = context.offered {
             context.offered = nil
-            owed.append(OwedAnswer(form))
+            owed.append(PendingAnswer(form))
             nextNumber &+= 1
         }
-        let position = Int(ticket.number &- (nextNumber &- UInt32(owed.count)))
+        let position = Int(ticket.number &- firstNumber)
         return position < owed.count ? position : nil
     }
 
     /// Renders the owed answers that have come, up to the first that has not or to the bound of unsent bytes.
     func renderReady(_ context: LoopContext) {
-        guard !owed.isEmpty, phase == .open else { return }
-        var count = 0
-        while count < owed.count, unsent.isEmpty, let response = owed[count].response {
-            if let stream = owed[count].stream {
-                let hasEnded = renderStream(stream, at: count, context)
-                // What was sent of it may have found the peer gone, and with that nothing is owed.
-                guard phase == .open else { return }
-                guard hasEnded else { break }
+        guard phase == .open else { return }
+        while unsent.isEmpty, let answer = owed.first, let response = answer.response {
+            if let stream = answer.stream {
+                let hasEnded = renderStream(stream, context)
+                // Sending may have found the peer gone, and then nothing is owed.
+                guard phase == .open, hasEnded else { return }
                 // Whatever followed would be taken for more of the body.
-                if !owed[count].form.isHTTP11 { callOff(from: count + 1, context) }
+                if !answer.form.isHTTP11 { callOff(from: 1, context) }
             } else {
-                render(response, owed[count].form, isLast: count + 1 == owed.count, context)
+                render(response, answer.form, isLast: owed.count == 1, context)
             }
-            count += 1
-            if context.output.count >= context.limits.unsentBytes { flush(context) }
+            _ = owed.popFirst()
+            if context.output.count >= context.limits.sendBufferBytes { flush(context) }
             guard phase == .open else { return }
         }
-        if count > 0 { owed.removeSubrange(..<count) }
-        // Room for a burst of requests is not kept by a connection that idles.
-        if owed.isEmpty, owed.capacity > Self.keptOwed { owed = [] }
+        // A connection that idles does not keep room for a burst of requests.
+        if owed.isEmpty, owed.capacity > Self.keptCapacity { owed = [] }
     }
 
-    private static let keptOwed = 4
+    private static let keptCapacity = 4
 
-    /// Into the loop's output buffer.
+    /// Renders into the loop's output buffer.
     func render(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) {
         ResponseWriter.append(
             inForm(response, form, isLast: isLast, context), to: &context.output, head: form.isHead, keepAlive: true,
             http11: form.isHTTP11, date: context.date, more: context.moreFields[form.fields])
     }
 
-    /// The answer as it is to be rendered. `isLast`: nothing further is owed. A connection that is to close says so in its
-    /// last answer, so that requests which have taken effect are answered.
+    /// Returns the answer as it is rendered. A connection that is to close says so in the last answer that it owes, so
+    /// that requests which have taken effect are answered.
     func inForm(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) -> Response {
         if !form.keepsAlive || response.closes || context.isStopping { takesRequests = false }
         var response = response
@@ -78,39 +124,34 @@ extension Connection {
         return response
     }
 
-    /// Writes the loop's output buffer; keeps what finds no room.
+    /// Sends what waits, or else the loop's output buffer, and keeps what finds no room.
     func flush(_ context: LoopContext) {
         guard phase == .open else { return }
         if !unsent.isEmpty {
             sendUnsent(context)
         } else if !context.output.isEmpty {
-            sendOutput(context)
+            guard let count = socket.send(context.output.span) else { return close(context) }
+            if count < context.output.count { keep(Array(context.output[count...]), from: 0, context) }
+            context.emptyOutput()
         }
     }
 
-    private func sendOutput(_ context: LoopContext) {
-        guard let count = socket.send(context.output.span) else { return close(context) }
-        if count < context.output.count { keep(Array(context.output[count...]), from: 0, context) }
-        context.emptyOutput()
-    }
-
-    /// Something was sent, before which there was nothing to be sent; keeps what of it found no room.
-    func haveSent(_ outcome: Int?, rest: ArraySlice<UInt8>, _ context: LoopContext) {
-        guard outcome != nil else { return close(context) }
-        if !rest.isEmpty { keep(Array(rest), from: 0, context) }
-    }
-
-    /// Writes these bytes, before which there is nothing to be sent; keeps them if they find no room.
+    /// Sends these bytes while nothing else waits, and keeps what finds no room.
     func send(_ bytes: [UInt8], _ context: LoopContext) {
         guard let count = socket.send(bytes.span) else { return close(context) }
         if count < bytes.count { keep(bytes, from: count, context) }
     }
 
+    /// Keeps what a joint sending did not send; nil closes.
+    func haveSent(rest: ArraySlice<UInt8>?, _ context: LoopContext) {
+        guard let rest else { return close(context) }
+        if !rest.isEmpty { keep(Array(rest), from: 0, context) }
+    }
+
     private func keep(_ bytes: [UInt8], from start: Int, _ context: LoopContext) {
         unsent = bytes
         unsentStart = start
-        deadlineKind = .unread
-        setDeadline(context.now &+ context.limits.unreadTime, context)
+        setDeadline(.send, in: context.limits.sendTimeout, context)
     }
 
     private func sendUnsent(_ context: LoopContext) {
@@ -121,7 +162,7 @@ extension Connection {
             unsent = []
             unsentStart = 0
         } else {
-            setDeadline(context.now &+ context.limits.unreadTime, context)
+            setDeadline(.send, in: context.limits.sendTimeout, context)
         }
     }
 }

@@ -1,14 +1,14 @@
-/// Who must be looked at, and when: a ring of ticks, so that moving a deadline, which happens with each request, costs
+/// A ring of ticks that returns names when their deadlines pass. Moving a deadline, which happens with each request, costs
 /// nothing.
 ///
-/// It knows no connections, only names. A name is filed under the tick of its deadline and comes out once; if its deadline
-/// has moved meanwhile, whoever takes it out files it again. `now` is always an argument.
+/// A name is filed under the tick of its deadline and comes out once. If the deadline has moved meanwhile, the caller files
+/// the name again. `now` is always an argument.
 struct DeadlineWheel {
     static let never = UInt64.max
 
-    /// In nanoseconds: deadlines are met that late at most.
+    /// The length of a tick in nanoseconds. A name comes out that late at most.
     let tick: UInt64
-    /// Ticks that the ring has room for. Deadlines beyond are looked at too early, which does no harm.
+    /// The ticks of the ring. A name whose deadline is beyond comes out early.
     private let size: UInt64
     private var ring: [[UInt64]]
     /// All ticks before are empty.
@@ -24,12 +24,12 @@ struct DeadlineWheel {
         current = now / tick
     }
 
-    /// The time at which `due` has something to give; `never` if it is empty.
+    /// The time at which `due` returns names; `never` if there are none.
     var wakeTime: UInt64 {
         earliest == Self.never ? Self.never : (earliest + 1) * tick
     }
 
-    /// Returns the tick it was filed under.
+    /// Files a name and returns its tick.
     mutating func file(_ name: UInt64, at deadline: UInt64, now: UInt64) -> UInt64 {
         current = max(current, min(now / tick, earliest))
         let filed = min(max(deadline / tick, current), current + size - 1)
@@ -39,7 +39,7 @@ struct DeadlineWheel {
         return filed
     }
 
-    /// The names of the first tick that has passed, and the tick; nil if there is none.
+    /// Removes the names of the first tick that has passed, and returns them with the tick; nil if there are none.
     mutating func due(now: UInt64) -> (tick: UInt64, names: [UInt64])? {
         guard earliest != Self.never, earliest < now / tick else { return nil }
         let passed = earliest

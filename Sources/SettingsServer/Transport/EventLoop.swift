@@ -1,23 +1,23 @@
-import Dispatch
+internal import Dispatch
+package import HTTPWire
 package import Platform
-import Synchronization
+internal import Synchronization
 
-/// A serial queue that serves connections: they are given to it and never leave it.
+/// A serial queue that serves connections. They are given to it and never leave it.
 ///
-/// Dispatch watches one descriptor for it, that of epoll, which watches all of its connections; one wake of the queue
-/// handles whatever is ready, in batches. From any thread: `run`, `adopt`, `stop`. On the loop: what handlers do about
-/// answers (`LoopAnswers.swift`).
+/// Dispatch watches one descriptor, that of epoll, which watches all connections. One wake of the queue handles what is
+/// ready, in batches. From any thread: `run`, `adopt`, `stop`. On the loop: the methods by which handlers answer.
 ///
 /// Unchecked because what it mutates (`context` and all that hangs on it, `armed`, the flags) is touched on `queue` only,
 /// which every entry checks in debug builds; the rest is constant, or guarded by `inbox` and `load` themselves.
 package final class EventLoop: @unchecked Sendable {
     package typealias Work = @Sendable () -> Void
 
-    /// Batches in one wake of the queue: a bound, so that whatever else waits on the queue has its turn.
+    /// Batches in one wake of the queue, so that other work on the queue has its turn.
     private static let batchesPerWake = 64
     /// Few, so that the writer begins with what one batch handed over while the loop goes on with the next.
     private static let eventsPerBatch = 24
-    /// How late the timer may be, beyond the tick of what it is set to.
+    /// How late the timer may be, beyond the tick of its deadline.
     private static let leeway = DispatchTimeInterval.milliseconds(2)
 
     /// Its position among the loops of its server.
@@ -34,13 +34,13 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Nil once the loop has stopped.
     private var context: LoopContext?
-    /// What the timer is set to.
+    /// The deadline that the timer is set to.
     private var armed = DeadlineWheel.never
     private var isInBatch = false
     private var isBatchEndScheduled = false
     private var stopped: [Work] = []
 
-    /// The loop serves until it is stopped, whoever holds it. The factory is called on the loop.
+    /// Begins to serve. The loop retains itself until `stop`. The factory is called on the loop.
     package init(
         index: Int, limits: TransportLimits, clock: MonotonicClock,
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
@@ -66,7 +66,8 @@ package final class EventLoop: @unchecked Sendable {
     /// From any thread: connections given to it and not closed yet.
     var connectionCount: Int { load.load(ordering: .relaxed) }
 
-    /// From any thread; in order. What is run on a loop that has stopped still runs, but `respond` does nothing then.
+    /// Runs work on the loop, in order. From any thread. On a loop that has stopped it still runs, without effect on
+    /// answers.
     package func run(_ work: @escaping Work) {
         let isFirst = inbox.withLock { waiting in
             waiting.append(work)
@@ -75,19 +76,14 @@ package final class EventLoop: @unchecked Sendable {
         if isFirst { queue.async { self.batch { _ in } } }
     }
 
-    /// On the loop: monotonic nanoseconds; within a batch the time that it began at.
+    /// Monotonic nanoseconds, constant within a batch. On the loop only.
     package var now: UInt64 {
         dispatchPrecondition(condition: .onQueue(queue))
         if isInBatch, let context { return context.now }
         return clock.now()
     }
 
-    /// From any thread: looks at the deadlines now, for whoever moves the clock by hand.
-    package func checkDeadlines() {
-        run {}
-    }
-
-    /// From any thread: serves these from now on.
+    /// Serves these connections from now on. From any thread.
     func adopt(_ sockets: [AcceptedSocket]) {
         load.add(sockets.count, ordering: .relaxed)
         run {
@@ -99,8 +95,8 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// From any thread: tells the handler, closes idle connections, the others after what they are owed, all of them
-    /// after `bound` nanoseconds. Then calls `completion`, on the loop.
+    /// Closes idle connections, the others after their answers, and all of them after `bound` nanoseconds. Then calls
+    /// `completion` on the loop. From any thread.
     package func stop(within bound: UInt64, completion: @escaping Work) {
         run {
             self.stopped.append(completion)
@@ -125,7 +121,7 @@ package final class EventLoop: @unchecked Sendable {
         return (connection, context)
     }
 
-    /// Answers may come outside of a batch, from work that was put on the queue by other ways.
+    /// Ends a batch soon after answers that came outside of one.
     func scheduleBatchEnd() {
         guard !isInBatch, !isBatchEndScheduled else { return }
         isBatchEndScheduled = true
@@ -148,7 +144,7 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Does what waits in the inbox, then `work`, then what ends every batch.
+    /// Runs the inbox, then `work`, then the end of the batch.
     private func batch(_ work: (LoopContext) -> Void) {
         dispatchPrecondition(condition: .onQueue(queue))
         isInBatch = true
@@ -174,8 +170,8 @@ package final class EventLoop: @unchecked Sendable {
 
     private func startBatch(_ context: LoopContext) {
         context.renewTime(clock.now())
-        while let (tick, names) = context.wheel.due(now: context.now) {
-            for name in names { context.connections.find(name)?.check(tick, context) }
+        while let (tick, names) = context.deadlines.due(now: context.now) {
+            for name in names { context.connections.find(name)?.checkDeadline(tick, context) }
         }
         while let (tick, names) = context.alarms.due(now: context.now) {
             for name in names { context.connections.find(name)?.checkAlarms(tick, context) }
@@ -183,10 +179,10 @@ package final class EventLoop: @unchecked Sendable {
         guard !context.drained.isEmpty else { return }
         let drained = context.drained
         context.drained = []
-        for ticket in drained { find(ticket)?.0.tellDrained(ticket, context) }
+        for ticket in drained { find(ticket)?.0.callDrained(ticket, context) }
     }
 
-    /// What other threads have sent; at most what is there now.
+    /// Runs what other threads have posted until now.
     private func runInbox() {
         let work = inbox.withLock { waiting in
             defer { waiting = [] }
@@ -195,22 +191,26 @@ package final class EventLoop: @unchecked Sendable {
         for item in work { item() }
     }
 
-    /// Sends what has been answered, and lets the handler hand over what it has collected, until there is neither.
+    /// Sends answers, and lets the handler hand over what it has collected, until neither is left.
     private func endBatch(_ context: LoopContext) {
         repeat {
             settle(context)
             context.handler.batchEnded()
         } while !context.unsettled.isEmpty
-        guard !context.doomed.isEmpty else { return }
-        load.subtract(context.doomed.count, ordering: .relaxed)
-        context.doomed.removeAll(keepingCapacity: true)
+        guard !context.closed.isEmpty else { return }
+        load.subtract(context.closed.count, ordering: .relaxed)
+        context.closed.removeAll(keepingCapacity: true)
     }
 
     private func settle(_ context: LoopContext) {
         guard !context.unsettled.isEmpty else { return }
         let connections = context.unsettled
         context.unsettled = []
-        if connections.count >= JointSending.least { sendJointly(connections, context) }
+        if connections.count >= JointSending.least {
+            // What is left is sent in each one's own turn.
+            let joined = connections.filter { $0.join(&context.jointSending, context) }
+            context.jointSending.send { index, rest in joined[index].haveSent(rest: rest, context) }
+        }
         for connection in connections {
             connection.isUnsettled = false
             connection.proceed(context)
@@ -219,7 +219,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Sets the timer if there is a deadline before what it is set to.
     private func arm(_ context: LoopContext) {
-        let time = min(context.wheel.wakeTime, context.alarms.wakeTime)
+        let time = min(context.deadlines.wakeTime, context.alarms.wakeTime)
         guard time < armed else { return }
         armed = time
         // Not the batch's time, which may have taken a while.
@@ -240,10 +240,79 @@ package final class EventLoop: @unchecked Sendable {
         connection.proceed(context)
     }
 
-    /// The loop is over: lets go of its sources, and of the handler, which may hold the loop.
+    /// Ends the loop: releases its sources, and the handler, which may retain the loop.
     private func end() {
         readiness.cancel()
         timer.cancel()
         context = nil
     }
+}
+
+// MARK: Answers. All of it on the loop, and ignored if the answer is complete or its connection gone.
+
+extension EventLoop {
+    /// Answers a request that was to be answered `.later`, when the batch ends and all requests before it are answered.
+    package func respond(_ ticket: Ticket, _ response: Response) {
+        guard let (connection, context) = find(ticket) else { return }
+        _ = connection.respond(ticket, response, isStream: false, context)
+        scheduleBatchEnd()
+    }
+
+    /// Answers with the beginning of a body. The rest comes with `push`.
+    ///
+    /// - Returns: false if there is nothing to push: HEAD is answered with this, or the peer is gone.
+    @discardableResult
+    package func begin(_ ticket: Ticket, _ response: Response) -> Bool {
+        guard let (connection, context) = find(ticket) else { return false }
+        defer { scheduleBatchEnd() }
+        return connection.respond(ticket, response, isStream: true, context)
+    }
+
+    /// Adds to a body that has begun, and ends it if `isLast`.
+    ///
+    /// A peer that does not keep up is reset, and the handler's `closed` is called: one with more than
+    /// `TransportLimits.streamBytes` waiting for `streamTime`, or with more than `mostStreamBytes`. What comes while
+    /// nothing waits, or in the same batch as that, does not count.
+    ///
+    /// - Returns: the bytes of the stream that the kernel has not taken, with this piece, which is sent when the batch
+    ///   ends. An empty piece sends nothing.
+    @discardableResult
+    package func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool = false) -> Int {
+        guard let (connection, context) = find(ticket) else { return 0 }
+        defer { scheduleBatchEnd() }
+        return connection.push(ticket, piece, isLast: isLast, context)
+    }
+
+    /// Asks for one call of `RequestHandler.drained` in a later batch, when the kernel has taken all of a stream that
+    /// was pushed until then. Asking again before that changes nothing. A stream that has ended gets no call.
+    package func whenDrained(_ ticket: Ticket) {
+        guard let (connection, context) = find(ticket) else { return }
+        connection.whenDrained(ticket, context)
+        scheduleBatchEnd()
+    }
+
+    /// Asks for one call of `RequestHandler.alarm` at a time of `now`. An answer has one alarm: a later call moves it,
+    /// `UInt64.max` removes it. A stream keeps its alarm until it ends.
+    package func setAlarm(_ ticket: Ticket, at deadline: UInt64) {
+        guard let (connection, context) = find(ticket) else { return }
+        connection.setAlarm(ticket, at: deadline, context)
+        scheduleBatchEnd()
+    }
+
+    /// Returns the state of the peer of an answer that is owed.
+    package func peer(of ticket: Ticket) -> PeerStanding {
+        guard let (connection, context) = find(ticket), connection.position(ticket, context) != nil else {
+            return .gone
+        }
+        return connection.peerEnded ? .ended : .there
+    }
+}
+
+/// The state of a peer.
+package enum PeerStanding: Hashable, Sendable {
+    case there
+    /// The peer sends nothing more, but may still read.
+    case ended
+    /// The peer is gone, or has its answer.
+    case gone
 }

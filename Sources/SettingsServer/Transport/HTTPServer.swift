@@ -1,16 +1,16 @@
-import Dispatch
-import Glibc
+internal import Dispatch
+internal import Glibc
 package import Platform
-import Synchronization
+internal import Synchronization
 
-/// Listeners, the loops that serve what comes in, and their end.
+/// A server that accepts connections on listeners and serves them on event loops.
 ///
-/// It serves from the moment it is made until `stop`, whoever holds it.
+/// Retains itself from the moment that it is made until `stop`.
 package final class HTTPServer: Sendable {
     package let loops: [EventLoop]
     private let acceptors: [Acceptor]
 
-    /// The factory is called once for each loop, on it. The listeners are the server's from now on.
+    /// Begins to serve. The factory is called once on each loop.
     package convenience init(
         listeners: [Listener], loopCount: Int? = nil, limits: TransportLimits = TransportLimits(),
         clock: MonotonicClock = .system, log: @escaping @Sendable (TransportEvent) -> Void = { _ in },
@@ -42,17 +42,16 @@ package final class HTTPServer: Sendable {
         }
     }
 
-    /// One for every other core: the rest is for those that the loops serve, on this machine, and for what they hand over.
-    /// Measured on two cores with the load on one of them, one loop answers a third more requests than two.
+    /// One for every other core: the rest is for the writer, and for clients on this machine. Measured on two cores with the load on one of them, one loop answers a third more requests than two.
     package static var defaultLoopCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) / 2) }
 
-    /// Connections that are open now, also those that are about to close.
+    /// Counts the open connections, with those that are about to close.
     package var connectionCount: Int {
         loops.reduce(0) { $0 + $1.connectionCount }
     }
 
-    /// Stops listening at once, tells the handlers and closes idle connections; finishes what is owed, and closes
-    /// everything `bound` nanoseconds from now. Then calls `completion`, on some loop. To be called once.
+    /// Stops listening at once, closes idle connections, finishes owed answers, and closes everything after `bound`
+    /// nanoseconds. Then calls `completion` on some loop. To be called once.
     package func stop(within bound: UInt64, completion: @escaping @Sendable () -> Void) {
         for acceptor in acceptors { acceptor.stop() }
         let running = LoopCountdown(loops.count)
@@ -64,7 +63,7 @@ package final class HTTPServer: Sendable {
     }
 }
 
-/// Tells which of several loops is the last.
+/// A counter that finds the last of several loops.
 private final class LoopCountdown: Sendable {
     private let left: Atomic<Int>
 
@@ -75,4 +74,11 @@ private final class LoopCountdown: Sendable {
     func countDown() -> Bool {
         left.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
     }
+}
+
+/// An event that operators may want to know of.
+package enum TransportEvent: Sendable {
+    /// The system has no descriptor, or no memory, for another connection. Open ones go on.
+    case acceptPaused(SystemError)
+    case acceptResumed
 }

@@ -1,9 +1,9 @@
-import Glibc
-import HTTPWire
-import Platform
+internal import Glibc
+internal import HTTPWire
+internal import Platform
 
-/// What the connections of a loop share while it is their turn: buffers, the parser for requests that lie whole in the read
-/// buffer, the clock's time. Confined to the loop's queue like they are.
+/// The state that the connections of a loop share while it is their turn: buffers, a parser for requests that lie whole in
+/// the read buffer, the time. Runs on the loop's queue only.
 final class LoopContext {
     static let readSize = 64 * 1024
     /// An output buffer that one large answer has grown is not kept.
@@ -17,29 +17,29 @@ final class LoopContext {
     let readBuffer: UnsafeMutableRawBufferPointer
     /// Answers of the connection whose turn it is; empty between turns.
     var output: [UInt8] = []
-    /// Between requests, whenever it is not in use.
+    /// Reset between requests.
     var parser: RequestParser
     private(set) var date = HTTPDate(unixSeconds: 0)
     private var dateSecond = 0
     /// Monotonic, in nanoseconds; renewed with each batch.
     private(set) var now: UInt64
     var connections = ConnectionTable()
-    /// Of connections, which may be late by a quarter of a second.
-    var wheel: DeadlineWheel
-    /// Of handlers, which are told within 20 ms, the timer's leeway included. The ring spans what most of them ask
-    /// for, so that few are looked at before their time.
+    /// Deadlines of connections, which may be late by a quarter of a second.
+    var deadlines: DeadlineWheel
+    /// Alarms of handlers, which come within 20 ms, the timer's leeway included. The ring spans what most of them ask
+    /// for, so that few are looked at early.
     var alarms: DeadlineWheel
     /// Counts the batches.
     private(set) var batch = 0
-    /// Of the answer to the request that the handler looks at; nil once that is among those owed.
+    /// The form of the answer to the request that the handler looks at; nil once that answer is owed.
     var offered: AnswerForm?
     /// Connections with answers to send, and perhaps requests to offer again, at the end of the batch.
     var unsettled: [Connection] = []
     /// Empty between uses, but for its memory.
     var jointSending = JointSending()
     /// Closed connections, kept until the batch ends, so that no descriptor is used again within it.
-    var doomed: [Connection] = []
-    /// Streams whose handlers are to hear in the next batch that all is sent.
+    var closed: [Connection] = []
+    /// Streams whose handlers are called in the next batch because all is sent.
     var drained: [Ticket] = []
     var isStopping = false
 
@@ -52,7 +52,7 @@ final class LoopContext {
         self.now = now
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
         parser = RequestParser(limits: limits.request)
-        wheel = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
+        deadlines = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
         alarms = DeadlineWheel(now: now, tick: 15_000_000, size: 4096)
         output.reserveCapacity(Self.readSize)
     }
@@ -61,7 +61,7 @@ final class LoopContext {
         readBuffer.deallocate()
     }
 
-    /// A batch begins.
+    /// Begins a batch.
     func renewTime(_ now: UInt64) {
         self.now = now
         batch &+= 1
@@ -86,4 +86,52 @@ final class LoopContext {
             output.removeAll(keepingCapacity: true)
         }
     }
+}
+
+/// A table of the connections of one loop, each in a slot of its own. A slot that is used again gets another generation, so
+/// that events and tickets of the connection before find nothing.
+struct ConnectionTable {
+    private var slots: [Connection?] = []
+    private var generations: [UInt32] = []
+    private var free: [UInt32] = []
+
+    private(set) var count = 0
+
+    mutating func insert(_ socket: consuming Socket, _ peer: SocketAddress) -> Connection {
+        let slot: UInt32
+        if let reused = free.popLast() {
+            slot = reused
+        } else {
+            slot = UInt32(slots.count)
+            slots.append(nil)
+            generations.append(0)
+        }
+        let connection = Connection(socket, peer, slot: slot, generation: generations[Int(slot)])
+        slots[Int(slot)] = connection
+        count += 1
+        return connection
+    }
+
+    mutating func remove(_ connection: Connection) {
+        let slot = Int(connection.slot)
+        guard slots[slot] === connection else { return }
+        slots[slot] = nil
+        generations[slot] &+= 1
+        free.append(connection.slot)
+        count -= 1
+    }
+
+    func find(slot: UInt32, generation: UInt32) -> Connection? {
+        let slot = Int(slot)
+        guard slot < slots.count, generations[slot] == generation else { return nil }
+        return slots[slot]
+    }
+
+    /// Finds a connection by its name in epoll and in the wheels.
+    func find(_ name: UInt64) -> Connection? {
+        find(slot: UInt32(truncatingIfNeeded: name), generation: UInt32(truncatingIfNeeded: name >> 32))
+    }
+
+    /// All connections as of now.
+    var all: [Connection] { slots.compactMap(\.self) }
 }

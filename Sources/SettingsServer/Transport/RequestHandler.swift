@@ -1,50 +1,47 @@
 package import HTTPWire
 package import Platform
 
-/// What the daemon does with requests. There is one instance for each loop, made by a factory on that loop, and only
-/// ever called there; it needs no locks for what is its own. It must not block.
+/// A handler that answers the requests of one loop. It runs on that loop only, needs no locks, and must not block.
 ///
-/// A handler may hold its loop `unowned`: the loop owns the handler.
+/// The loop owns the handler, which may hold the loop `unowned`.
 package protocol RequestHandler: AnyObject {
-    /// Fields that answers have beside their own, whichever they are: the first for most requests, others for requests
-    /// that `fields(for:_:)` tells apart. Looked at once.
+    /// Fields that every answer has beside its own: the first for most requests, others for requests that
+    /// `fields(for:_:)` selects. Read once.
     var moreFields: [FieldBlock] { get }
 
-    /// Which of `moreFields` the answer to a request has.
+    /// Returns the index of the `moreFields` that the answer to a request has.
     func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int
 
-    /// A complete request. `bytes` is what the ranges of `head` lead into; `body` is decoded. Neither lives longer than
-    /// the call.
+    /// Handles a complete request. The ranges of `head` lie in `bytes`; `body` is decoded. Neither outlives the call.
     ///
-    /// Requests of one connection come in their order, and are answered in it, whichever way each of them is answered.
+    /// Requests of one connection come in their order and are answered in it.
     func handle(_ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange) -> Handling
 
-    /// The answer to a peer that gets no further; the connection closes after it. `head` is that of the request, with
-    /// `bytes` that its ranges lead into, if it was complete.
+    /// Returns the answer to a request that cannot be taken; the connection closes after it. `head`, with `bytes` for its
+    /// ranges, is there if it was complete.
     func rejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
     ) -> Response
 
-    /// All events that were there have been handled: the moment to hand over what was collected. May `respond`.
+    /// Hands over what was collected, after all events of a batch. May `respond`.
     func batchEnded()
 
-    /// The peer of an owed answer will send nothing more, but may still read. An answer that is only waiting for
-    /// something to happen should come now.
+    /// Called when the peer of an owed answer will send nothing more, but may still read. An answer that waits for a
+    /// change should come now.
     func peerHalfClosed(_ ticket: Ticket)
 
-    /// An owed answer is wanted no more: the connection is gone. Not called for tickets that were answered.
+    /// Called when the connection of an owed answer is gone. Not called for tickets that were answered.
     func closed(_ ticket: Ticket)
 
-    /// The time has come that `EventLoop.setAlarm` was told: a little after it, never before. Not called once the
-    /// answer is given, to its end if it is a stream, or the connection gone.
+    /// Called a little after the time of `EventLoop.setAlarm`, never before; not once the answer is complete or the
+    /// connection gone.
     func alarm(_ ticket: Ticket)
 
-    /// All that was pushed of a stream has been handed to the kernel, as `EventLoop.whenDrained` asked for.
+    /// Called when the kernel has all that was pushed of a stream, as `EventLoop.whenDrained` asked for.
     func drained(_ ticket: Ticket)
 
-    /// The loop begins to stop, and waits for what is owed: the moment to answer all that wait, and to end all
-    /// streams. Answers from then on close their connections. Requests that are on their way are still handed to
-    /// `handle`, and an answer to one of them should not wait for anything to happen.
+    /// Answers all requests that wait, and ends all streams: the loop begins to stop. Answers from then on close their
+    /// connections. Requests that are on their way still come, and should not wait for a change.
     func stopping()
 }
 
@@ -59,16 +56,16 @@ extension RequestHandler {
     package func stopping() {}
 }
 
-/// What a handler does about a request.
+/// A decision of a handler on a request.
 package enum Handling {
     case answer(Response)
     /// `EventLoop.respond` or `begin` comes, once: later, or before `handle` has returned.
     case later
-    /// As `later`; no further request of the connection is taken until the answer is complete. Its input waits in the
-    /// kernel meanwhile, save what was read already.
+    /// As `later`, and no further request of the connection is taken until the answer is complete. Input that was not
+    /// read yet waits in the kernel.
     case laterAlone
-    /// Only where `Exchange.isBehind`: offer it again once all earlier requests of the connection are answered. Until
-    /// then its connection is not read.
+    /// Only where `Exchange.isBehind`: offer the request again once all earlier ones of the connection are answered.
+    /// Until then the connection is not read.
     case notYet
 }
 
@@ -78,15 +75,27 @@ package struct Exchange: Sendable {
     package let loop: EventLoop
     package let ticket: Ticket
     package let peer: SocketAddress
-    /// Earlier requests of the connection have not been answered yet. Whoever wants them to have taken effect first
-    /// says `.notYet`, or queues behind them.
+    /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
+    /// returns `.notYet`, or queues behind them.
     package let isBehind: Bool
 }
 
-/// Why a peer gets no further.
+/// A reason why a request cannot be taken.
 package enum Rejection: Sendable {
     case request(RequestError)
     /// The head, or the body, did not come in time.
     case tooSlow
     case tooManyConnections(limit: Int)
+}
+
+/// A name for one request of one connection on its loop. It may outlive both: an answer to a ticket whose connection is
+/// gone is discarded, also when another connection has its slot.
+package struct Ticket: Hashable, Sendable {
+    let slot: UInt32
+    let generation: UInt32
+    /// Counts the requests of the connection, over and over.
+    let number: UInt32
+
+    /// The name of the connection, which no other of its loop has or had.
+    var connection: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 }

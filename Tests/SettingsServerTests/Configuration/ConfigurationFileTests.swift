@@ -22,8 +22,8 @@ struct ConfigurationFileTests {
              "history":{"commits":11,"bytes":5000,"suiteCommits":6,"suiteBytes":70},"hosts":["settings.example.com"],
              "origins":["https://console.example.com","http://localhost:3000"],"openSuites":false,
              "limits":{"connections":5,"targetBytes":200,"headBytes":300,"headFields":9,"bodyBytes":4096,
-                       "headSeconds":1,"bodySeconds":2,"bodyProgressBytes":3,"idleSeconds":4,"unreadSeconds":5,
-                       "unsentBytes":6000,"owedAnswers":7,"lingerSeconds":0,"lingerBytes":8,"waitingWriteBytes":9000,
+                       "headSeconds":1,"bodySeconds":2,"bodyProgressBytes":3,"idleSeconds":4,"sendTimeoutSeconds":5,
+                       "sendBufferBytes":6000,"maxPipelinedRequests":7,"lingerSeconds":0,"lingerBytes":8,"queuedWriteBytes":9000,
                        "batchWrites":10,"batchBytes":1100},
              "loops":3,"stopSeconds":12,"log":"warning"}
             """)
@@ -54,9 +54,9 @@ struct ConfigurationFileTests {
         #expect(limits.bodyTime == 2 * TransportLimits.second)
         #expect(limits.bodyProgress == 3)
         #expect(limits.idleTime == 4 * TransportLimits.second)
-        #expect(limits.unreadTime == 5 * TransportLimits.second)
-        #expect(limits.unsentBytes == 6000)
-        #expect(limits.owedAnswers == 7)
+        #expect(limits.sendTimeout == 5 * TransportLimits.second)
+        #expect(limits.sendBufferBytes == 6000)
+        #expect(limits.maxPipelinedRequests == 7)
         #expect(limits.lingerTime == 0)
         #expect(limits.lingerBytes == 8)
         #expect(configuration.writes.waitingBytes == 9000)
@@ -82,7 +82,7 @@ struct ConfigurationFileTests {
         #expect(try read("{}").document == Configuration().document)
         let configuration = try read(#"{"limits":{"connections":7}}"#)
         #expect(configuration.transport.connections == 7)
-        #expect(configuration.transport.owedAnswers == 128)
+        #expect(configuration.transport.maxPipelinedRequests == 128)
     }
 
     @Test func `A single address needs no list`() throws {
@@ -191,8 +191,8 @@ struct ConfigurationFileTests {
             "limits.targetBytes (5000) does not fit into limits.headBytes (4000): lower the one or raise the other"
         ),
         (
-            #"{"limits":{"waitingWriteBytes":4096}}"#,
-            "limits.waitingWriteBytes (4096) has no room for a body of limits.bodyBytes (16777216): "
+            #"{"limits":{"queuedWriteBytes":4096}}"#,
+            "limits.queuedWriteBytes (4096) has no room for a body of limits.bodyBytes (16777216): "
                 + "raise it to 16777728 or more, or lower limits.bodyBytes"
         ),
     ])

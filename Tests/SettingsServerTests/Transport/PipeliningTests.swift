@@ -53,7 +53,7 @@ struct PipeliningTests {
 
     @Test func `A connection with too many answers owed is not read until some have come`() throws {
         var limits = TransportLimits()
-        limits.owedAnswers = 4
+        limits.maxPipelinedRequests = 4
         let server = try TestServer(limits: limits)
         let client = try server.connect()
         try client.send((0..<6).map { get("/later\($0)") }.joined())
