@@ -40,7 +40,7 @@ let package = Package(
             name: "SettingsClient", dependencies: ["Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
             swiftSettings: houseRules),
         .target(
-            name: "SettingsClientHTTPS", dependencies: ["SettingsAPI", "SettingsHTTP", "SettingsModel"],
+            name: "SettingsClientHTTPS", dependencies: ["HTTPWire", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
             swiftSettings: houseRules),
         .executableTarget(name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules),
         .executableTarget(
@@ -98,7 +98,7 @@ let package = Package(
         .testTarget(
             name: "SettingsClientHTTPSTests",
             dependencies: [
-                "CTrustedAuthority", "SettingsClient", "SettingsClientHTTPS", "SettingsHTTP", "TestSupport",
+                "CTrustedAuthority", "HTTPWire", "SettingsClient", "SettingsClientHTTPS", "SettingsHTTP", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(
@@ -111,7 +111,8 @@ let package = Package(
         .testTarget(
             name: "SettingsHTTPTests",
             dependencies: [
-                "ClientTestSupport", "SettingsAPI", "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport",
+                "ClientTestSupport", "HTTPWire", "SettingsAPI", "SettingsHTTP", "SettingsModel", "SettingsServer",
+                "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(

@@ -1,10 +1,11 @@
 internal import Dispatch
 internal import Foundation
 internal import FoundationNetworking
+internal import HTTPWire
 internal import SettingsHTTP
 internal import Synchronization
 
-/// Who waits for which task of a session, and what the session says of each. It says it in order, on a queue of its own.
+/// The delegate of a session: it hands what comes to the delivery of each task. The session calls it on a queue of its own.
 final class Deliveries: NSObject, URLSessionDataDelegate {
     private let open = Mutex<[Int: Delivery]>([:])
 
@@ -19,7 +20,7 @@ final class Deliveries: NSObject, URLSessionDataDelegate {
 
     /// Ends a task of which the session is to do nothing more. It is cancelled later, as the session may be waiting for
     /// what it has called here.
-    private func end(_ task: URLSessionTask, _ result: (Delivery) -> Result<WireReply, CarrierFailure>) {
+    private func end(_ task: URLSessionTask, _ result: (Delivery) -> Result<Response, CarrierFailure>) {
         guard let delivery = remove(task) else { return }
         DispatchQueue.global().async { task.cancel() }
         delivery.arrival(result(delivery))

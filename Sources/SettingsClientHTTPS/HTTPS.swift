@@ -22,7 +22,7 @@ internal import SettingsHTTP
 /// - A blocking request is still under its deadline, but the session needs threads of Dispatch meanwhile: where all of those
 ///   are blocked, it fails at its deadline.
 /// - A write that is cancelled, or that has no answer in time, may have been done, always: how far the session had come
-///   nobody can say. So with any failure of a write without a body, a removal.
+///   is not known. So with any failure of a write without a body, a removal.
 /// - Such a write without an idempotency key gets one, as the session may send it again by itself: so it is done once.
 /// - The variables `https_proxy` and `no_proxy` of the environment are obeyed.
 ///

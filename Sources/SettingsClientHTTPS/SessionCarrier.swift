@@ -1,5 +1,6 @@
 internal import Foundation
 internal import FoundationNetworking
+internal import HTTPWire
 internal import SettingsHTTP
 
 /// Carries requests over a session that lasts as long as the process.
@@ -26,8 +27,8 @@ struct SessionCarrier: Carrier {
     }
 
     func carry(
-        _ request: WireRequest, to server: String,
-        arrival: @escaping @Sendable (Result<WireReply, CarrierFailure>) -> Void
+        _ request: Request, to server: String,
+        arrival: @escaping @Sendable (Result<Response, CarrierFailure>) -> Void
     ) -> @Sendable () -> Void {
         guard let url = URL(string: server + request.target.text) else {
             arrival(.failure(.notSent("\(server)\(request.target.text) is no URL")))
@@ -39,10 +40,10 @@ struct SessionCarrier: Carrier {
         return { task.cancel() }
     }
 
-    private static func message(_ request: WireRequest, _ url: URL) -> URLRequest {
+    private static func message(_ request: Request, _ url: URL) -> URLRequest {
         var message = URLRequest(url: url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: patience)
-        message.httpMethod = request.method.rawValue
-        for field in request.fields { message.setValue(field.value, forHTTPHeaderField: field.name) }
+        message.httpMethod = "\(request.method.text)"
+        for field in request.fields.all { message.setValue(field.value, forHTTPHeaderField: field.name) }
         // A proxy that compresses weakens the tags of answers.
         message.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
         if let body = request.body {
@@ -50,7 +51,7 @@ struct SessionCarrier: Carrier {
             message.setValue("application/json", forHTTPHeaderField: "Content-Type")
         } else if !request.isRepeatable {
             // The session sends it again by itself if a connection that was kept turns out to be closed.
-            message.setValue(UUID().uuidString, forHTTPHeaderField: WireRequest.idempotencyKey)
+            message.setValue(UUID().uuidString, forHTTPHeaderField: "Idempotency-Key")
         }
         return message
     }

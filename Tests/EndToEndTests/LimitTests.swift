@@ -12,7 +12,7 @@ struct LimitTests {
     }
 
     static func short(_ configuration: inout Configuration) {
-        configuration.transport.request = RequestLimits(
+        configuration.transport.request = MessageLimits(
             maximumTargetLength: 64, maximumHeadLength: 256, maximumFieldCount: 4, maximumBodyLength: 8)
     }
 

@@ -18,39 +18,39 @@ struct SecureClientTests {
     {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)
         let client = try daemon.client()
-        let made = try client.blocking.set(strange, to: [1, 0.5, "ä"], in: app)
+        let made = try client.blocking.send(.set(strange, to: [1, 0.5, "ä"], in: app))
         #expect(made.isCreated)
-        let later = try await client.set(strange, to: 2, in: app, .ifUnchanged(since: made.revision))
+        let later = try await client.send(.set(strange, to: 2, in: app, .ifUnchanged(since: made.revision)))
         #expect(!later.isCreated && later.cursor.revision == later.revision)
         for error in [
             #expect(throws: SettingsError.self) {
-                try client.blocking.set(strange, to: 3, in: app, .ifUnchanged(since: made.revision))
+                try client.blocking.send(.set(strange, to: 3, in: app, .ifUnchanged(since: made.revision)))
             },
             await #expect(throws: SettingsError.self) {
-                try await client.set(strange, to: 3, in: app, .ifUnchanged(since: made.revision))
+                try await client.send(.set(strange, to: 3, in: app, .ifUnchanged(since: made.revision)))
             },
         ] {
             #expect(error?.code == .preconditionFailed && error?.outcome == .notDone, "\(error as Any)")
         }
-        #expect(try client.blocking.setting(strange, in: app).value == 2)
-        #expect(try await client.setting(strange, in: app, changedFrom: later.revision, wait: .zero) == nil)
-        try await client.remove(strange, in: app)
-        let absent = #expect(throws: SettingsError.self) { try client.blocking.setting(strange, in: app) }
+        #expect(try client.blocking.send(.setting(strange, in: app)).value == 2)
+        #expect(try await client.send(.setting(strange, in: app, changedFrom: later.revision, wait: .zero)) == nil)
+        try await client.send(.remove(strange, in: app))
+        let absent = #expect(throws: SettingsError.self) { try client.blocking.send(.setting(strange, in: app)) }
         guard case .problem(let problem, revision: .some) = absent else {
             Issue.record("\(absent as Any)")
             return
         }
         #expect(problem.code == .notSet)
-        #expect(try daemon.plainClient().blocking.suite(app).contents.values.isEmpty)
+        #expect(try daemon.plainClient().blocking.send(.suite(app)).contents.values.isEmpty)
         let text = String(repeating: "x", count: 3_000_000)
-        try await client.set(strange, to: .string(text), in: app)
-        #expect(try client.blocking.setting(strange, in: app).value == .string(text))
+        try await client.send(.set(strange, to: .string(text), in: app))
+        #expect(try client.blocking.send(.setting(strange, in: app)).value == .string(text))
     }
 
     @Test func `There are no cookies, and nothing is kept to be answered from`() throws {
         let daemon = try SecureDaemon()
         let client = try daemon.client().blocking
-        for _ in 0..<3 { _ = try client.service() }
+        for _ in 0..<3 { _ = try client.send(.service) }
         let requests = try daemon.requests()
         #expect(requests == Array(repeating: ["GET", "/v1", "-", "-"], count: 3))
     }
@@ -72,21 +72,21 @@ struct SecureClientTests {
     @Test func `A certificate that is not trusted is said to be the reason, and a write is not done`() async throws {
         let daemon = try SecureDaemon()
         let client = SettingsClient(try daemon.address(host: "127.0.0.1"))
-        let read = await #expect(throws: SettingsError.self) { try await client.service() }
+        let read = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(read?.description.contains("certificate") ?? false, "\(read?.description ?? "")")
-        let write = #expect(throws: SettingsError.self) { try client.blocking.set(strange, to: 1, in: app) }
+        let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }
         guard case .unreachable(let reason, .notDone) = write else {
             Issue.record("\(write as Any)")
             return
         }
         #expect(reason.contains("certificate"))
-        #expect(try daemon.plainClient().blocking.suites().suites.isEmpty)
+        #expect(try daemon.plainClient().blocking.send(.suites()).suites.isEmpty)
     }
 
     @Test func `Where nobody listens, a write is not done`() throws {
         _ = try Certificates.shared()
         let client = try SettingsClient("https://localhost:\(LocalPort.free())")
-        let error = #expect(throws: SettingsError.self) { try client.blocking.set(strange, to: 1, in: app) }
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }
         guard case .unreachable(let reason, .notDone) = error, reason.contains("connect") else {
             Issue.record("\(error as Any)")
             return

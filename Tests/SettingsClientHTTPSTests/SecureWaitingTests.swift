@@ -17,7 +17,7 @@ struct SecureWaitingTests {
     func `Each of many listeners is told of a change, and none keeps a write from its turn`() async throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let app = app
-        try await client.set(theme, to: "light", in: app)
+        try await client.send(.set(theme, to: "light", in: app))
         try await withThrowingTaskGroup(of: [JSONValue?].self) { group in
             for _ in 0..<12 {
                 group.addTask {
@@ -28,7 +28,7 @@ struct SecureWaitingTests {
                 }
             }
             #expect(try await daemon.waits(forWatchers: 12))
-            try await client.set(theme, to: "dark", in: app)
+            try await client.send(.set(theme, to: "dark", in: app))
             var count = 0
             for try await told in group {
                 #expect(told == ["dark"])
@@ -43,9 +43,9 @@ struct SecureWaitingTests {
     {
         let (daemon, client) = try SecureDaemon.withClient()
         let (app, theme) = (app, theme)
-        let revision = try await client.set(theme, to: "dark", in: app).revision
+        let revision = try await client.send(.set(theme, to: "dark", in: app)).revision
         let task = Task {
-            try await client.setting(theme, in: app, changedFrom: revision, wait: .seconds(300))
+            try await client.send(.setting(theme, in: app, changedFrom: revision, wait: .seconds(300)))
         }
         #expect(try await daemon.waits(forWatchers: 1))
         task.cancel()
@@ -59,11 +59,11 @@ struct SecureWaitingTests {
         let daemon = try SecureDaemon()
         let silent = try SuiteName("silent")
         let client = try daemon.client(timeout: .milliseconds(300))
-        let read = #expect(throws: SettingsError.self) { try client.blocking.suite(silent) }
+        let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(silent)) }
         #expect(read == .timedOut("\(client.address): no answer in time", outcome: .notDone))
-        let write = #expect(throws: SettingsError.self) { try client.blocking.set(theme, to: 1, in: silent) }
+        let write = #expect(throws: SettingsError.self) { try client.blocking.send(.set(theme, to: 1, in: silent)) }
         #expect(write == .timedOut("\(client.address): no answer in time", outcome: .unknown))
-        let later = await #expect(throws: SettingsError.self) { try await client.set(theme, to: 1, in: silent) }
+        let later = await #expect(throws: SettingsError.self) { try await client.send(.set(theme, to: 1, in: silent)) }
         #expect(later == .timedOut("\(client.address): no answer in time", outcome: .unknown))
     }
 
@@ -71,9 +71,9 @@ struct SecureWaitingTests {
         _ = try Certificates.shared()
         let port = try LocalPort()
         let client = try SettingsClient("https://localhost:\(port.number)", timeout: .milliseconds(100))
-        let blocking = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        let blocking = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(blocking == .timedOut("\(client.address): no answer in time", outcome: .notDone))
-        let task = await #expect(throws: SettingsError.self) { try await client.service() }
+        let task = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(task == .timedOut("\(client.address): no answer in time", outcome: .notDone))
     }
 
@@ -82,18 +82,18 @@ struct SecureWaitingTests {
         let lost = try SuiteName("lost")
         // Once on a new connection and once on one that was kept, where the session would send it again by itself.
         for isKept in [false, true] {
-            if isKept { _ = try client.blocking.service() }
+            if isKept { _ = try client.blocking.send(.service) }
             for options in [WriteOptions.plain, .plain.repeatable()] {
                 let error = #expect(throws: SettingsError.self) {
-                    try client.blocking.set(theme, to: 1, in: lost, options)
+                    try client.blocking.send(.set(theme, to: 1, in: lost, options))
                 }
                 guard case .unreachable(_, .unknown) = error else {
                     Issue.record("\(isKept) \(error as Any)")
                     continue
                 }
             }
-            _ = try client.blocking.service()
-            let read = #expect(throws: SettingsError.self) { try client.blocking.suite(lost) }
+            _ = try client.blocking.send(.service)
+            let read = #expect(throws: SettingsError.self) { try client.blocking.send(.suite(lost)) }
             #expect(read?.outcome == .notDone)
         }
         let named = try daemon.requests().filter { $0[0] == "PUT" && $0[2] != "-" }
@@ -102,9 +102,9 @@ struct SecureWaitingTests {
 
     @Test func `A removal that the session sends twice has a name by which the daemon knows it again`() throws {
         let (daemon, client) = try SecureDaemon.withClient()
-        _ = try client.blocking.service()
+        _ = try client.blocking.send(.service)
         let error = #expect(throws: SettingsError.self) {
-            try client.blocking.remove(theme, in: try SuiteName("lost"))
+            try client.blocking.send(.remove(theme, in: try SuiteName("lost")))
         }
         #expect(error?.outcome == .unknown)
         let names = try daemon.requests().filter { $0[0] == "DELETE" }.map { $0[2] }

@@ -130,12 +130,12 @@ public struct ServerAddress: Hashable, Sendable {
 }
 
 extension ServerAddress {
-    /// Whether only a carrier gets there.
+    /// True if only a carrier reaches it.
     package var isSecure: Bool {
         if case .https = kind { true } else { false }
     }
 
-    /// What a request says in `Host`. Over a Unix domain socket any name will do.
+    /// The value of `Host` in requests. Over a Unix domain socket any name will do.
     package var hostField: String {
         switch kind {
         case .tcp(let host, let port), .https(let host, let port):
@@ -166,7 +166,7 @@ extension ServerAddress: CustomStringConvertible {
 public struct ServerAddressError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The text.
     public let address: String
-    /// What is wrong with it, and what would be right.
+    /// The fault, and what to write instead.
     public let reason: String
 
     /// The text with the reason.

@@ -1,4 +1,4 @@
-/// What becomes of stored values that a new schema does not fit.
+/// The treatment of stored values that a new schema does not fit.
 public enum ConflictPolicy: String, Hashable, Sendable {
     /// The schema is refused with all conflicts.
     case refuse

@@ -16,7 +16,7 @@ extension Problem {
         }
     }
 
-    private init(_ error: RequestError) {
+    private init(_ error: MessageError) {
         switch error {
         case .badRequest, .expectationFailed: self.init(.badRequest, error.reason)
         case .bodyTooLarge, .targetTooLong, .headTooLarge, .tooManyFields:

@@ -190,7 +190,7 @@ extension Configuration {
 
     private mutating func setRequest(target: Int? = nil, head: Int? = nil, fields: Int? = nil, body: Int? = nil) {
         let now = transport.request
-        transport.request = RequestLimits(
+        transport.request = MessageLimits(
             maximumTargetLength: target ?? now.maximumTargetLength, maximumHeadLength: head ?? now.maximumHeadLength,
             maximumFieldCount: fields ?? now.maximumFieldCount, maximumBodyLength: body ?? now.maximumBodyLength)
     }

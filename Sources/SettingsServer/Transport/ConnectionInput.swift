@@ -16,14 +16,14 @@ final class Backlog {
     /// Begins with the first byte of a request.
     var bytes: [UInt8]
     /// The state of reading that request.
-    var parser: RequestParser
+    var parser: MessageParser
     var waiting: Waiting
     /// True if bytes have come since it was last looked at.
     var isFresh = false
     /// True if the peer was told to send the body.
     var isContinued = false
 
-    init(_ bytes: Span<UInt8>, _ parser: RequestParser, _ waiting: Waiting) {
+    init(_ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting) {
         self.bytes = bytes.withUnsafeBufferPointer { Array($0) }
         self.parser = parser
         self.waiting = waiting
@@ -100,12 +100,12 @@ extension Connection {
     }
 
     /// Offers requests to the handler until one is incomplete, must wait or is the last.
-    private func take(_ bytes: Span<UInt8>, _ parser: inout RequestParser, _ context: LoopContext) -> Taken {
+    private func take(_ bytes: Span<UInt8>, _ parser: inout MessageParser, _ context: LoopContext) -> Taken {
         var start = 0
         while start < bytes.count {
             guard hasRoom(context) else { return Taken(count: start, waiting: .room) }
             let message = bytes.extracting(start...)
-            do throws(RequestError) {
+            do throws(MessageError) {
                 if !parser.isComplete, try !parser.parse(message) { return Taken(count: start, waiting: .bytes) }
             } catch {
                 reject(.request(error), parser.head, message, context)
@@ -127,7 +127,7 @@ extension Connection {
 
     /// Offers a request to the handler. Returns false if it is to be offered again.
     private func offer(
-        _ head: RequestHead, _ message: Span<UInt8>, _ body: RequestBody, _ context: LoopContext
+        _ head: RequestHead, _ message: Span<UInt8>, _ body: MessageBody, _ context: LoopContext
     ) -> Bool {
         let number = nextNumber
         let isBehind = !owed.isEmpty

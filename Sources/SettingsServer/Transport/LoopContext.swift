@@ -18,7 +18,7 @@ final class LoopContext {
     /// Answers of the connection whose turn it is; empty between turns.
     var output: [UInt8] = []
     /// Reset between requests.
-    var parser: RequestParser
+    var parser: MessageParser
     private(set) var date = HTTPDate(unixSeconds: 0)
     private var dateSecond = 0
     /// Monotonic, in nanoseconds; renewed with each batch.
@@ -51,7 +51,7 @@ final class LoopContext {
         self.epoll = epoll
         self.now = now
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
-        parser = RequestParser(limits: limits.request)
+        parser = MessageParser(limits: limits.request)
         deadlines = DeadlineWheel(now: now, tick: 250_000_000, size: 512)
         alarms = DeadlineWheel(now: now, tick: 15_000_000, size: 4096)
         output.reserveCapacity(Self.readSize)

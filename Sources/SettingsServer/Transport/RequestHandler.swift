@@ -82,7 +82,7 @@ package struct Exchange: Sendable {
 
 /// A reason why a request cannot be taken.
 package enum Rejection: Sendable {
-    case request(RequestError)
+    case request(MessageError)
     /// The head, or the body, did not come in time.
     case tooSlow
     case tooManyConnections(limit: Int)

@@ -3,7 +3,7 @@ package import HTTPWire
 /// The limits on time, memory and descriptors that peers may take. Times are in nanoseconds.
 package struct TransportLimits: Sendable {
     /// Sizes of a single request.
-    package var request = RequestLimits()
+    package var request = MessageLimits()
 
     /// Connections at a time, over all loops. Further ones are answered 429 and closed.
     package var connections = 20_000

@@ -37,7 +37,7 @@ struct FieldLinesTests {
         let text =
             "PUT / HTTP/1.1\r\nHost: a\r\n" + example.lines.map { $0 + "\r\n" }.joined() + "Content-Length: 15\r\n\r\n"
         let bytes = Array((text + "If-Match: body\n").utf8)
-        var parser = RequestParser()
+        var parser = MessageParser()
         #expect(try parser.parse(bytes.span))
         let head = try #require(parser.head)
         let values = head.values(of: example.name, in: bytes.span)

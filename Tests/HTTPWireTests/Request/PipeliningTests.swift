@@ -14,7 +14,7 @@ struct PipeliningTests {
 
     /// Takes requests from bytes of which the peer has sent `step` more each time there are too few.
     private static func requests(in bytes: [UInt8], step: Int) throws -> [ParsedRequest] {
-        var parser = RequestParser()
+        var parser = MessageParser()
         var requests: [ParsedRequest] = []
         var (start, end) = (0, 0)
         while start < bytes.count {
@@ -39,7 +39,7 @@ struct PipeliningTests {
 
     @Test("A parser that was reset remembers nothing")
     func reset() throws {
-        var parser = RequestParser()
+        var parser = MessageParser()
         for text in Self.requests + Self.requests.reversed() {
             let bytes = Array(text.utf8)
             #expect(try parser.parse(bytes))
@@ -54,7 +54,7 @@ struct PipeliningTests {
     @Test("Asked again, a complete request stays complete, and takes nothing of the next")
     func again() throws {
         let bytes = Array((Self.requests[1] + Self.requests[0]).utf8)
-        var parser = RequestParser()
+        var parser = MessageParser()
         #expect(try parser.parse(bytes))
         let consumed = parser.consumed
         #expect(try parser.parse(bytes))
@@ -65,7 +65,7 @@ struct PipeliningTests {
     @Test("A request begins with the first byte that is not of an empty line")
     func begun() throws {
         let bytes = Array("\r\nGET".utf8)
-        var parser = RequestParser()
+        var parser = MessageParser()
         for (count, expected) in [(0, false), (1, false), (2, false), (3, true), (5, true)] {
             #expect(try !parser.parse(bytes, to: count))
             #expect(parser.hasBegun == expected)

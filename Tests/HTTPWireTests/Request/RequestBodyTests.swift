@@ -64,8 +64,8 @@ struct RequestBodyTests {
 
     @Test("A body of so many bytes stays where it is, one in chunks is joined, and most requests have none")
     func places() throws {
-        func body(_ text: String) throws -> RequestBody {
-            var parser = RequestParser()
+        func body(_ text: String) throws -> MessageBody {
+            var parser = MessageParser()
             #expect(parser.body == .none)
             #expect(try parser.parse(Array(text.utf8)))
             return parser.body
@@ -88,7 +88,7 @@ struct RequestBodyTests {
         ])
     func continues(_ fields: String, _ version: String, _ expected: Bool) throws {
         let head = Array(Self.put(fields, "", version: version).utf8)
-        var parser = RequestParser()
+        var parser = MessageParser()
         for count in head.indices {
             #expect(try !parser.parse(head, to: count))
             #expect(!parser.headIsComplete)

@@ -6,7 +6,7 @@ import Testing
 /// is sent again.
 @Suite("Random bytes as requests")
 struct RequestFuzzTests {
-    private static let limits = RequestLimits(
+    private static let limits = MessageLimits(
         maximumTargetLength: 40, maximumHeadLength: 300, maximumFieldCount: 8, maximumBodyLength: 200)
 
     private static let seeds = [

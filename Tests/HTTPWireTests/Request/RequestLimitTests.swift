@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Limits of requests")
 struct RequestLimitTests {
-    private static let small = RequestLimits(
+    private static let small = MessageLimits(
         maximumTargetLength: 12, maximumHeadLength: 80, maximumFieldCount: 3, maximumBodyLength: 10)
 
     static let excesses: [RefusedRequest] = [
@@ -73,7 +73,7 @@ struct RequestLimitTests {
     @Test("The head of a request with too large a body can be looked at")
     func headOfLargeBody() {
         let text = "PUT /a HTTP/1.1\r\nHost: a\r\nContent-Length: 11\r\nExpect: 100-continue\r\n\r\n"
-        var parser = RequestParser(limits: Self.small)
+        var parser = MessageParser(limits: Self.small)
         #expect(parser.failure(of: Array(text.utf8)) == .bodyTooLarge(limit: 10))
         #expect(parser.head?.method == .put)
         #expect(parser.head?.framing == .length(11))
@@ -81,7 +81,7 @@ struct RequestLimitTests {
 
     @Test("Framing that outgrows its body is refused")
     func smallChunks() {
-        let limits = RequestLimits(maximumBodyLength: 1 << 20)
+        let limits = MessageLimits(maximumBodyLength: 1 << 20)
         let head = Self.chunked("")
         func body(_ chunks: Int) -> [UInt8] {
             var bytes = Array(head.utf8)
@@ -95,12 +95,12 @@ struct RequestLimitTests {
 
     @Test("Limits out of reach become the nearest ones within")
     func clamped() {
-        let limits = RequestLimits(
+        let limits = MessageLimits(
             maximumTargetLength: 0, maximumHeadLength: .max, maximumFieldCount: -1, maximumBodyLength: .max)
         #expect(limits.maximumTargetLength == 1)
         #expect(limits.maximumHeadLength == 1 << 30)
         #expect(limits.maximumFieldCount == 1)
         #expect(limits.maximumBodyLength == 1 << 30)
-        #expect(RequestLimits(maximumBodyLength: -1).maximumBodyLength == 0)
+        #expect(MessageLimits(maximumBodyLength: -1).maximumBodyLength == 0)
     }
 }

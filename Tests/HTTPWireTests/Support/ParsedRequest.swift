@@ -18,7 +18,7 @@ struct ParsedRequest: Equatable, Sendable {
     var body: [UInt8]
     var consumed: Int
 
-    init?(_ parser: RequestParser, _ bytes: Span<UInt8>) {
+    init?(_ parser: MessageParser, _ bytes: Span<UInt8>) {
         guard let head = parser.head, parser.isComplete else { return nil }
         method = head.method
         methodName = bytes.text(in: head.methodName)

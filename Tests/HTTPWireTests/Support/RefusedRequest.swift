@@ -8,18 +8,18 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
     let status: Int
     /// A part of the reason that no other kind of mistake has.
     let reason: String
-    let limits: RequestLimits
+    let limits: MessageLimits
 
     init(
         _ name: String, _ text: String, status: Int = 400, _ reason: String,
-        limits: RequestLimits = RequestLimits()
+        limits: MessageLimits = MessageLimits()
     ) {
         self.init(name, bytes: Array(text.utf8), status: status, reason, limits: limits)
     }
 
     init(
         _ name: String, bytes: [UInt8], status: Int = 400, _ reason: String,
-        limits: RequestLimits = RequestLimits()
+        limits: MessageLimits = MessageLimits()
     ) {
         testDescription = name
         self.bytes = bytes
@@ -33,7 +33,7 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
         let error = try #require(ParseOutcome.however(divided: bytes, limits: limits)?.error)
         #expect(error.status == status, "\(error)")
         #expect(error.reason.contains(reason), "\(error.reason)")
-        var parser = RequestParser(limits: limits)
+        var parser = MessageParser(limits: limits)
         for _ in 0..<2 {
             #expect(parser.failure(of: bytes) == error)
             #expect(!parser.isComplete)
@@ -42,15 +42,15 @@ struct RefusedRequest: Sendable, CustomTestStringConvertible {
     }
 }
 
-extension RequestParser {
+extension MessageParser {
     /// Goes on with all of the bytes, or with their beginning: what can stand inside an expectation.
-    mutating func parse(_ bytes: [UInt8], to end: Int? = nil) throws(RequestError) -> Bool {
+    mutating func parse(_ bytes: [UInt8], to end: Int? = nil) throws(MessageError) -> Bool {
         try parse(bytes.span.extracting(0..<(end ?? bytes.count)))
     }
 
     /// The error that all of the bytes give; nil if there is none.
-    mutating func failure(of bytes: [UInt8]) -> RequestError? {
-        do throws(RequestError) {
+    mutating func failure(of bytes: [UInt8]) -> MessageError? {
+        do throws(MessageError) {
             _ = try parse(bytes)
             return nil
         } catch {

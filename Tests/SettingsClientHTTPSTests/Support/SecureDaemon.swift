@@ -70,7 +70,7 @@ final class SecureDaemon {
                 let limit = ContinuousClock.now + .seconds(60)
                 var isReached = false
                 while !isReached, ContinuousClock.now < limit {
-                    let lines = (try? client.metrics())?.split(separator: "\n") ?? []
+                    let lines = (try? client.send(.metrics))?.split(separator: "\n") ?? []
                     isReached = lines.contains("settingsd_watchers \(count)")
                     if !isReached { poll(nil, 0, 20) }
                 }

@@ -58,7 +58,7 @@ final class World: Sendable {
         served suite: SuiteName, _ transport: ServedDaemon.Transport, _ schema: Schema?
     ) throws {
         let daemon = try ServedDaemon()
-        if let schema { try daemon.client().blocking.setSchema(schema.document, of: suite) }
+        if let schema { try daemon.client().blocking.send(.setSchema(schema.document, of: suite)) }
         self.init(at: try daemon.address(transport), suite, of: daemon)
     }
 

@@ -26,7 +26,7 @@ struct ReadyMadeTests {
         Defaults[\.launchCount] += 1
         let client = try SettingsClient("http://127.0.0.1:\(daemon.port)").blocking
         let (suite, key) = (try SuiteName("com.example.ready"), try KeyName("launchCount"))
-        return try client.setting(key, in: suite).value == 2 && Defaults.launchCount == 2
+        return try client.send(.setting(key, in: suite)).value == 2 && Defaults.launchCount == 2
     }
 
     @Test("An environment that says what cannot be is an issue, not the end")

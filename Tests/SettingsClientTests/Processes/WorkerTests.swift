@@ -25,13 +25,13 @@ struct WorkerTests {
     }
 
     private func value(_ key: String) throws -> JSONValue? {
-        try client.setting(KeyName(key), in: suite).value
+        try client.send(.setting(KeyName(key), in: suite)).value
     }
 
     /// Lets all of them work from the same moment on, until a condition holds.
     private func work(_ workers: [ChildProcess], until condition: () throws -> Void = {}) throws {
         for worker in workers { _ = try worker.line(containing: "ready", seconds: 120) }
-        try client.set(KeyName("phase"), to: "working", in: suite)
+        try client.send(.set(KeyName("phase"), to: "working", in: suite))
         try condition()
     }
 
@@ -63,7 +63,7 @@ struct WorkerTests {
         try work(workers) {
             for worker in workers { _ = try worker.line(containing: "met", seconds: 300) }
         }
-        try client.set(KeyName("phase"), to: "done", in: suite)
+        try client.send(.set(KeyName("phase"), to: "done", in: suite))
         let ends = try workers.map { try counts($0) }
         let (times, conflicts) = (ends.reduce(0) { $0 + $1.times }, ends.reduce(0) { $0 + $1.conflicts })
         #expect(ends.allSatisfy { $0.times >= 1000 && $0.conflicts > 0 })

@@ -32,7 +32,7 @@ struct AwayTests {
         #expect(try await defaults.value(\.launchCount) == 0)
         defaults.launchCount += 3
         #expect(defaults.launchCount == 3)
-        #expect(try daemon.client().blocking.setting(names.count, in: names.app).value == 3)
+        #expect(try daemon.client().blocking.send(.setting(names.count, in: names.app)).value == 3)
         #expect(world.takeIssues() == [])
     }
 
@@ -51,7 +51,7 @@ struct AwayTests {
         let second = try ServedDaemon(in: directory, port: 0)
         defaults.launchCount += 1
         #expect(defaults.launchCount == 4)
-        #expect(try second.client().blocking.setting(names.count, in: names.app).value == 4)
+        #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 4)
         #expect(world.takeIssues() == [])
     }
 
@@ -72,7 +72,7 @@ struct AwayTests {
         let second = try ServedDaemon(in: directory, port: 0)
         #expect(log.wait(for: "written"))
         #expect(defaults.launchCount == 3)
-        #expect(try second.client().blocking.setting(names.count, in: names.app).value == 3)
+        #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 3)
         #expect(world.takeIssues() == [])
     }
 

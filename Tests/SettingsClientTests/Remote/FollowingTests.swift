@@ -303,16 +303,16 @@ struct FollowingTests {
             for change in changes { log.add("\(change.key) \(change.new.value.map { "\($0)" } ?? "-")") }
         }
         #expect(defaults.launchCount == 0)
-        try client.merge(["launchCount": 1, "username": "me"], into: names.app)
+        try client.send(.merge(["launchCount": 1, "username": "me"], into: names.app))
         #expect(log.wait(for: "launchCount 1") && defaults.username == "me")
-        try client.drop(names.app)
+        try client.send(.drop(names.app))
         #expect(log.wait(for: "launchCount -"))
         #expect(log.wait(for: "username -"))
         #expect(defaults.launchCount == 0 && defaults.username == nil && !defaults.isSet(\.username))
         let schema = try Schema(of: ClientKeys.self) {
             \.launchCount; \.loginTries
         }
-        try client.setSchema(schema.document, of: names.app)
+        try client.send(.setSchema(schema.document, of: names.app))
         #expect(log.wait(for: "loginTries 1"))
         #expect(!defaults.isSet(\.loginTries))
         defaults.launchCount += 5

@@ -49,7 +49,7 @@ struct KeptWritesTests {
     }
 
     private func stored(_ key: KeyName, _ daemon: ServedDaemon) throws -> JSONValue? {
-        try daemon.client().blocking.setting(key, in: names.app).value
+        try daemon.client().blocking.send(.setting(key, in: names.app)).value
     }
 
     @Test func `What is written while the daemon is away is there when it is back, by itself`() throws {
@@ -113,7 +113,7 @@ struct KeptWritesTests {
         do {
             // Where the program does not find it.
             let other = try ServedDaemon(in: directory, port: 0) { $0.listen = [.tcp(host: "127.0.0.1", port: 0)] }
-            try other.client().blocking.setSchema(schema.document, of: names.app)
+            try other.client().blocking.send(.setSchema(schema.document, of: names.app))
             other.stop()
         }
         #expect(defaults.launchCount == 100 && defaults.loginTries == 2)
@@ -187,7 +187,7 @@ struct KeptWritesTests {
             let defaults = program(address, cache: cache)
             defaults.launchCount = 5
             defaults.theme = .dark
-            try first.client().blocking.set(try KeyName("nickname"), to: "x", in: names.app)
+            try first.client().blocking.send(.set(try KeyName("nickname"), to: "x", in: names.app))
             #expect(await isSynchronized(defaults))
         }
         first.stop()
@@ -199,7 +199,7 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 6)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }
         let second = try ServedDaemon(in: directory, port: 0)
-        try second.client().blocking.set(try KeyName("nickname"), to: "y", in: names.app)
+        try second.client().blocking.send(.set(try KeyName("nickname"), to: "y", in: names.app))
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, second) == 6)
         #expect(defaults.launchCount == 6 && defaults.nickname == "y" && issues.take() == [])
@@ -237,8 +237,9 @@ struct KeptWritesTests {
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
-        try first.client().blocking.merge(
-            ["launchCount": 41, "visits": 41, "recent": ["r"], "username": "other"], into: names.app)
+        try first.client().blocking.send(
+            .merge(
+                ["launchCount": 41, "visits": 41, "recent": ["r"], "username": "other"], into: names.app))
         first.stop()
         let defaults = program(try first.address(.unix))
         defaults.launchCount += 1
@@ -269,7 +270,7 @@ struct KeptWritesTests {
         let proxy = try CuttingProxy(to: first.port)
         let defaults = program(isTried ? proxy.server.address : try first.address(.unix))
         defaults.launchCount = 5
-        let revision = try first.client().blocking.setting(names.count, in: names.app).revision
+        let revision = try first.client().blocking.send(.setting(names.count, in: names.app)).revision
         first.stop()
         switch change {
         case .inPlace: defaults.launchCount += 1
@@ -287,8 +288,8 @@ struct KeptWritesTests {
         let second = try ServedDaemon(in: try TemporaryDirectory(), port: 0) {
             if !isTried { $0.listen.append(.unix(path: place)) }
         }
-        try second.client().blocking.set(names.count, to: 70, in: names.app)
-        try #require(try second.client().blocking.setting(names.count, in: names.app).revision == revision)
+        try second.client().blocking.send(.set(names.count, to: 70, in: names.app))
+        try #require(try second.client().blocking.send(.setting(names.count, in: names.app)).revision == revision)
         proxy.redirect(to: second.port)
         #expect(await isSynchronized(defaults))
         #expect(try stored(names.count, second) == 70 && defaults.launchCount == 70)
@@ -312,9 +313,10 @@ struct KeptWritesTests {
     @Test func `A kept removal that changes nothing does not hide the default`() throws {
         let first = try ServedDaemon(in: directory, port: 0)
         let key = try KeyName("loginTries")
-        try first.client().blocking.setSchema(
-            ["type": "object", "additionalProperties": true, "properties": ["loginTries": ["default": 9]]],
-            of: names.app)
+        try first.client().blocking.send(
+            .setSchema(
+                ["type": "object", "additionalProperties": true, "properties": ["loginTries": ["default": 9]]],
+                of: names.app))
         let defaults = program(try first.address(.unix))
         #expect(defaults.loginTries == 9)
         first.stop()
@@ -326,7 +328,7 @@ struct KeptWritesTests {
         let second = try ServedDaemon(in: directory, port: 0)
         // Others have come further, so the answer is from a later place than all that was told.
         for number in 1...3 {
-            try second.client().blocking.set(names.count, to: .integer(Int64(number)), in: names.net)
+            try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.net))
         }
         #expect(log.wait(for: "9"))
         #expect(defaults.loginTries == 9 && !defaults.isSet(\.loginTries))

@@ -33,7 +33,7 @@ struct LostWriteTests {
         proxy.cut(cuts, of: "DELETE")
         defaults.removeAll()
         #expect(defaults.visits == 0 && !defaults.isSet(\.visits))
-        #expect(try daemon.client().blocking.suite(names.app).contents.values.isEmpty)
+        #expect(try daemon.client().blocking.send(.suite(names.app)).contents.values.isEmpty)
         #expect(world.takeIssues() == [])
     }
 
@@ -47,7 +47,7 @@ struct LostWriteTests {
             defaults.visits += 1
             other.visits += 10
         }
-        #expect(try daemon.client().blocking.setting(try KeyName("visits"), in: names.app).value == 55)
+        #expect(try daemon.client().blocking.send(.setting(try KeyName("visits"), in: names.app)).value == 55)
     }
 
     @Test func `A write that was done though nobody could say so is told by following`() throws {
@@ -72,7 +72,7 @@ struct LostWriteTests {
         proxy.cut(0)
         defaults.loginTries = 1
         #expect(log.wait(for: "1"))
-        try daemon.client().blocking.set(names.theme, to: "dark", in: names.app)
+        try daemon.client().blocking.send(.set(names.theme, to: "dark", in: names.app))
         #expect(log.wait(for: "\"dark\""))
         #expect(defaults.launchCount == 2)
         defaults.launchCount += 1

@@ -29,7 +29,7 @@ struct ObserverRestartTests {
         #expect(one.launchCount <= 3, "reads need no daemon")
         let second = try ServedDaemon(in: directory, port: 0)
         for number in 4...6 {
-            try second.client().blocking.set(names.count, to: .integer(Int64(number)), in: names.app)
+            try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.app))
         }
         #expect(await log.waits(for: "5→6"))
         #expect(log.all == ["0", "0→1", "1→2", "2→3", "3→4", "4→5", "5→6"])
@@ -61,14 +61,15 @@ struct ObserverRestartTests {
         let (path, other) = (first.path, try TemporaryDirectory())
         first.stop()
         let preparing = try ServedDaemon(in: other, port: 0)
-        try preparing.client().blocking.merge(
-            ["launchCount": 70, "theme": "dark", "tags": ["other"]], into: names.app)
+        try preparing.client().blocking.send(
+            .merge(
+                ["launchCount": 70, "theme": "dark", "tags": ["other"]], into: names.app))
         preparing.stop()
         let second = try ServedDaemon(in: other, port: 0) { $0.listen.append(.unix(path: path)) }
         #expect(await log.waits(for: "count 9→70"))
         #expect(await log.waits(for: #"tags []→["other"]"#))
         #expect(await log.waits(for: #"name "me"→nil"#))
-        try second.client().blocking.set(names.count, to: 71, in: names.app)
+        try second.client().blocking.send(.set(names.count, to: 71, in: names.app))
         #expect(await log.waits(for: "count 70→71"))
         #expect(log.all.count == 4)
         #expect(world.takeIssues() == [])
@@ -78,7 +79,7 @@ struct ObserverRestartTests {
     @Test func `Observing begins when a daemon that was not there comes`() async throws {
         let directory = try TemporaryDirectory()
         let before = try ServedDaemon(in: directory, port: 0)
-        try before.client().blocking.set(names.count, to: 3, in: names.app)
+        try before.client().blocking.send(.set(names.count, to: 3, in: names.app))
         let address = try before.address(.unix)
         before.stop()
         let world = World(at: address, names.app)
@@ -92,7 +93,7 @@ struct ObserverRestartTests {
         #expect(await log.waits(for: "3"))
         var iterator = updates.makeAsyncIterator()
         #expect(await iterator.next()?.told == "3")
-        try daemon.client().blocking.set(names.count, to: 4, in: names.app)
+        try daemon.client().blocking.send(.set(names.count, to: 4, in: names.app))
         #expect(await log.waits(for: "3→4"))
         #expect(log.all == ["3", "3→4"])
         #expect(world.takeIssues() == [])

@@ -42,7 +42,7 @@ struct RestartTests {
         #expect(one.launchCount == 4 && two.username == nil, "reads need no daemon")
         let second = try ServedDaemon(in: directory, port: 0)
         for number in 5...7 {
-            try second.client().blocking.set(names.count, to: .integer(Int64(number)), in: names.app)
+            try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.app))
         }
         one.launchCount = 8
         #expect(one.launchCount == 8)
@@ -92,7 +92,7 @@ struct RestartTests {
     private func replacement(of first: ServedDaemon) throws -> ServedDaemon {
         let place = first.path
         let daemon = try ServedDaemon(in: try TemporaryDirectory(), port: 0) { $0.listen.append(.unix(path: place)) }
-        try daemon.client().blocking.merge(["launchCount": 70, "tags": ["other"]], into: names.app)
+        try daemon.client().blocking.send(.merge(["launchCount": 70, "tags": ["other"]], into: names.app))
         return daemon
     }
 
@@ -112,7 +112,7 @@ struct RestartTests {
         let second = try replacement(of: first)
         #expect(counts.wait(for: "70") && users.wait(for: "-"))
         #expect(defaults.launchCount == 70 && defaults.username == nil && defaults.tags == ["other"])
-        try second.client().blocking.set(names.count, to: 71, in: names.app)
+        try second.client().blocking.send(.set(names.count, to: 71, in: names.app))
         #expect(counts.wait(for: "71"))
         defaults.launchCount += 1
         #expect(defaults.launchCount == 72)
@@ -133,7 +133,7 @@ struct RestartTests {
         #expect(defaults.loginTries == 5 && defaults.launchCount == 70 && defaults.username == nil)
         defaults.launchCount += 1
         #expect(defaults.launchCount == 71)
-        #expect(try second.client().blocking.setting(names.count, in: names.app).value == 71)
+        #expect(try second.client().blocking.send(.setting(names.count, in: names.app)).value == 71)
         #expect(world.takeIssues() == [])
     }
 
@@ -153,7 +153,7 @@ struct RestartTests {
             \.launchCount; \.username; \.tags
         }
         let first = try ServedDaemon()
-        try first.client().blocking.setSchema(schema.document, of: names.app)
+        try first.client().blocking.send(.setSchema(schema.document, of: names.app))
         let world = World(at: try first.address(.unix), names.app)
         let defaults = used(world)
         let other = world.adapter()

@@ -34,8 +34,8 @@ struct SharedServerTests {
             }
         }
         let client = try daemon.client().blocking
-        try client.set(names.theme, to: "dark", in: names.app)
-        try client.set(names.theme, to: "light", in: names.net)
+        try client.send(.set(names.theme, to: "dark", in: names.app))
+        try client.send(.set(names.theme, to: "light", in: names.net))
         #expect(log.wait(for: "\"dark\"") && log.wait(for: "\"light\""))
         #expect(one.theme == .dark && two.theme == .light)
         #expect(proxy.server.log.count("connection") == 3)
@@ -59,10 +59,10 @@ struct SharedServerTests {
             }
         }
         let client = try daemon.client().blocking
-        try client.set(names.theme, to: "dark", in: names.app)
+        try client.send(.set(names.theme, to: "dark", in: names.app))
         #expect(log.wait { Set($0) == ["0 \"dark\"", "1 \"dark\"", "2 \"dark\""] })
         adapters.removeFirst(2)
-        try client.set(names.theme, to: "light", in: names.app)
+        try client.send(.set(names.theme, to: "light", in: names.app))
         #expect(log.wait(for: "2 \"light\"") && adapters[0].theme == .light)
         #expect(log.all.count == 4 && proxy.server.log.count("connection") == 2)
         adapters = []

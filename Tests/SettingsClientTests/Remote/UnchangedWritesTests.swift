@@ -15,20 +15,20 @@ struct UnchangedWritesTests {
     init() throws {
         names = try SampleNames()
         daemon = try ServedDaemon()
-        try daemon.client().blocking.setSchema(
+        try daemon.client().blocking.send(.setSchema(
             [
                 "type": "object", "additionalProperties": false,
                 "properties": [
                     "player.volume": ["type": "number", "default": 0.7], "status": ["type": "string"],
                 ],
-            ], of: names.app)
+            ], of: names.app))
         world = World(at: try daemon.address(.unix), names.app, of: daemon)
     }
 
     /// Somebody else writes to another suite.
     private func moveOn() throws {
         let client = try daemon.client().blocking
-        for number in 1...3 { try client.set(names.count, to: .integer(Int64(number)), in: names.net) }
+        for number in 1...3 { try client.send(.set(names.count, to: .integer(Int64(number)), in: names.net)) }
     }
 
     private func pendingCount(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) throws -> Int {
@@ -64,10 +64,10 @@ struct UnchangedWritesTests {
     @Test func `Where another program has removed it just before, it is gone`() throws {
         let backend = FlakyBackend(world.backend())
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
-        try daemon.client().blocking.merge(["player.volume": 0.2, "status": "old"], into: names.app)
+        try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
         #expect(defaults["player.volume"].double == 0.2)
         backend.holdNews()
-        try daemon.client().blocking.reset(names.app)
+        try daemon.client().blocking.send(.reset(names.app))
         defaults.remove("player.volume")
         defaults.remove("status")
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
@@ -78,14 +78,14 @@ struct UnchangedWritesTests {
     @Test func `Where another program has just emptied the suite, nothing is read after all was removed`() throws {
         let backend = FlakyBackend(world.backend())
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
-        try daemon.client().blocking.merge(["player.volume": 0.2, "status": "old"], into: names.app)
+        try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
         #expect(defaults["player.volume"].double == 0.2 && defaults["status"].string == "old")
         let log = EventLog()
         _ = defaults.core.session.listen { changes in
             for change in changes { log.add("\(change.key) \(change.new.value.map { "\($0)" } ?? "-")") }
         }
         backend.holdNews()
-        try daemon.client().blocking.reset(names.app)
+        try daemon.client().blocking.send(.reset(names.app))
         defaults.removeAll()
         #expect(defaults["player.volume"].double == 0.7 && defaults["status"].value == nil)
         defaults.removeAll()

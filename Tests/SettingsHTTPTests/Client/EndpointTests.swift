@@ -18,21 +18,21 @@ struct EndpointTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         for key in [names.count, names.strange] {
-            let created = try client.set(key, to: 41, in: names.app)
+            let created = try client.send(.set(key, to: 41, in: names.app))
             #expect(created.isCreated && created.changed == true && created.previous?.source == .unset)
             #expect(created.cursor.revision == created.revision)
-            let again = try client.set(key, to: 41, in: names.app)
+            let again = try client.send(.set(key, to: 41, in: names.app))
             #expect(!again.isCreated && again.changed == false && again.revision == created.revision)
-            let changed = try client.change(key, by: .add(1), in: names.app)
+            let changed = try client.send(.change(key, by: .add(1), in: names.app))
             #expect(changed.value == 42 && changed.previous?.value == 41)
-            let read = try client.setting(key, in: names.app)
+            let read = try client.send(.setting(key, in: names.app))
             #expect(read.key == key && read.value == 42 && read.source == .stored)
             #expect(read.revision == changed.revision && read.modified == changed.modified)
-            #expect(try client.setting(key, in: names.app, changedFrom: read.revision) == nil)
-            #expect(try client.setting(key, in: names.app, changedFrom: .zero)?.value == 42)
-            let removed = try client.remove(key, in: names.app)
+            #expect(try client.send(.setting(key, in: names.app, changedFrom: read.revision)) == nil)
+            #expect(try client.send(.setting(key, in: names.app, changedFrom: .zero))?.value == 42)
+            let removed = try client.send(.remove(key, in: names.app))
             #expect(removed.source == .unset && removed.changed == true)
-            let error = #expect(throws: SettingsError.self) { try client.setting(key, in: names.app) }
+            let error = #expect(throws: SettingsError.self) { try client.send(.setting(key, in: names.app)) }
             #expect(error?.code == .notSet && error?.status == 404 && error?.outcome == .notDone)
             guard case .problem(_, let revision)? = error else { return }
             #expect(revision == removed.revision)
@@ -43,26 +43,26 @@ struct EndpointTests {
     func `A suite is merged into, replaced, read, reset and dropped`(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
-        let merged = try client.merge(["a.x": 1, "a.y": ["z": 2], "b": .null], into: names.app)
+        let merged = try client.send(.merge(["a.x": 1, "a.y": ["z": 2], "b": .null], into: names.app))
         #expect(merged.changed && merged.changes.map(\.key.text) == ["a.x", "a.y"])
-        let state = try client.suite(names.app)
+        let state = try client.send(.suite(names.app))
         #expect(state.contents.values.map(\.value) == [1, ["z": 2]])
         let named = state[try KeyName("a.y")]
         #expect(state["a.x"] == 1 && named == ["z": 2] && state["b"] == nil)
         #expect(state.revision == merged.revision && state.cursor == merged.cursor)
-        let replaced = try client.replace(names.app, with: ["a.x": 1, "c": .null])
+        let replaced = try client.send(.replace(names.app, with: ["a.x": 1, "c": .null]))
         #expect(Set(replaced.changes.map(\.key.text)) == ["a.y", "c"])
-        #expect(try client.suite(names.app, prefix: "a.").contents.values.map(\.key.text) == ["a.x"])
-        #expect(try client.suite(names.app, view: .default).contents.values.isEmpty)
-        let past = try client.suite(names.app, view: .stored, at: merged.revision)
+        #expect(try client.send(.suite(names.app, prefix: "a.")).contents.values.map(\.key.text) == ["a.x"])
+        #expect(try client.send(.suite(names.app, view: .default)).contents.values.isEmpty)
+        let past = try client.send(.suite(names.app, view: .stored, at: merged.revision))
         #expect(past.contents.values.count == 2 && past.cursor.revision == merged.revision)
-        #expect(try client.suite(names.app, changedFrom: replaced.revision) == nil)
-        #expect(try client.suite(names.app, changedFrom: merged.revision)?.revision == replaced.revision)
-        #expect(try client.reset(names.app, prefix: "a.").changes.map(\.key.text) == ["a.x"])
-        #expect(try client.reset(names.app).changes.map(\.key.text) == ["c"])
-        #expect(try !client.reset(names.app).changed)
-        #expect(try client.drop(names.app).changed)
-        let error = #expect(throws: SettingsError.self) { try client.suite(names.app) }
+        #expect(try client.send(.suite(names.app, changedFrom: replaced.revision)) == nil)
+        #expect(try client.send(.suite(names.app, changedFrom: merged.revision))?.revision == replaced.revision)
+        #expect(try client.send(.reset(names.app, prefix: "a.")).changes.map(\.key.text) == ["a.x"])
+        #expect(try client.send(.reset(names.app)).changes.map(\.key.text) == ["c"])
+        #expect(try !client.send(.reset(names.app)).changed)
+        #expect(try client.send(.drop(names.app)).changed)
+        let error = #expect(throws: SettingsError.self) { try client.send(.suite(names.app)) }
         #expect(error?.code == .unknownSuite)
     }
 
@@ -70,32 +70,36 @@ struct EndpointTests {
     func `A schema is set, read as it was sent, and removed`(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
-        try client.set(names.theme, to: "red", in: names.app)
-        let conflict = #expect(throws: SettingsError.self) { try client.setSchema(SampleNames.schema, of: names.app) }
+        try client.send(.set(names.theme, to: "red", in: names.app))
+        let conflict = #expect(throws: SettingsError.self) {
+            try client.send(.setSchema(SampleNames.schema, of: names.app))
+        }
         #expect(conflict?.code == .schemaConflict && conflict?.problem?.conflicts.map(\.key) == [names.theme])
-        let kept = try client.setSchema(SampleNames.schema, of: names.app, onConflict: .keep)
-        let invalid = #expect(throws: SettingsError.self) { try client.setting(names.theme, in: names.app) }
+        let kept = try client.send(.setSchema(SampleNames.schema, of: names.app, onConflict: .keep))
+        let invalid = #expect(throws: SettingsError.self) { try client.send(.setting(names.theme, in: names.app)) }
         #expect(invalid?.code == .invalidStored && invalid?.problem?.stored == "red")
-        #expect(try client.suite(names.app).contents.invalid.map(\.key) == [names.theme])
-        let schema = try client.schema(of: names.app)
+        #expect(try client.send(.suite(names.app)).contents.invalid.map(\.key) == [names.theme])
+        let schema = try client.send(.schema(of: names.app))
         #expect(schema.document == SampleNames.schema && schema.revision == kept.schemaRevision)
-        #expect(try client.setSchema(SampleNames.schema, of: names.app, onConflict: .reset).changed == false)
-        let wrong = #expect(throws: SettingsError.self) { try client.set(names.theme, to: "blue", in: names.app) }
+        #expect(try client.send(.setSchema(SampleNames.schema, of: names.app, onConflict: .reset)).changed == false)
+        let wrong = #expect(throws: SettingsError.self) {
+            try client.send(.set(names.theme, to: "blue", in: names.app))
+        }
         #expect(wrong?.code == .invalidValue && wrong?.problem?.errors.map(\.keyword) == ["enum"])
         let guarded = WriteOptions.ifUnchanged(since: schema.revision)
-        #expect(try client.removeSchema(of: names.app, guarded).changed)
-        let none = #expect(throws: SettingsError.self) { try client.schema(of: names.app) }
+        #expect(try client.send(.removeSchema(of: names.app, guarded)).changed)
+        let none = #expect(throws: SettingsError.self) { try client.send(.schema(of: names.app)) }
         #expect(none?.code == .noSchema)
     }
 
     @Test func `Writes keep to their guards and options`() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
-        try client.setSchema(SampleNames.schema, of: names.app)
-        let first = try client.set(names.count, to: 1, in: names.app, .ifAbsent)
+        try client.send(.setSchema(SampleNames.schema, of: names.app))
+        let first = try client.send(.set(names.count, to: 1, in: names.app, .ifAbsent))
         func code(_ options: WriteOptions) -> ErrorCode? {
             do throws(SettingsError) {
-                try client.set(names.count, to: 2, in: names.app, options)
+                try client.send(.set(names.count, to: 2, in: names.app, options))
                 return nil
             } catch {
                 return error.code
@@ -104,18 +108,21 @@ struct EndpointTests {
         #expect(code(.ifAbsent) == .preconditionFailed)
         #expect(code(.ifUnchanged(since: .zero)) == .preconditionFailed)
         #expect(code(WriteOptions(ifNoneMatch: .tag(EntityTag(first.revision)))) == .preconditionFailed)
-        let dry = try client.set(names.count, to: 2, in: names.app, WriteOptions(ifMatch: .any, isDryRun: true))
+        let dry = try client.send(.set(names.count, to: 2, in: names.app, WriteOptions(ifMatch: .any, isDryRun: true)))
         #expect(dry.isDryRun && dry.value == 2 && dry.changed == true)
         #expect(code(.ifUnchanged(since: first.revision)) == nil)
         let locked = try KeyName("locked")
-        let refused = #expect(throws: SettingsError.self) { try client.set(locked, to: true, in: names.app) }
+        let refused = #expect(throws: SettingsError.self) { try client.send(.set(locked, to: true, in: names.app)) }
         #expect(refused?.code == .locked)
-        #expect(try client.set(locked, to: true, in: names.app, WriteOptions(overridesLocks: true)).value == true)
+        #expect(
+            try client.send(.set(locked, to: true, in: names.app, WriteOptions(overridesLocks: true))).value == true)
         let options = WriteOptions.plain.repeatable()
-        let once = try client.change(names.count, by: .add(5), in: names.app, options)
-        let twice = try client.change(names.count, by: .add(5), in: names.app, options)
+        let once = try client.send(.change(names.count, by: .add(5), in: names.app, options))
+        let twice = try client.send(.change(names.count, by: .add(5), in: names.app, options))
         #expect(!once.isReplayed && twice.isReplayed && twice.revision == once.revision && twice.value == 7)
-        let mismatch = #expect(throws: SettingsError.self) { try client.remove(names.count, in: names.app, options) }
+        let mismatch = #expect(throws: SettingsError.self) {
+            try client.send(.remove(names.count, in: names.app, options))
+        }
         #expect(mismatch?.code == .idempotencyMismatch)
     }
 
@@ -126,12 +133,12 @@ struct EndpointTests {
             Transaction.Operation(suite: names.app, key: names.theme, .set("dark")),
             Transaction.Operation(suite: names.net, key: names.count, .change(.add(2))),
         ]
-        try client.set(names.count, to: 1, in: names.net)
-        let done = try client.commit(Transaction(do: operations))
+        try client.send(.set(names.count, to: 1, in: names.net))
+        let done = try client.send(.commit(Transaction(do: operations)))
         #expect(done.changes.map(\.suite) == [names.app, names.net] && Set(done.changes.map(\.revision)).count == 1)
         let condition = Transaction.Condition.setting(names.app, names.theme, .stored(false))
         let error = #expect(throws: SettingsError.self) {
-            try client.commit(Transaction(if: [condition], do: operations))
+            try client.send(.commit(Transaction(if: [condition], do: operations)))
         }
         #expect(error?.code == .preconditionFailed && error?.problem?.failed.map(\.index) == [0])
     }
@@ -140,30 +147,30 @@ struct EndpointTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         for name in ["a1", "a2", "a3", "b"] {
-            try client.merge(["k1": 1, "k2": 2, "k3": 3], into: try SuiteName(name))
+            try client.send(.merge(["k1": 1, "k2": 2, "k3": 3], into: try SuiteName(name)))
         }
-        let page = try client.suites(prefix: "a", limit: 2)
+        let page = try client.send(.suites(prefix: "a", limit: 2))
         #expect(page.suites.map(\.suite.text) == ["a1", "a2"] && page.cursor.revision == page.revision)
-        #expect(try client.suites(prefix: "a", after: page.next, limit: 2).suites.map(\.suite.text) == ["a3"])
-        #expect(try client.allSuites().count == 4 && client.allSuites(prefix: "a").count == 3)
+        #expect(try client.send(.suites(prefix: "a", after: page.next, limit: 2)).suites.map(\.suite.text) == ["a3"])
+        #expect(try client.send(.allSuites()).count == 4 && client.send(.allSuites(prefix: "a")).count == 3)
         let suite = try SuiteName("b")
-        let keys = try client.keys(of: suite, limit: 2)
+        let keys = try client.send(.keys(of: suite, limit: 2))
         #expect(keys.keys.map(\.setting.value) == [1, 2] && keys.keys.allSatisfy(\.isWritable))
-        #expect(try client.keys(of: suite, after: keys.next, limit: 2).keys.map(\.setting.key.text) == ["k3"])
-        #expect(try client.allKeys(of: suite, at: keys.revision).count == 3)
-        #expect(try client.allKeys(of: suite, prefix: "k2").count == 1)
+        #expect(try client.send(.keys(of: suite, after: keys.next, limit: 2)).keys.map(\.setting.key.text) == ["k3"])
+        #expect(try client.send(.allKeys(of: suite, at: keys.revision)).count == 3)
+        #expect(try client.send(.allKeys(of: suite, prefix: "k2")).count == 1)
     }
 
     @Test(arguments: ServedDaemon.Transport.allCases)
     func `The daemon says what it is and how it is`(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
-        let service = try client.service()
+        let service = try client.send(.service)
         #expect(service.name == "settingsd" && service.links.contains { $0.name == "suites" })
-        try client.checkHealth()
-        try client.checkReadiness()
-        #expect(try client.metrics().contains("settingsd_"))
-        #expect(try client.interfaceDescription()["openapi"] != nil)
+        try client.send(.health)
+        try client.send(.readiness)
+        #expect(try client.send(.metrics).contains("settingsd_"))
+        #expect(try client.send(.interfaceDescription)["openapi"] != nil)
     }
 
     @Test func `Values of the greatest depth come back`() throws {
@@ -171,9 +178,9 @@ struct EndpointTests {
         let client = try daemon.client().blocking
         var value: JSONValue = 1
         for _ in 0..<JSONValue.maximumDepth { value = [value] }
-        #expect(try client.set(names.theme, to: value, in: names.app).value == value)
-        #expect(try client.suite(names.app).contents.values.map(\.value) == [value])
-        #expect(try client.keys(of: names.app).keys.map(\.setting.value) == [value])
+        #expect(try client.send(.set(names.theme, to: value, in: names.app)).value == value)
+        #expect(try client.send(.suite(names.app)).contents.values.map(\.value) == [value])
+        #expect(try client.send(.keys(of: names.app)).keys.map(\.setting.value) == [value])
     }
 
     @Test(arguments: ServedDaemon.Transport.allCases)
@@ -181,36 +188,36 @@ struct EndpointTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let names = names
-        try await client.setSchema(["type": "object", "additionalProperties": true], of: names.app)
-        try await client.set(names.count, to: 0, in: names.app)
+        try await client.send(.setSchema(["type": "object", "additionalProperties": true], of: names.app))
+        try await client.send(.set(names.count, to: 0, in: names.app))
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
-                group.addTask { _ = try await client.change(names.count, by: .add(1), in: names.app) }
+                group.addTask { _ = try await client.send(.change(names.count, by: .add(1), in: names.app)) }
             }
             try await group.waitForAll()
         }
-        #expect(try await client.setting(names.count, in: names.app).value == 50)
+        #expect(try await client.send(.setting(names.count, in: names.app)).value == 50)
         #expect(client.pool.keptCount <= ConnectionPool.mostKept)
-        try await client.merge(["x": 1], into: names.app)
-        try await client.replace(names.app, with: ["x": 2])
-        #expect(try await client.suite(names.app).contents.values.map(\.value) == [2])
-        #expect(try await client.allKeys(of: names.app).count == 1)
-        #expect(try await client.allSuites().count == 1)
-        try await client.remove(try KeyName("x"), in: names.app)
-        #expect(try await client.reset(names.app).changed == false)
-        #expect(try await client.schema(of: names.app).document["type"] == "object")
-        try await client.removeSchema(of: names.app)
-        try await client.commit(Transaction(do: [.init(suite: names.app, key: names.theme, .set(1))]))
-        let revision = try await client.setting(names.theme, in: names.app).revision
-        #expect(try await client.setting(names.theme, in: names.app, changedFrom: revision) == nil)
-        #expect(try await client.suite(names.app, changedFrom: revision) == nil)
-        try await client.drop(names.app)
-        let error = await #expect(throws: SettingsError.self) { try await client.suite(names.app) }
+        try await client.send(.merge(["x": 1], into: names.app))
+        try await client.send(.replace(names.app, with: ["x": 2]))
+        #expect(try await client.send(.suite(names.app)).contents.values.map(\.value) == [2])
+        #expect(try await client.send(.allKeys(of: names.app)).count == 1)
+        #expect(try await client.send(.allSuites()).count == 1)
+        try await client.send(.remove(try KeyName("x"), in: names.app))
+        #expect(try await client.send(.reset(names.app)).changed == false)
+        #expect(try await client.send(.schema(of: names.app)).document["type"] == "object")
+        try await client.send(.removeSchema(of: names.app))
+        try await client.send(.commit(Transaction(do: [.init(suite: names.app, key: names.theme, .set(1))])))
+        let revision = try await client.send(.setting(names.theme, in: names.app)).revision
+        #expect(try await client.send(.setting(names.theme, in: names.app, changedFrom: revision)) == nil)
+        #expect(try await client.send(.suite(names.app, changedFrom: revision)) == nil)
+        try await client.send(.drop(names.app))
+        let error = await #expect(throws: SettingsError.self) { try await client.send(.suite(names.app)) }
         #expect(error?.code == .unknownSuite)
-        #expect(try await client.service().name == "settingsd")
-        try await client.checkHealth()
-        try await client.checkReadiness()
-        #expect(try await client.metrics().contains("settingsd_"))
-        #expect(try await client.interfaceDescription()["openapi"] != nil)
+        #expect(try await client.send(.service).name == "settingsd")
+        try await client.send(.health)
+        try await client.send(.readiness)
+        #expect(try await client.send(.metrics).contains("settingsd_"))
+        #expect(try await client.send(.interfaceDescription)["openapi"] != nil)
     }
 }

@@ -22,7 +22,7 @@ struct LostAnswerTests {
             log.add("answered")
         }
         let client = server.client().blocking
-        for _ in 0..<5 { #expect(try client.service().name == "settingsd") }
+        for _ in 0..<5 { #expect(try client.send(.service).name == "settingsd") }
         #expect(server.log.count("connection") == 5)
     }
 
@@ -34,7 +34,7 @@ struct LostAnswerTests {
         }
         let pool = ConnectionPool(server.address)
         let client = SettingsClient(pool, timeout: .seconds(Deadline.patience)).blocking
-        _ = try client.service()
+        _ = try client.send(.service)
         // Until the end has come: the look that finds it drops the connection.
         let limit = ContinuousClock.now + .seconds(Deadline.patience)
         while let socket = pool.take() {
@@ -42,7 +42,7 @@ struct LostAnswerTests {
             guard ContinuousClock.now < limit else { break }
         }
         #expect(pool.keptCount == 0)
-        #expect(try client.reset(names.app).changed)
+        #expect(try client.send(.reset(names.app)).changed)
         #expect(server.log.count("connection") == 2)
     }
 
@@ -57,15 +57,15 @@ struct LostAnswerTests {
             if peer.readRequest() != nil { log.add("dropped") }
         }
         let client = server.client().blocking
-        _ = try client.service()
-        _ = try client.service()
+        _ = try client.send(.service)
+        _ = try client.send(.service)
         #expect(server.log.count("dropped") == 1)
-        let error = #expect(throws: SettingsError.self) { try client.reset(names.app) }
+        let error = #expect(throws: SettingsError.self) { try client.send(.reset(names.app)) }
         #expect(error == .unreachable("\(server.address): the connection ended", outcome: .unknown))
         #expect(server.log.count("dropped") == 2 && server.log.count("connection") == 2)
-        _ = try client.service()
+        _ = try client.send(.service)
         // The repeat reaches a new connection, whose answer is none to a write: it came, and that is what counts here.
-        let repeated = #expect(throws: SettingsError.self) { try client.reset(names.app, .plain.repeatable()) }
+        let repeated = #expect(throws: SettingsError.self) { try client.send(.reset(names.app, .plain.repeatable())) }
         guard case .malformedAnswer? = repeated else {
             Issue.record("\(String(describing: repeated))")
             return
@@ -86,9 +86,13 @@ struct LostAnswerTests {
             if number % 2 == 1 { peer.send(ScriptedServer.answer(body, status: status, more: close)) }
         }
         let client = server.client()
-        let error = #expect(throws: SettingsError.self) { try client.blocking.reset(names.app, .plain.repeatable()) }
+        let error = #expect(throws: SettingsError.self) {
+            try client.blocking.send(.reset(names.app, .plain.repeatable()))
+        }
         #expect(error?.status == status && error?.outcome == .unknown)
-        let same = await #expect(throws: SettingsError.self) { try await client.reset(names.app, .plain.repeatable()) }
+        let same = await #expect(throws: SettingsError.self) {
+            try await client.send(.reset(names.app, .plain.repeatable()))
+        }
         #expect(same?.status == status && same?.outcome == .unknown)
         #expect(server.log.count("connection") == 4)
     }
@@ -100,9 +104,9 @@ struct LostAnswerTests {
             if number > 0 { peer.send(ScriptedServer.answer(body, status: number == 1 ? 403 : 429, more: close)) }
         }
         let client = server.client().blocking
-        let refused = #expect(throws: SettingsError.self) { try client.reset(names.app, .plain.repeatable()) }
+        let refused = #expect(throws: SettingsError.self) { try client.send(.reset(names.app, .plain.repeatable())) }
         #expect(refused?.code == .locked && refused?.outcome == .notDone)
-        let early = #expect(throws: SettingsError.self) { try client.reset(names.app, .plain.repeatable()) }
+        let early = #expect(throws: SettingsError.self) { try client.send(.reset(names.app, .plain.repeatable())) }
         #expect(early?.status == 429 && early?.outcome == .notDone)
     }
 
@@ -111,7 +115,7 @@ struct LostAnswerTests {
             guard peer.readRequest() != nil else { return }
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{")
         }
-        let error = #expect(throws: SettingsError.self) { try server.client().blocking.service() }
+        let error = #expect(throws: SettingsError.self) { try server.client().blocking.send(.service) }
         #expect(error == .unreachable("\(server.address): the connection ended", outcome: .notDone))
         #expect(server.log.count("connection") == 1)
     }
@@ -120,21 +124,21 @@ struct LostAnswerTests {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
-        try client.blocking.set(names.count, to: 0, in: names.app)
+        try client.blocking.send(.set(names.count, to: 0, in: names.app))
         proxy.cut(1)
-        let lost = try client.blocking.change(names.count, by: .add(1), in: names.app, .plain.repeatable())
+        let lost = try client.blocking.send(.change(names.count, by: .add(1), in: names.app, .plain.repeatable()))
         #expect(lost.isReplayed && lost.value == 1 && lost.previous?.value == 0)
         // Twice in a row is up to the caller: with the same key.
         let options = WriteOptions.plain.repeatable()
         proxy.cut(2)
         let error = #expect(throws: SettingsError.self) {
-            try client.blocking.change(names.count, by: .add(1), in: names.app, options)
+            try client.blocking.send(.change(names.count, by: .add(1), in: names.app, options))
         }
         #expect(error == .unreachable("\(client.address): the connection ended", outcome: .unknown))
         #expect(error?.isTransient == true)
-        let repeated = try await client.change(names.count, by: .add(1), in: names.app, options)
+        let repeated = try await client.send(.change(names.count, by: .add(1), in: names.app, options))
         #expect(repeated.isReplayed && repeated.value == 2)
-        #expect(try await client.setting(names.count, in: names.app).value == 2)
+        #expect(try await client.send(.setting(names.count, in: names.app)).value == 2)
         #expect(proxy.server.log.count("cut") == 3)
     }
 
@@ -142,13 +146,13 @@ struct LostAnswerTests {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
-        try client.blocking.set(names.count, to: 0, in: names.app)
+        try client.blocking.send(.set(names.count, to: 0, in: names.app))
         proxy.cut(1)
         let error = await #expect(throws: SettingsError.self) {
-            try await client.change(names.count, by: .add(1), in: names.app)
+            try await client.send(.change(names.count, by: .add(1), in: names.app))
         }
         #expect(error?.outcome == .unknown)
-        #expect(try await client.setting(names.count, in: names.app).value == 1)
+        #expect(try await client.send(.setting(names.count, in: names.app)).value == 1)
     }
 
     @Test func `An answer that comes before the request is sent whole is read`() throws {
@@ -161,7 +165,7 @@ struct LostAnswerTests {
         }
         let text = JSONValue.string(String(repeating: "x", count: 20_000_000))
         let error = #expect(throws: SettingsError.self) {
-            try server.client().blocking.set(names.theme, to: text, in: names.app)
+            try server.client().blocking.send(.set(names.theme, to: text, in: names.app))
         }
         log.add("read")
         #expect(error?.code == .tooLarge, "\(String(describing: error))")
@@ -172,10 +176,12 @@ struct LostAnswerTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let text = JSONValue.string(String(repeating: "0123456789", count: 500_000))
-        #expect(try client.blocking.set(names.theme, to: text, in: names.app).value == text)
-        #expect(try await client.set(names.count, to: text, in: names.app).value == text)
-        let values = try await client.suite(names.app).contents.values.map(\.value)
-        #expect(try values == [text, text] && client.blocking.suite(names.app).contents.values.map(\.value) == values)
+        #expect(try client.blocking.send(.set(names.theme, to: text, in: names.app)).value == text)
+        #expect(try await client.send(.set(names.count, to: text, in: names.app)).value == text)
+        let values = try await client.send(.suite(names.app)).contents.values.map(\.value)
+        #expect(
+            try values == [text, text] && client.blocking.send(.suite(names.app)).contents.values.map(\.value) == values
+        )
         #expect(client.pool.keptCount == 1)
     }
 
@@ -193,14 +199,14 @@ struct LostAnswerTests {
             peer.send("HTTP/1.1 502 Bad Gateway\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n")
         }
         for server in [page, other] {
-            let error = await #expect(throws: SettingsError.self) { try await server.client().service() }
+            let error = await #expect(throws: SettingsError.self) { try await server.client().send(.service) }
             guard case .malformedAnswer(_, .notDone)? = error else {
                 Issue.record("\(String(describing: error))")
                 continue
             }
             #expect(error?.isTransient == false)
         }
-        let bad = await #expect(throws: SettingsError.self) { try await gateway.client().service() }
+        let bad = await #expect(throws: SettingsError.self) { try await gateway.client().send(.service) }
         #expect(
             bad?.status == 502 && bad?.code == nil && bad?.problem?.retryAfterMs == 3000 && bad?.isTransient == true)
         #expect(bad?.description == "502: not an answer of a settings daemon")
@@ -209,14 +215,18 @@ struct LostAnswerTests {
             peer.send(
                 "HTTP/1.1 301 Moved\r\nLocation: https://there.example/v1\r\nContent-Length: 2\r\n\r\n{}")
         }
-        let moved = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.service() }
+        let moved = #expect(throws: SettingsError.self) { try elsewhere.client().blocking.send(.service) }
         #expect(
             moved?.description
                 == "301: not an answer of a settings daemon, but one that leads to https://there.example/v1")
         let nobody = SettingsClient(try ServerAddress("unix:/nobody/listens/here"))
-        let error = #expect(throws: SettingsError.self) { try nobody.blocking.remove(names.theme, in: names.app) }
+        let error = #expect(throws: SettingsError.self) {
+            try nobody.blocking.send(.remove(names.theme, in: names.app))
+        }
         #expect(error == .unreachable("unix:/nobody/listens/here: No such file or directory", outcome: .notDone))
-        let same = await #expect(throws: SettingsError.self) { try await nobody.remove(names.theme, in: names.app) }
+        let same = await #expect(throws: SettingsError.self) {
+            try await nobody.send(.remove(names.theme, in: names.app))
+        }
         #expect(same == error)
     }
 
@@ -224,13 +234,13 @@ struct LostAnswerTests {
         // No resolver is asked for a name that cannot be one.
         let name = String(repeating: "x", count: 300)
         let client = try SettingsClient("http://\(name)")
-        let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         guard case .unreachable(let reason, .notDone)? = error else {
             Issue.record("\(String(describing: error))")
             return
         }
         #expect(reason.hasPrefix("http://\(name):7070: \(name): "))
-        let same = await #expect(throws: SettingsError.self) { try await client.service() }
+        let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(same == error)
     }
 }

@@ -18,19 +18,22 @@ struct ObservingTests {
     func `One answer tells the state, the next what came after it`(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
-        try await client.merge(["theme": "dark", "launchCount": 1, "a.b": 1], into: names.app)
-        guard case .state(let state) = try client.blocking.observe(names.app, keys: [names.theme], prefixes: ["a."])
+        try await client.send(.merge(["theme": "dark", "launchCount": 1, "a.b": 1], into: names.app))
+        guard
+            case .state(let state) = try client.blocking.send(
+                .observe(names.app, keys: [names.theme], prefixes: ["a."]))
         else {
             Issue.record("no state")
             return
         }
         #expect(state.suites.map { $0.values.map(\.key.text) } == [["a.b", "theme"]])
-        for number in 2...5 { try await client.set(names.count, to: .integer(Int64(number)), in: names.app) }
+        for number in 2...5 { try await client.send(.set(names.count, to: .integer(Int64(number)), in: names.app)) }
         let since = ResumePoint.cursor(state.cursor)
-        guard case .changes(let news) = try await client.observe(names.app, since: since),
-            case .changes(let few) = try await client.observe(names.app, since: since, limit: 2),
-            case .changes(let last) = try client.blocking.observe(names.app, since: since, latest: true),
-            case .changes(let none) = try await client.observe([names.app], since: .cursor(news.cursor), wait: .zero)
+        guard case .changes(let news) = try await client.send(.observe(names.app, since: since)),
+            case .changes(let few) = try await client.send(.observe(names.app, since: since, limit: 2)),
+            case .changes(let last) = try client.blocking.send(.observe(names.app, since: since, latest: true)),
+            case .changes(let none) = try await client.send(
+                .observe([names.app], since: .cursor(news.cursor), wait: .zero))
         else {
             Issue.record("no changes")
             return
@@ -44,19 +47,19 @@ struct ObservingTests {
     @Test func `Suites that begin with a text are told of as they come, beside those that are named`() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
-        try await client.set(names.theme, to: "dark", in: SuiteName("app.a"))
-        let asked = try await client.observe([names.net], suitePrefixes: ["app."])
+        try await client.send(.set(names.theme, to: "dark", in: SuiteName("app.a")))
+        let asked = try await client.send(.observe([names.net], suitePrefixes: ["app."]))
         guard case .state(let state) = asked, case .several(_, let missing) = state.scope else {
             Issue.record("no state of several: \(asked)")
             return
         }
         #expect(state.suites.map(\.suite.text) == ["app.a"] && missing == [names.net])
-        try await client.set(names.theme, to: "light", in: SuiteName("other"))
-        try await client.set(names.theme, to: "light", in: SuiteName("app.b"))
+        try await client.send(.set(names.theme, to: "light", in: SuiteName("other")))
+        try await client.send(.set(names.theme, to: "light", in: SuiteName("app.b")))
         let since = ResumePoint.cursor(state.cursor)
         for answer in [
-            try await client.observe([], suitePrefixes: ["app."], since: since),
-            try client.blocking.observe([], suitePrefixes: ["app."], since: since),
+            try await client.send(.observe([], suitePrefixes: ["app."], since: since)),
+            try client.blocking.send(.observe([], suitePrefixes: ["app."], since: since)),
         ] {
             guard case .changes(let news) = answer else {
                 Issue.record("no changes: \(answer)")
@@ -92,9 +95,9 @@ struct ObservingTests {
             log.add("ended")
         }
         #expect(await log.waits(for: "state 0"))
-        try await client.set(names.theme, to: 1, in: names.app)
-        try await client.set(names.theme, to: 2, in: names.net)
-        try await client.drop(names.app)
+        try await client.send(.set(names.theme, to: 1, in: names.app))
+        try await client.send(.set(names.theme, to: 2, in: names.net))
+        try await client.send(.drop(names.app))
         #expect(await log.waits(for: "dropped [app]"))
         listener.cancel()
         #expect(await log.waits(for: "ended"))
@@ -108,7 +111,7 @@ struct ObservingTests {
         let names = names
         let first = try ServedDaemon(in: directory, port: 0)
         let client = try first.client(.unix)
-        try await client.set(names.count, to: 0, in: names.app)
+        try await client.send(.set(names.count, to: 0, in: names.app))
         let log = EventLog()
         let listener = Task {
             for try await observation in client.changes(of: names.app, keys: [names.count]) {
@@ -119,11 +122,11 @@ struct ObservingTests {
             }
         }
         #expect(await log.waits(for: "state, reset false"))
-        for number in 1...3 { try await client.set(names.count, to: .integer(Int64(number)), in: names.app) }
+        for number in 1...3 { try await client.send(.set(names.count, to: .integer(Int64(number)), in: names.app)) }
         first.stop()
         let second = try ServedDaemon(in: directory, port: 0)
         for number in 4...6 {
-            try second.client().blocking.set(names.count, to: .integer(Int64(number)), in: names.app)
+            try second.client().blocking.send(.set(names.count, to: .integer(Int64(number)), in: names.app))
         }
         #expect(await log.waits(for: "6"))
         #expect(log.all == ["state, reset false", "1", "2", "3", "4", "5", "6"])
@@ -131,7 +134,7 @@ struct ObservingTests {
         // A history that begins anew is told as a state to begin anew with.
         let other = try TemporaryDirectory()
         let third = try ServedDaemon(in: other, port: 0) { $0.listen.append(.unix(path: directory.path + "/socket")) }
-        try third.client().blocking.set(names.count, to: 9, in: names.app)
+        try third.client().blocking.send(.set(names.count, to: 9, in: names.app))
         #expect(await log.waits(for: "state, reset true"))
         listener.cancel()
         try await listener.value
@@ -140,7 +143,7 @@ struct ObservingTests {
     @Test func `What trying again would not help against ends the sequence with the reason`() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
-        try await client.set(names.theme, to: 1, in: names.app)
+        try await client.send(.set(names.theme, to: 1, in: names.app))
         var iterator = client.changes(of: names.app, limit: 0).makeAsyncIterator()
         let error = await #expect(throws: SettingsError.self) { try await iterator.next() }
         #expect(error?.code == .badRequest)

@@ -39,11 +39,12 @@ struct PagingTests {
         for isBlocking in [true, false] {
             let (one, two) = (try server(next), try server(next))
             if isBlocking {
-                check(#expect(throws: SettingsError.self) { try one.client().blocking.allSuites() })
-                check(#expect(throws: SettingsError.self) { try two.client().blocking.allKeys(of: names.app) })
+                check(#expect(throws: SettingsError.self) { try one.client().blocking.send(.allSuites()) })
+                check(#expect(throws: SettingsError.self) { try two.client().blocking.send(.allKeys(of: names.app)) })
             } else {
-                check(await #expect(throws: SettingsError.self) { try await one.client().allSuites() })
-                check(await #expect(throws: SettingsError.self) { try await two.client().allKeys(of: names.app) })
+                check(await #expect(throws: SettingsError.self) { try await one.client().send(.allSuites()) })
+                check(
+                    await #expect(throws: SettingsError.self) { try await two.client().send(.allKeys(of: names.app)) })
             }
             #expect(one.log.count("asked") == 3 && two.log.count("asked") == 3)
         }

@@ -1,6 +1,7 @@
 import ClientTestSupport
 import Dispatch
 import Glibc
+import HTTPWire
 import SettingsModel
 import TestSupport
 import Testing
@@ -27,11 +28,11 @@ struct WaitingTests {
     @Test func `A request ends at its deadline and says whether it may have been done`() async throws {
         let server = try silentServer()
         let client = server.client(timeout: .milliseconds(50))
-        let read = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        let read = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(read == .late(outcome: .notDone).at(client.address))
-        let write = #expect(throws: SettingsError.self) { try client.blocking.reset(names.app) }
+        let write = #expect(throws: SettingsError.self) { try client.blocking.send(.reset(names.app)) }
         #expect(write == .late(outcome: .unknown).at(client.address))
-        let later = await #expect(throws: SettingsError.self) { try await client.reset(names.app) }
+        let later = await #expect(throws: SettingsError.self) { try await client.send(.reset(names.app)) }
         #expect(later == .late(outcome: .unknown).at(client.address))
         #expect(later?.description == "\(server.address): no answer in time; it may have been done nevertheless")
         #expect(await server.log.waits(for: "left", times: 3))
@@ -40,8 +41,8 @@ struct WaitingTests {
     @Test func `What the daemon is asked to wait comes on top of the time that a request may take`() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().withTimeout(.milliseconds(900)).blocking
-        let revision = try client.set(names.theme, to: 1, in: names.app).revision
-        #expect(try client.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1)) == nil)
+        let revision = try client.send(.set(names.theme, to: 1, in: names.app)).revision
+        #expect(try client.send(.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1))) == nil)
     }
 
     @Test func `A wait that is rounded up for the daemon is waited for as long`() throws {
@@ -49,7 +50,7 @@ struct WaitingTests {
         let revision = Revision.zero
         let before = ContinuousClock.now
         for (wait, whole) in [(Duration.milliseconds(500), 1), (.milliseconds(1001), 2), (.seconds(2), 2), (.zero, 0)] {
-            let call = APICall.setting(names.theme, in: names.app, changedFrom: revision, wait: wait)
+            let call = Endpoint.setting(names.theme, in: names.app, changedFrom: revision, wait: wait)
             #expect(client.deadline(of: call) >= before + .seconds(whole) + .milliseconds(300))
         }
     }
@@ -63,9 +64,9 @@ struct WaitingTests {
             for _ in 0..<10_000 where !peer.send(chunk) { return }
         }
         let client = server.client(timeout: .milliseconds(20))
-        let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(error == .late(outcome: .notDone).at(client.address))
-        let same = await #expect(throws: SettingsError.self) { try await client.service() }
+        let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(same == .late(outcome: .notDone).at(client.address))
     }
 
@@ -73,7 +74,7 @@ struct WaitingTests {
         let server = try ScriptedServer { _, peer, _ in
             if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
         }
-        let exchange = Exchange(WireRequest(.get, RequestTarget("v1")), ConnectionPool(server.address))
+        let exchange = Exchange(Request(.get, RequestTarget("v1")), ConnectionPool(server.address))
         // One byte at a time, so that an answer is as long as a stream.
         let small = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
         defer { small.deallocate() }
@@ -102,7 +103,7 @@ struct WaitingTests {
         let names = names
         let task = Task { () -> SettingsError? in
             do throws(SettingsError) {
-                try await client.reset(names.app)
+                try await client.send(.reset(names.app))
                 return nil
             } catch {
                 return error
@@ -115,7 +116,7 @@ struct WaitingTests {
         let early = Task { () -> SettingsError? in
             while !Task.isCancelled { await Task.yield() }
             do throws(SettingsError) {
-                try await client.reset(names.app)
+                try await client.send(.reset(names.app))
                 return nil
             } catch {
                 return error
@@ -132,7 +133,7 @@ struct WaitingTests {
         let pool = ConnectionPool(server.address)
         let log = EventLog()
         let polls = (0..<100).map { _ in
-            LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now + .seconds(60), reader: reader)
+            LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60), reader: reader)
         }
         for poll in polls {
             poll.start { result in
@@ -146,7 +147,7 @@ struct WaitingTests {
         #expect(server.log.wait(for: "left", times: 100))
         while reader.isRunning { sched_yield() }
         // The next request finds another thread.
-        let late = LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
+        let late = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now, reader: reader)
         late.start { result in
             if case .failure(.timedOut(_, outcome: .notDone)) = result { log.add("late") }
         }
@@ -161,10 +162,10 @@ struct WaitingTests {
         }
         let client = SettingsClient(
             ConnectionPool(server.address, idleLimit: .milliseconds(10)), timeout: .seconds(10))
-        _ = try client.blocking.service()
+        _ = try client.blocking.send(.service)
         #expect(server.log.wait(for: "left"))
         #expect(client.pool.keptCount == 0)
-        _ = try client.blocking.service()
+        _ = try client.blocking.send(.service)
         #expect(server.log.wait(for: "left", times: 2))
     }
 
@@ -177,9 +178,9 @@ struct WaitingTests {
         for number in 0..<1000 {
             let client = SettingsClient(ConnectionPool(server.address), timeout: .seconds(10), reader: reader)
             if number % 2 == 0 {
-                _ = try client.blocking.service()
+                _ = try client.blocking.send(.service)
             } else {
-                _ = try await client.service()
+                _ = try await client.send(.service)
             }
         }
         #expect(await server.log.waits(for: "left", times: 1000))

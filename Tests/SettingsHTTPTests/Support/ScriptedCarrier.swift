@@ -1,4 +1,5 @@
 import ClientTestSupport
+import HTTPWire
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -8,15 +9,15 @@ import TestSupport
 /// A carrier that answers what a test says, each request in turn; nil, and whatever comes after the last, never.
 final class ScriptedCarrier: Carrier {
     let log = EventLog()
-    private let answers: Mutex<[Result<WireReply, CarrierFailure>?]>
+    private let answers: Mutex<[Result<Response, CarrierFailure>?]>
 
-    init(_ answers: [Result<WireReply, CarrierFailure>?]) {
+    init(_ answers: [Result<Response, CarrierFailure>?]) {
         self.answers = Mutex(answers.reversed())
     }
 
     func carry(
-        _ request: WireRequest, to server: String,
-        arrival: @escaping @Sendable (Result<WireReply, CarrierFailure>) -> Void
+        _ request: Request, to server: String,
+        arrival: @escaping @Sendable (Result<Response, CarrierFailure>) -> Void
     ) -> @Sendable () -> Void {
         log.add("\(request.method.rawValue) \(server)\(request.target.text)")
         if let answer = answers.withLock({ $0.popLast() ?? nil }) { arrival(answer) }

@@ -17,23 +17,23 @@ struct ConnectingTests {
     @Test func `A host whose first address refuses is reached by its second`() async throws {
         let socket = try ListeningSocket(.ipv6(0), backlog: 128)
         let server = try serve(socket, as: "localhost", port: socket.port)
-        #expect(try server.client().blocking.service().name == "settingsd")
-        #expect(try await server.client().service().name == "settingsd")
+        #expect(try server.client().blocking.send(.service).name == "settingsd")
+        #expect(try await server.client().send(.service).name == "settingsd")
     }
 
     @Test func `A host whose first address swallows everything is reached by its second`() async throws {
         let (hole, socket) = try ListeningSocket.pair(backlog: 0)
         try #require(hole.fill())
         let server = try serve(socket, as: "localhost", port: socket.port)
-        #expect(try server.client(timeout: .seconds(20)).blocking.service().name == "settingsd")
-        #expect(try await server.client(timeout: .seconds(20)).service().name == "settingsd")
+        #expect(try server.client(timeout: .seconds(20)).blocking.send(.service).name == "settingsd")
+        #expect(try await server.client(timeout: .seconds(20)).send(.service).name == "settingsd")
     }
 
     @Test func `The only address there is gets all the time there is`() throws {
         let hole = try ListeningSocket(.ipv4(0), backlog: 0)
         try #require(hole.fill())
         let client = SettingsClient(try hole.address(), timeout: .milliseconds(300)).blocking
-        let error = #expect(throws: SettingsError.self) { try client.service() }
+        let error = #expect(throws: SettingsError.self) { try client.send(.service) }
         #expect(error?.description.hasSuffix("no answer in time") ?? false)
     }
 
@@ -41,11 +41,11 @@ struct ConnectingTests {
         let socket = try ListeningSocket(backlog: 0)
         try #require(socket.fill())
         let client = SettingsClient(try socket.address(), timeout: .milliseconds(50))
-        let error = #expect(throws: SettingsError.self) { try client.blocking.service() }
+        let error = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
         #expect(error?.description.hasSuffix("no answer in time") ?? false)
-        let same = await #expect(throws: SettingsError.self) { try await client.service() }
+        let same = await #expect(throws: SettingsError.self) { try await client.send(.service) }
         #expect(same == error)
-        let patient = Task { try await client.withTimeout(.seconds(20)).service().name }
+        let patient = Task { try await client.withTimeout(.seconds(20)).send(.service).name }
         let server = try serve(socket, as: "localhost", port: 1)
         #expect(try await patient.value == "settingsd")
         #expect(server.log.count("connection") >= 2)

@@ -1,6 +1,7 @@
 import ClientTestSupport
 import Dispatch
 import Glibc
+import HTTPWire
 import SettingsModel
 import TestSupport
 import Testing
@@ -33,8 +34,8 @@ struct HostAddressesTests {
         let (server, pool) = try served()
         let client = SettingsClient(pool, timeout: .seconds(20))
         for _ in 0..<3 {
-            #expect(try client.blocking.service().name == "settingsd")
-            #expect(try await client.service().name == "settingsd")
+            #expect(try client.blocking.send(.service).name == "settingsd")
+            #expect(try await client.send(.service).name == "settingsd")
         }
         #expect(log.count("asked") == 1)
         #expect(server.log.count("connection") == 6)
@@ -43,8 +44,8 @@ struct HostAddressesTests {
     @Test func `What was found is asked for again after a while`() async throws {
         let (server, pool) = try served(keeping: .zero)
         let client = SettingsClient(pool, timeout: .seconds(20))
-        _ = try client.blocking.service()
-        _ = try await client.service()
+        _ = try client.blocking.send(.service)
+        _ = try await client.send(.service)
         #expect(log.count("asked") == 2 && server.log.count("connection") == 2)
     }
 
@@ -52,7 +53,7 @@ struct HostAddressesTests {
         let gate = DispatchSemaphore(value: 0)
         let (server, pool) = try served(slowly: gate)
         for _ in 0..<20 {
-            let poll = LongPoll(WireRequest(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
+            let poll = LongPoll(Request(.get, RequestTarget("v1")), pool, by: .now + .seconds(60))
             poll.start { [log] result in if case .success = result { log.add("answer") } }
         }
         #expect(log.wait(for: "asked"))
@@ -65,7 +66,7 @@ struct HostAddressesTests {
     @Test func `A look-up that comes too late for a blocking request leaves nothing to be sent`() throws {
         let (server, pool) = try served()
         let error = #expect(throws: SettingsError.self) {
-            try pool.exchange(WireRequest(.delete, RequestTarget("v1", "suites", "app")), by: .now)
+            try pool.exchange(Request(.delete, RequestTarget("v1", "suites", "app")), by: .now)
         }
         #expect(error == .late(outcome: .notDone))
         #expect(server.log.count("connection") == 0)

@@ -1,4 +1,5 @@
 import ClientTestSupport
+import HTTPWire
 import SettingsModel
 import TestSupport
 import Testing
@@ -20,7 +21,7 @@ struct LaterRequestTests {
 
     private func poll(after pause: Duration, for time: Duration = .seconds(60)) -> LongPoll {
         let start = ContinuousClock.now + pause
-        return LongPoll(WireRequest(.get, RequestTarget("v1")), pool, from: start, by: start + time)
+        return LongPoll(Request(.get, RequestTarget("v1")), pool, from: start, by: start + time)
     }
 
     private func start(_ poll: LongPoll) {

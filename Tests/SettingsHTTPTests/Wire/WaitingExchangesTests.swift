@@ -1,4 +1,5 @@
 import Glibc
+import HTTPWire
 import SettingsModel
 import Testing
 
@@ -17,7 +18,7 @@ struct WaitingExchangesTests {
             var waiting = WaitingExchanges()
             let begin = ContinuousClock.now
             for id in 1...1000 {
-                let exchange = Exchange(WireRequest(.get, RequestTarget("v1")), pool)
+                let exchange = Exchange(Request(.get, RequestTarget("v1")), pool)
                 let span = AnswerReader.TimeSpan(start: begin + .seconds(900), deadline: begin + .seconds(1000))
                 waiting.add(UInt64(id), exchange, span) { _ in }
             }

@@ -69,7 +69,7 @@ struct HostPolicyTests {
         _ fields: String, _ accepted: inout HostCheck, from peer: SocketAddress
     ) throws -> ErrorCode? {
         let bytes = Array("GET / HTTP/1.1\r\n\(fields)\r\n".utf8)
-        var parser = RequestParser(limits: RequestLimits())
+        var parser = MessageParser(limits: MessageLimits())
         _ = try parser.parse(bytes.span)
         let head = try #require(parser.head)
         return problem { () throws(Problem) in try accepted.check(head, bytes.span, from: peer) }?.code

@@ -48,7 +48,7 @@ struct ConfigurationFileTests {
         #expect(limits.connections == 5)
         #expect(
             limits.request
-                == RequestLimits(
+                == MessageLimits(
                     maximumTargetLength: 200, maximumHeadLength: 300, maximumFieldCount: 9, maximumBodyLength: 4096))
         #expect(limits.headTime == TransportLimits.second)
         #expect(limits.bodyTime == 2 * TransportLimits.second)

@@ -25,7 +25,7 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func load() throws(BackendError) -> ObservedState {
-        let call = APICall.observe(watched, since: nil, wait: nil, limit: nil, latest: false)
+        let call = Endpoint.observe(watched, since: nil, wait: nil, limit: nil, latest: false)
         guard case .state(let state) = try ask({ server.read(call, by: $0) }) else {
             throw failure("the daemon tells changes to somebody who knows nothing yet")
         }
@@ -36,7 +36,7 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
-        let call = APICall.observe(watched, since: .cursor(place), wait: .zero, limit: nil, latest: false)
+        let call = Endpoint.observe(watched, since: .cursor(place), wait: .zero, limit: nil, latest: false)
         let news = try ask { server.read(call, by: $0) }
         // A state to begin anew with is for whoever follows.
         if case .changes = news { return news }
@@ -54,12 +54,12 @@ final class RemoteBackend: SuiteBackend {
     }
 
     func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        let call = APICall.commit(transaction, WriteOptions(requestKey: requestKey))
+        let call = Endpoint.commit(transaction, WriteOptions(requestKey: requestKey))
         return try ask { server.write(call, by: $0) }.body
     }
 
     func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        let call = APICall.reset(suite, prefix: nil, WriteOptions(requestKey: requestKey))
+        let call = Endpoint.reset(suite, prefix: nil, WriteOptions(requestKey: requestKey))
         return try ask { server.write(call, by: $0) }.body
     }
 
@@ -76,7 +76,7 @@ final class RemoteBackend: SuiteBackend {
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
-        let call = APICall.setSchema(document, of: suite, onConflict: policy, WriteOptions(requestKey: requestKey))
+        let call = Endpoint.setSchema(document, of: suite, onConflict: policy, WriteOptions(requestKey: requestKey))
         return try ask { server.write(call, by: $0) }.body
     }
 

@@ -178,10 +178,10 @@ final class RemoteFollower: Sendable {
     ///
     /// - Parameter isAway: whether the pause is one because the daemon could not be had: then it ends when it can.
     private func ask(after pause: Duration = .zero, isAway: Bool = false) {
-        let next = state.withLock { state -> (APICall<SettingsObservation>, LongPoll)? in
+        let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
             state.origin = state.oldestPlace
-            let call = APICall.observe(
+            let call = Endpoint.observe(
                 watched, since: .cursor(state.origin), wait: state.isUrgent ? .zero : Self.wait, limit: nil,
                 latest: false)
             let now = ContinuousClock.now

@@ -66,11 +66,11 @@ struct ServerAnswer<Output: Sendable>: Sendable {
 
 /// Asking, on the thread that calls.
 extension SharedServer {
-    func read<Output>(_ call: APICall<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
+    func read<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
         do throws(SettingsError) {
             let reply = try pool.exchange(call.request, by: deadline)
             if !reply.isFromGateway { answered() }
-            let epoch = reply.field("settings-cursor").flatMap { Cursor($0) }?.epoch
+            let epoch = reply.cursor?.epoch
             return ServerAnswer(
                 result: Result { () throws(SettingsError) in try read(reply, of: call) }, epoch: epoch)
         } catch {
@@ -79,18 +79,18 @@ extension SharedServer {
     }
 
     /// Reads an answer. That of a gateway without a daemon behind it is none.
-    func read<Output>(_ reply: WireReply, of call: APICall<Output>) throws(SettingsError) -> Output {
+    func read<Output>(_ reply: Reply, of call: Endpoint<Output>) throws(SettingsError) -> Output {
         guard !reply.isFromGateway else {
             throw .unreachable(
                 "a gateway answers \(reply.status), as it gets no answer of the daemon behind it",
-                outcome: call.request.isWrite ? .unknown : .notDone)
+                outcome: call.isWrite ? .unknown : .notDone)
         }
         return try call.read(reply)
     }
 
     /// Sends a write that has a request key, again and again if need be, until it is known what became of it or the time
     /// is over.
-    func write<Output>(_ call: APICall<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
+    func write<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
         var repeats = WriteRepeats(waitsForServer: !isAway.load(ordering: .relaxed))
         var generator = SystemRandomNumberGenerator()
         while true {
@@ -159,14 +159,6 @@ extension SharedServer {
             followers[suite] = WeakFollower(follower: follower)
             return follower
         }
-    }
-}
-
-extension WireReply {
-    /// True if a gateway gave the answer in the place of the daemon, which it cannot reach.
-    fileprivate var isFromGateway: Bool {
-        guard (502...504).contains(status), field("settings-cursor") == nil else { return false }
-        return Problem(status: status, body: try? JSONValue(parsing: body)).codeName.isEmpty
     }
 }
 

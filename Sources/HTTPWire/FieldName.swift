@@ -1,0 +1,90 @@
+/// The fields that the daemon reads. All others are checked for form and passed over.
+package enum FieldName: UInt8, CaseIterable, Sendable {
+    case host, contentLength, transferEncoding, connection, expect
+    case ifMatch, ifNoneMatch, idempotencyKey, lastEventID
+    case accept, contentType, contentEncoding, prefer
+    case origin, authorization, accessControlRequestMethod, accessControlRequestHeaders
+
+    /// The name as it is usually written.
+    package var text: StaticString {
+        switch self {
+        case .host: "Host"
+        case .contentLength: "Content-Length"
+        case .transferEncoding: "Transfer-Encoding"
+        case .connection: "Connection"
+        case .expect: "Expect"
+        case .ifMatch: "If-Match"
+        case .ifNoneMatch: "If-None-Match"
+        case .idempotencyKey: "Idempotency-Key"
+        case .lastEventID: "Last-Event-ID"
+        case .accept: "Accept"
+        case .contentType: "Content-Type"
+        case .contentEncoding: "Content-Encoding"
+        case .prefer: "Prefer"
+        case .origin: "Origin"
+        case .authorization: "Authorization"
+        case .accessControlRequestMethod: "Access-Control-Request-Method"
+        case .accessControlRequestHeaders: "Access-Control-Request-Headers"
+        }
+    }
+
+    /// True if a request may have the field on several lines.
+    ///
+    /// The lines of `Connection`, `Transfer-Encoding`, `Prefer` and the lists of tags are taken together, as RFC 9110 (5.3)
+    /// says of fields that are lists. Of `Accept` the first line counts. Any other field given twice is refused: a proxy
+    /// may have read the other one.
+    var mayRepeat: Bool {
+        switch self {
+        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer: true
+        default: false
+        }
+    }
+
+    /// The field that a token names, in either case; nil if it is not read.
+    init?(_ bytes: Span<UInt8>, _ name: Range<Int>) {
+        // The length leaves one to four candidates.
+        let candidate: FieldName
+        switch name.count {
+        case 4: candidate = .host
+        case 6:
+            switch bytes[name.lowerBound] | 0x20 {
+            case UInt8(ascii: "a"): candidate = .accept
+            case UInt8(ascii: "e"): candidate = .expect
+            case UInt8(ascii: "p"): candidate = .prefer
+            default: candidate = .origin
+            }
+        case 8: candidate = .ifMatch
+        case 10: candidate = .connection
+        case 12: candidate = .contentType
+        case 13:
+            switch bytes[name.lowerBound] | 0x20 {
+            case UInt8(ascii: "a"): candidate = .authorization
+            case UInt8(ascii: "i"): candidate = .ifNoneMatch
+            default: candidate = .lastEventID
+            }
+        case 14: candidate = .contentLength
+        case 15: candidate = .idempotencyKey
+        case 16: candidate = .contentEncoding
+        case 17: candidate = .transferEncoding
+        case 29: candidate = .accessControlRequestMethod
+        case 30: candidate = .accessControlRequestHeaders
+        default: return nil
+        }
+        guard Self.isSame(bytes, name, candidate.text) else { return nil }
+        self = candidate
+    }
+
+    /// True if a token is this name. Of the bytes that tokens consist of, only the two cases of a letter become the
+    /// same when bit 5 is set and are letters or hyphens then.
+    @inline(__always)
+    private static func isSame(_ bytes: Span<UInt8>, _ range: Range<Int>, _ name: StaticString) -> Bool {
+        name.withUTF8Buffer { wanted in
+            var index = 0
+            while index < wanted.count {
+                if bytes[range.lowerBound &+ index] | 0x20 != wanted[index] | 0x20 { return false }
+                index &+= 1
+            }
+            return true
+        }
+    }
+}

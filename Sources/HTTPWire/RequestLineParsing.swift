@@ -1,0 +1,238 @@
+/// The first line: method, target, version.
+extension MessageParser {
+    /// One empty line may stand before a request: some old clients end a body with one that is not counted.
+    mutating func readStart(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
+        guard position < end else { return false }
+        guard bytes[position] == .carriageReturn else {
+            mark = position
+            phase = .method
+            return true
+        }
+        guard !options.contains(.skippedEmptyLine) else {
+            throw .badRequest("more than one empty line stands before the request")
+        }
+        options.insert(.skippedEmptyLine)
+        position += 1
+        phase = .emptyLineEnd
+        return true
+    }
+
+    mutating func readMethod(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
+        let bound = min(end, mark + Method.maximumLength + 1)
+        while position < bound, ByteSet.method.contains(bytes[position]) { position += 1 }
+        guard position - mark <= Method.maximumLength else {
+            throw .badRequest("the method must be at most \(Method.maximumLength) bytes long; is this HTTP?")
+        }
+        guard position < bound else { return false }
+        guard bytes[position] == .space, position > mark else { throw badMethod(bytes[position]) }
+        let name = mark..<position
+        current.method = Method(bytes, name)
+        current.methodRange = ByteRange(name)
+        if current.method == .other, bytes.holds("CONNECT", in: name) {
+            throw .badRequest("this server is no proxy and opens no tunnels (CONNECT)")
+        }
+        position += 1
+        mark = position
+        phase = .target
+        return true
+    }
+
+    private func badMethod(_ byte: UInt8) -> MessageError {
+        if position == mark, byte == 0x16 {
+            return .badRequest("this looks like TLS; use http:// here, and a proxy in front for https://")
+        }
+        if (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte) {
+            return .badRequest("methods are written in capitals, as GET; found \(byte.named)")
+        }
+        let place = position == mark ? "a request begins with a method and a space" : "a space ends the method"
+        return .badRequest("\(place), as in GET /; found \(byte.named)")
+    }
+
+    mutating func readTarget(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
+        guard position < end else { return false }
+        if position == mark { try checkTargetStart(bytes[position]) }
+        let bound = min(end, mark + limits.maximumTargetLength + 1)
+        while true {
+            position = bytes.firstTargetMark(from: position, to: bound)
+            guard position - mark <= limits.maximumTargetLength else {
+                throw .targetTooLong(limit: limits.maximumTargetLength)
+            }
+            guard position < bound else { return false }
+            let byte = bytes[position]
+            if byte == .space { break }
+            guard byte == UInt8(ascii: "?") else { throw badTarget(byte) }
+            if queryMark == 0 { queryMark = position }
+            position += 1
+        }
+        try settleTarget(bytes)
+        position += 1
+        mark = position
+        phase = .version
+        return true
+    }
+
+    private func checkTargetStart(_ byte: UInt8) throws(MessageError) {
+        switch byte {
+        case UInt8(ascii: "/"), UInt8(ascii: "*"), UInt8(ascii: "h"), UInt8(ascii: "H"): return
+        case .space, .carriageReturn, .lineFeed:
+            throw .badRequest("exactly one space and a target, as in GET / HTTP/1.1, follow the method")
+        default: throw .badRequest("the target must begin with '/'; found \(byte.named)")
+        }
+    }
+
+    private func badTarget(_ byte: UInt8) -> MessageError {
+        switch byte {
+        case UInt8(ascii: "#"): .badRequest("the target has a '#'; write it as %23, and send no fragment")
+        case .carriageReturn, .lineFeed:
+            .badRequest("the request line ends without a version, as in GET / HTTP/1.1")
+        default: .badRequest("the target has the \(byte.named), which has to be percent-encoded")
+        }
+    }
+
+    mutating func readVersion(_ bytes: Span<UInt8>, to end: Int) throws(MessageError) -> Bool {
+        // "HTTP/1.1" in one go, where all of the line is there.
+        if position == mark, end - position >= 10, bytes.eightBytes(at: position) == 0x312E_312F_5054_5448,
+            bytes[position + 8] == .carriageReturn, bytes[position + 9] == .lineFeed
+        {
+            return try finishRequestLine(at: position + 10)
+        }
+        while position < end {
+            let byte = bytes[position]
+            switch position - mark {
+            case 0: try expect("H", byte)
+            case 1, 2: try expect("T", byte)
+            case 3: try expect("P", byte)
+            case 4: try expect("/", byte)
+            case 5:
+                guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { throw badVersion(byte) }
+                guard byte == UInt8(ascii: "1") else {
+                    throw .versionNotSupported("this server speaks HTTP/1.1, not HTTP/\(byte - UInt8(ascii: "0"))")
+                }
+            case 6: try expect(".", byte)
+            case 7:
+                // Whatever comes after 1.1 is answered as 1.1, as RFC 9110 (2.5) has it.
+                guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { throw badVersion(byte) }
+                current.isHTTP11 = byte != UInt8(ascii: "0")
+            case 8: try expect("\r", byte)
+            default:
+                guard byte == .lineFeed else {
+                    throw .badRequest("a carriage return without a line feed; lines end with CR LF")
+                }
+                return try finishRequestLine(at: position + 1)
+            }
+            position += 1
+        }
+        return false
+    }
+
+    private func expect(_ wanted: Unicode.Scalar, _ byte: UInt8) throws(MessageError) {
+        if byte != UInt8(ascii: wanted) { throw badVersion(byte) }
+    }
+
+    private func badVersion(_ byte: UInt8) -> MessageError {
+        switch byte {
+        case .lineFeed: .badRequest("a line feed without a carriage return; lines end with CR LF")
+        default: .badRequest("the request line must end with HTTP/1.1 and CR LF after the target; found \(byte.named)")
+        }
+    }
+
+    private mutating func finishRequestLine(at next: Int) throws(MessageError) -> Bool {
+        if current.isServerWide, current.method != .options {
+            throw .badRequest("the target '*' is for OPTIONS only")
+        }
+        position = next
+        phase = .lineStart
+        return true
+    }
+}
+
+/// The forms of a target: a path, a whole URI, or `*`.
+extension MessageParser {
+    /// Notes what the target consists of, once all of it has been read.
+    mutating func settleTarget(_ bytes: Span<UInt8>) throws(MessageError) {
+        let target = mark..<position
+        current.targetRange = ByteRange(target)
+        switch bytes[target.lowerBound] {
+        case UInt8(ascii: "/"): settlePath(from: target.lowerBound)
+        case UInt8(ascii: "*"):
+            guard target.count == 1 else { throw .badRequest("the target must begin with '/'; found '*'") }
+            current.isServerWide = true
+            current.pathRange = ByteRange(target)
+        default: try settleAbsoluteForm(bytes, target)
+        }
+    }
+
+    /// Divides the target into path and query. The path begins at `start`.
+    private mutating func settlePath(from start: Int) {
+        guard queryMark != 0 else {
+            current.pathRange = ByteRange(start..<position)
+            return
+        }
+        current.pathRange = ByteRange(start..<queryMark)
+        current.queryRange = ByteRange(queryMark + 1..<position)
+    }
+
+    /// `http://host/path`, which RFC 9112 (3.2.2) demands of every server. The host counts rather than that of the
+    /// field `Host`.
+    private mutating func settleAbsoluteForm(_ bytes: Span<UInt8>, _ target: Range<Int>) throws(MessageError) {
+        let start = target.lowerBound
+        let afterScheme: Int
+        if target.count >= 7, bytes.holds(ignoringCase: "http://", in: start..<start + 7) {
+            afterScheme = start + 7
+        } else if target.count >= 8, bytes.holds(ignoringCase: "https://", in: start..<start + 8) {
+            afterScheme = start + 8
+        } else {
+            throw .badRequest("the target must begin with '/', or be a URI with http:// or https://")
+        }
+        let end = queryMark == 0 ? position : queryMark
+        var slash = afterScheme
+        while slash < end, bytes[slash] != UInt8(ascii: "/") { slash += 1 }
+        guard let authority = Authority(bytes, afterScheme..<slash) else {
+            throw .badRequest("the target must name a host, or a host and a port, and no user after http://")
+        }
+        current.hostRange = ByteRange(authority.host)
+        if let port = authority.port { current.portRange = ByteRange(port) }
+        settlePath(from: slash)
+        // `http://host` is short for `http://host/`. The path has to be found in the bytes: the slash before the host
+        // is one.
+        if slash == end { current.pathRange = ByteRange(afterScheme - 1..<afterScheme) }
+    }
+}
+
+/// The host and port that a request names, in a target or in the field `Host`.
+struct Authority {
+    var host: Range<Int>
+    var port: Range<Int>?
+
+    /// Nil if this is no `host` or `host:port`. An empty one is none of the business of this type.
+    ///
+    /// A host is what RFC 3986 admits except percent-encoding, which no name in use has, and user names.
+    init?(_ bytes: Span<UInt8>, _ range: Range<Int>) {
+        var index = range.lowerBound
+        let end = range.upperBound
+        guard index < end else { return nil }
+        if bytes[index] == UInt8(ascii: "[") {
+            index += 1
+            while index < end, ByteSet.addressInBrackets.contains(bytes[index]) { index += 1 }
+            guard index < end, bytes[index] == UInt8(ascii: "]"), index > range.lowerBound + 1 else { return nil }
+            index += 1
+        } else {
+            while index < end, ByteSet.hostName.contains(bytes[index]) { index += 1 }
+            guard index > range.lowerBound else { return nil }
+        }
+        host = range.lowerBound..<index
+        guard index < end else { return }
+        guard bytes[index] == UInt8(ascii: ":") else { return nil }
+        index += 1
+        let digits = index..<end
+        var number = 0
+        while index < end {
+            let byte = bytes[index]
+            guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
+            number = number * 10 + Int(byte - UInt8(ascii: "0"))
+            guard number <= 65_535 else { return nil }
+            index += 1
+        }
+        port = digits
+    }
+}

@@ -1,0 +1,111 @@
+/// Writes responses as they go over the wire, appending to bytes that may hold earlier ones.
+package enum ResponseWriter {
+    /// Tells a peer that waits with its body to send it. The response still follows.
+    package static let continueLine: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
+
+    /// Writes a whole response.
+    ///
+    /// - Parameters:
+    ///   - head: whether it answers HEAD: all as for GET, but without the body.
+    ///   - keepAlive: whether the request lets the connection stay open (`MessageHead.keepsAlive`). It does not if the
+    ///     response asks to close.
+    ///   - http11: whether the request was HTTP/1.1, where staying open is the rule, and not HTTP/1.0.
+    ///   - more: fields beside those of the response.
+    package static func append(
+        _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
+        more: FieldBlock = FieldBlock()
+    ) {
+        output.reserve(
+            forAnother: 256 + response.fields.bytes.count + more.bytes.count + (head ? 0 : response.body.count))
+        let hasBody = mayHaveBody(response.status)
+        beginHead(response, hasBody: hasBody, date, more, to: &output)
+        if hasBody {
+            output.append("Content-Length: ")
+            output.append(decimal: response.body.count)
+            output.append("\r\n")
+        }
+        if response.closes || !keepAlive {
+            output.append("Connection: close\r\n")
+        } else if !http11 {
+            output.append("Connection: keep-alive\r\n")
+        }
+        output.append("\r\n")
+        if hasBody, !head { output.append(contentsOf: response.body) }
+    }
+
+    /// Writes the head of a response whose body comes bit by bit; `response.body` is its beginning.
+    ///
+    /// For HTTP/1.1 the body is sent in chunks: `appendChunk`, and `lastChunk` in the end. HTTP/1.0 knows no chunks, so
+    /// there the bytes are sent as they are and the connection is closed after them.
+    package static func appendStreamHead(
+        _ response: Response, to output: inout [UInt8], head: Bool, keepAlive: Bool, http11: Bool, date: HTTPDate,
+        more: FieldBlock = FieldBlock()
+    ) {
+        beginHead(response, hasBody: true, date, more, to: &output)
+        if http11 { output.append("Transfer-Encoding: chunked\r\n") }
+        if response.closes || !keepAlive || !http11 { output.append("Connection: close\r\n") }
+        output.append("\r\n")
+        if !head { appendChunk(response.body.span, to: &output, http11: http11) }
+    }
+
+    /// Writes a piece of a streamed body; nothing for an empty piece, as an empty chunk would be the end.
+    package static func appendChunk(_ piece: Span<UInt8>, to output: inout [UInt8], http11: Bool) {
+        guard !piece.isEmpty else { return }
+        if http11 {
+            output.append(hexadecimal: piece.count)
+            output.append("\r\n")
+        }
+        output.append(copying: piece)
+        if http11 { output.append("\r\n") }
+    }
+
+    /// The end of a body that is sent in chunks.
+    package static let lastChunk: StaticString = "0\r\n\r\n"
+
+    /// True if a response with this status can have a body, even an empty one.
+    private static func mayHaveBody(_ status: Int) -> Bool {
+        status >= 200 && status != 204 && status != 304
+    }
+
+    /// Writes the status line and the fields that do not concern the connection.
+    private static func beginHead(
+        _ response: Response, hasBody: Bool, _ date: HTTPDate, _ more: FieldBlock, to output: inout [UInt8]
+    ) {
+        if response.status == 200 {
+            output.append("HTTP/1.1 200 OK\r\n")
+        } else {
+            output.append("HTTP/1.1 ")
+            output.append(decimal: response.status)
+            output.append(" ")
+            output.append(ReasonPhrase.of(response.status))
+            output.append("\r\n")
+        }
+        output.append(copying: date.line.span)
+        if hasBody, response.contentType != .none {
+            output.append("Content-Type: ")
+            output.append(response.contentType.text)
+            output.append("\r\n")
+        }
+        output.append(contentsOf: response.fields.bytes)
+        output.append(contentsOf: more.bytes)
+    }
+}
+
+extension [UInt8] {
+    /// Makes room, at least doubling it: `reserveCapacity` alone would take exactly so much, each time anew.
+    fileprivate mutating func reserve(forAnother length: Int) {
+        let needed = count + length
+        if needed > capacity { reserveCapacity(Swift.max(needed, 2 * capacity)) }
+    }
+
+    /// Adds a number that is not negative in hexadecimal digits.
+    fileprivate mutating func append(hexadecimal number: Int) {
+        var shift = 60
+        while shift > 0, number >> shift == 0 { shift -= 4 }
+        while shift >= 0 {
+            let digit = UInt8(truncatingIfNeeded: number >> shift) & 0x0F
+            append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
+            shift -= 4
+        }
+    }
+}

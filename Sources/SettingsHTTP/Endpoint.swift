@@ -1,0 +1,162 @@
+package import HTTPWire
+package import SettingsAPI
+package import SettingsModel
+
+/// A request to a daemon with the way its answer is read.
+///
+/// Both forms of a client send the same values: `try await client.send(.suite(name))` for tasks, and
+/// `try client.blocking.send(.suite(name))` on the calling thread.
+public struct Endpoint<Output: Sendable>: Sendable {
+    enum Step {
+        case answer(Output)
+        /// The answer goes on with another request.
+        case next(Endpoint)
+    }
+
+    package var request: Request
+    package var isWrite: Bool { request.isWrite }
+    /// How long the daemon may take on purpose, beyond what any request may take.
+    private(set) var wait = Duration.zero
+    private var allowsNotModified = false
+    private let reading: @Sendable (Reply) throws(SettingsError) -> Step
+
+    private init(steps request: Request, _ reading: @escaping @Sendable (Reply) throws(SettingsError) -> Step) {
+        self.request = request
+        self.reading = reading
+    }
+
+    init(
+        _ request: Request, wait: Duration = .zero, allowsNotModified: Bool = false,
+        _ reading: @escaping @Sendable (Reply) throws(SettingsError) -> Output
+    ) {
+        self.init(steps: request) { reply throws(SettingsError) in .answer(try reading(reply)) }
+        self.wait = wait
+        self.allowsNotModified = allowsNotModified
+    }
+
+    /// An endpoint that answers with a body of its own.
+    init(_ request: Request, wait: Duration = .zero) where Output: JSONReadable {
+        self.init(request, wait: wait) { reply throws(SettingsError) in try reply.body() }
+    }
+
+    /// Reads the answer. Throws the refusal if it is one.
+    func step(_ reply: Reply) throws(SettingsError) -> Step {
+        guard (200..<300).contains(reply.status) || allowsNotModified && reply.status == 304 else {
+            throw reply.refusal
+        }
+        return try reading(reply)
+    }
+
+    /// Reads the answer of an endpoint that is asked with one request. Throws the refusal if it is one.
+    package func read(_ reply: Reply) throws(SettingsError) -> Output {
+        guard case .answer(let output) = try step(reply) else { throw reply.malformed("the answer has more pages") }
+        return output
+    }
+}
+
+extension Endpoint {
+    /// All entries of a listing, page by page.
+    ///
+    /// - Parameters:
+    ///   - page: the endpoint of the page behind a name; of the first page for nil.
+    ///   - content: the entries of a page, and where the next one begins.
+    static func all<Page, Entry, Name: Comparable & Sendable>(
+        behind place: Name? = nil, _ before: [Entry] = [], page: @escaping @Sendable (Name?) -> Endpoint<Page>,
+        content: @escaping @Sendable (Page) -> ([Entry], next: Name?)
+    ) -> Endpoint where Output == [Entry] {
+        let endpoint = page(place)
+        return Endpoint(steps: endpoint.request) { reply throws(SettingsError) in
+            let (entries, next) = content(try endpoint.read(reply))
+            guard let next else { return .answer(before + entries) }
+            // Names are listed in their order, so a page that leads back would never end.
+            if let place, next <= place { throw reply.malformed("the page after \(place) leads to \(next)") }
+            return .next(.all(behind: next, before + entries, page: page, content: content))
+        }
+    }
+}
+
+/// An answer as it came over the wire, with the means to read it.
+package struct Reply: Hashable, Sendable {
+    package let response: Response
+    let isWrite: Bool
+    /// True if an earlier attempt of the same write may have been done.
+    let followsLostWrite: Bool
+
+    package var status: Int { response.status }
+
+    /// The place in history that the answer names; nil if there is none.
+    package var cursor: Cursor? { response.fields.value(of: "settings-cursor").flatMap { Cursor($0) } }
+
+    /// True if a gateway gave the answer in the place of the daemon, which it cannot reach.
+    package var isFromGateway: Bool {
+        guard (502...504).contains(status), cursor == nil else { return false }
+        return Problem(status: status, body: try? value()).codeName.isEmpty
+    }
+
+    /// The error that says what was refused, and why.
+    var refusal: SettingsError {
+        var problem = Problem(status: status, body: try? value())
+        if problem.codeName.isEmpty { problem.detail = foreignDetail }
+        if problem.retryAfterMs == nil,
+            let seconds = response.fields.value(of: "retry-after").flatMap({ Int32($0) }), seconds >= 0
+        {
+            problem.retryAfterMs = Int64(seconds) * 1000
+        }
+        if followsLostWrite { problem = problem.afterAttemptThatMayBeDone }
+        return .problem(problem, revision: tag)
+    }
+
+    /// The detail for an answer that no daemon gives: its body is a page at best.
+    private var foreignDetail: String {
+        let detail = "not an answer of a settings daemon"
+        guard (300..<400).contains(status), let place = response.fields.value(of: "location") else { return detail }
+        return "\(detail), but one that leads to \(place.prefix(200))"
+    }
+
+    func json() throws(SettingsError) -> JSONValue {
+        do {
+            return try value()
+        } catch {
+            throw malformed("\(error)")
+        }
+    }
+
+    func body<Body: JSONReadable>() throws(SettingsError) -> Body {
+        let json = try json()
+        do {
+            return try Body(json: json)
+        } catch {
+            throw malformed(error.description)
+        }
+    }
+
+    func answer<Body: JSONReadable>() throws(SettingsError) -> Answer<Body> {
+        guard let cursor else { throw malformed("there is no Settings-Cursor") }
+        return Answer(body: try body(), cursor: cursor, isCreated: status == 201)
+    }
+
+    /// The revision that the answer is tagged with.
+    var tag: Revision? {
+        response.fields.value(of: "etag").flatMap { EntityTag(weakOrStrong: $0)?.revision }
+    }
+
+    func malformed(_ reason: String) -> SettingsError {
+        .malformedAnswer(reason, outcome: isWrite ? .unknown : .notDone)
+    }
+
+    /// The body as JSON. A value of the greatest depth stands some levels down in it.
+    private func value() throws(JSONParseError) -> JSONValue {
+        try JSONValue(parsing: response.body, maximumDepth: JSONValue.maximumDepthAroundValues)
+    }
+}
+
+extension Problem {
+    /// The refusal of a repeat whose first attempt may have been done. Only a daemon that looks at the write knows of the
+    /// first attempt; a refusal at the door does not.
+    package var afterAttemptThatMayBeDone: Problem {
+        guard isTransient || codeName.isEmpty else { return self }
+        var problem = self
+        problem.outcome = .unknown
+        return problem
+    }
+}

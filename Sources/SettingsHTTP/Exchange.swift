@@ -1,0 +1,215 @@
+internal import Glibc
+internal import HTTPWire
+internal import SettingsModel
+
+/// A state machine that takes one request to its answer. It never waits: it says what for, and two drivers do.
+///
+/// A connection from the pool may have been closed by the server just when the request went out. So a request is sent
+/// again, once, on a new connection, if nothing of an answer came and it is safe to repeat.
+final class Exchange {
+    enum Progress {
+        /// Goes on when this has come.
+        case waiting(Wait)
+        /// Goes on after `found`, when the driver has looked up the addresses of this host.
+        case lookingUp(HostAddresses)
+        case finished(Result<Reply, SettingsError>)
+    }
+
+    /// A descriptor to become ready for one of the events, or a moment, whatever comes first.
+    struct Wait {
+        /// Negative for none.
+        var descriptor: Int32 = -1
+        var events: Int16 = 0
+        var until: ContinuousClock.Instant?
+    }
+
+    private enum Phase {
+        case fresh
+        case lookingUp
+        case connecting(Connector)
+        case talking(OpenSocket)
+        /// A carrier has it.
+        case carried(CarriedExchange)
+    }
+
+    private let request: Request
+    private let pool: ConnectionPool
+    private let bytes: [UInt8]
+    private var phase = Phase.fresh
+    private var sentCount = 0
+    private var takesMore = true
+    private var reader = ResponseReader()
+    private var hasRepeated = false
+    /// True if the attempt before a repeat may have done a write.
+    private var hasLostWrite = false
+    /// True if all of a write was sent, or may have been, at some time: a part of one does nothing.
+    private var mayHaveTakenEffect = false
+
+    init(_ request: Request, _ pool: ConnectionPool) {
+        self.request = request
+        self.pool = pool
+        bytes = pool.address.isSecure ? [] : request.bytes(host: pool.hostField)
+    }
+
+    /// The outcome of the request if it ends now.
+    var outcome: SettingsError.Outcome {
+        // How far a carrier is at this moment is not known here.
+        if case .carried = phase, request.isWrite { return .unknown }
+        return mayHaveTakenEffect ? .unknown : .notDone
+    }
+
+    /// Goes as far as it can without waiting. The buffer is for received bytes.
+    func advance(_ buffer: UnsafeMutableRawBufferPointer) -> Progress {
+        while true {
+            switch phase {
+            case .fresh:
+                if pool.address.isSecure {
+                    if let failure = handOver() { return failure }
+                } else if !hasRepeated, let socket = pool.take() {
+                    phase = .talking(socket)
+                } else if let addresses = pool.host.known {
+                    found(addresses)
+                } else {
+                    phase = .lookingUp
+                }
+            case .lookingUp: return .lookingUp(pool.host)
+            case .connecting(var connector):
+                let step = connector.advance()
+                phase = .connecting(connector)
+                switch step {
+                case .waiting(let wait): return .waiting(wait)
+                case .connected(let socket, let address):
+                    pool.host.worked(address)
+                    phase = .talking(socket)
+                case .failed(let code):
+                    pool.host.forget()
+                    return unreachable(code.map(SystemText.of) ?? "no address")
+                }
+            case .talking(let socket):
+                if let progress = talk(socket, buffer) { return progress }
+            case .carried(let carried):
+                guard let result = carried.result else {
+                    return .waiting(Wait(descriptor: carried.descriptor, events: Int16(POLLIN)))
+                }
+                if let progress = arrived(result) { return progress }
+            }
+        }
+    }
+
+    /// Goes on with the addresses of the host.
+    func found(_ addresses: [SocketAddress]) {
+        phase = .connecting(Connector(addresses))
+    }
+
+    /// Closes the connection, unless the pool has it; the exchange is not used after that.
+    func close() {
+        phase = .fresh
+    }
+
+    /// Sends and receives; nil if there is something else to be done than to wait.
+    private func talk(_ socket: OpenSocket, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
+        let hadSent = sentCount
+        send(socket)
+        // No answer comes right behind the request: it is waited for first.
+        if hadSent < bytes.count, sentCount == bytes.count {
+            return .waiting(Wait(descriptor: socket.descriptor, events: Int16(POLLIN)))
+        }
+        // The driver has a deadline, and perhaps other exchanges, also while a server sends without end.
+        for _ in 0..<Self.mostReads {
+            switch socket.receive(into: buffer) {
+            case .nothing:
+                let events = takesMore && sentCount < bytes.count ? POLLIN | POLLOUT : POLLIN
+                return .waiting(Wait(descriptor: socket.descriptor, events: Int16(events)))
+            case .bytes(let count):
+                if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socket) { return reply }
+            case .end:
+                return reader.end().map(answered) ?? lost("the connection ended")
+            case .failed(let code): return lost(SystemText.of(code))
+            }
+        }
+        return .waiting(Wait(descriptor: socket.descriptor, events: Int16(POLLIN)))
+    }
+
+    /// How many buffers are read in one go.
+    private static let mostReads = 16
+
+    private func send(_ socket: OpenSocket) {
+        while takesMore, sentCount < bytes.count {
+            let sent = bytes.withUnsafeBytes { socket.send(UnsafeRawBufferPointer(rebasing: $0[sentCount...])) }
+            guard let sent else {
+                // It may have refused the request before it had all of it: that answer is still to be read.
+                takesMore = false
+                return
+            }
+            guard sent > 0 else { return }
+            sentCount += sent
+            if sentCount == bytes.count, request.isWrite { mayHaveTakenEffect = true }
+        }
+    }
+
+    private func take(_ received: UnsafeRawBufferPointer, _ socket: OpenSocket) -> Progress? {
+        do {
+            let response = try received.withMemoryRebound(to: UInt8.self) { bytes throws(MessageError) in
+                try reader.read(bytes.span)
+            }
+            guard let response else { return nil }
+            // After bytes behind the answer, nothing on the connection is known to be an answer.
+            if !response.closes, !reader.hasExcess, sentCount == bytes.count { pool.give(socket) }
+            return answered(response)
+        } catch {
+            return .finished(.failure(.malformedAnswer(error.reason, outcome: outcome)))
+        }
+    }
+
+    /// The connection ended before the answer did. Nil if the request goes out once more.
+    private func lost(_ reason: String) -> Progress? {
+        guard !reader.hasBegun, request.isRepeatable, !hasRepeated else { return unreachable(reason) }
+        hasRepeated = true
+        hasLostWrite = mayHaveTakenEffect
+        sentCount = 0
+        takesMore = true
+        reader = ResponseReader()
+        phase = .fresh
+        return nil
+    }
+
+    private func answered(_ response: Response) -> Progress {
+        let reply = Reply(response: response, isWrite: request.isWrite, followsLostWrite: hasLostWrite)
+        return .finished(.success(reply))
+    }
+
+    private func unreachable(_ reason: String) -> Progress {
+        .finished(.failure(.unreachable(reason, outcome: outcome)))
+    }
+}
+
+/// What a carrier takes.
+extension Exchange {
+    /// Gives the request to the carrier; the failure if there is none.
+    private func handOver() -> Progress? {
+        guard let carrier = pool.carrier() else { return unreachable(Carriers.missing) }
+        guard let carried = CarriedExchange(request, to: pool.address.description, by: carrier) else {
+            return unreachable(SystemText.of(errno))
+        }
+        phase = .carried(carried)
+        return nil
+    }
+
+    /// The carrier is done. Nil if the request goes out once more.
+    private func arrived(_ result: Result<Response, CarrierFailure>) -> Progress? {
+        phase = .fresh
+        switch result {
+        case .success(let response): return answered(response)
+        case .failure(.notSent(let reason)): return unreachable(reason)
+        case .failure(.lost(let reason)):
+            if request.isWrite { mayHaveTakenEffect = true }
+            return lost(reason)
+        case .failure(.broken(let reason)):
+            if request.isWrite { mayHaveTakenEffect = true }
+            return unreachable(reason)
+        case .failure(.malformed(let reason)):
+            if request.isWrite { mayHaveTakenEffect = true }
+            return .finished(.failure(.malformedAnswer(reason, outcome: outcome)))
+        }
+    }
+}

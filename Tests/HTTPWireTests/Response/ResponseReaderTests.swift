@@ -1,0 +1,192 @@
+import HTTPWire
+import TestSupport
+import Testing
+
+/// Bytes to one response.
+@Suite struct ResponseReaderTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let text: String
+        let response: Response
+        let fields: [(String, String)]
+        /// Bytes behind the response.
+        var rest = ""
+        /// True if the response is complete only when the connection ends.
+        var needsEnd = false
+
+        init(
+            _ name: String, _ text: String, _ status: Int, _ body: String = "", fields: [(String, String)] = [],
+            keeps: Bool = true, rest: String = "", needsEnd: Bool = false
+        ) {
+            testDescription = name
+            self.text = text
+            response = Response(status: status, body: Array(body.utf8), closes: !keeps)
+            self.fields = fields
+            self.rest = rest
+            self.needsEnd = needsEnd
+        }
+    }
+
+    private static let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    static let cases = [
+        Case(
+            "a counted body", "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nETag:\t\"1\" \r\n\r\nhello", 200, "hello",
+            fields: [("Content-Length", "5"), ("ETag", "\"1\"")]),
+        Case("an empty body", "HTTP/1.1 201 \r\nContent-Length: 0\r\n\r\n", 201, fields: [("Content-Length", "0")]),
+        Case("no reason", "HTTP/1.1 404\r\nContent-Length: 0\r\n\r\n", 404, fields: [("Content-Length", "0")]),
+        Case(
+            "the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", 200, "x",
+            fields: [("Content-Length", "1"), ("Content-Length", "1")]),
+        Case(
+            "chunks, with what nobody asked for",
+            chunked + "3;name=\"value\"\r\nabc\r\nA \r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n", 200, "abc0123456789",
+            fields: [("Transfer-Encoding", "chunked")]),
+        Case("no chunk", chunked + "000\r\n\r\n", 200, fields: [("Transfer-Encoding", "chunked")]),
+        Case("up to the end", "HTTP/1.1 200 OK\r\n\r\nall of it", 200, "all of it", keeps: false, needsEnd: true),
+        Case(
+            "a server that closes", "HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 2\r\n\r\nok", 200, "ok",
+            fields: [("Connection", "x, Close"), ("Content-Length", "2")], keeps: false),
+        Case(
+            "HTTP/1.0", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok", 200, "ok", fields: [("Content-Length", "2")],
+            keeps: false),
+        Case("204", "HTTP/1.1 204 No Content\r\n\r\n", 204),
+        Case(
+            "304 with the length of what it is not", "HTTP/1.1 304 Not Modified\r\nContent-Length: 9\r\n\r\n", 304,
+            fields: [("Content-Length", "9")]),
+        Case(
+            "answers before the real one",
+            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nLink: x\r\n\r\nHTTP/1.1 204 No\r\n\r\n", 204),
+        Case(
+            "more than the answer", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nxHTTP", 200, "x",
+            fields: [("Content-Length", "1")], rest: "HTTP"),
+        Case("an empty value", "HTTP/1.1 204 No\r\nX-Empty:\r\n\r\n", 204, fields: [("X-Empty", "")]),
+    ]
+
+    private struct Outcome: Equatable {
+        var response: Response?
+        var hasExcess = false
+    }
+
+    /// Feeds the parts up to the one that completes the response.
+    private func feed(
+        _ parts: [ArraySlice<UInt8>], limits: MessageLimits = ResponseReader.usualLimits, interim: Int = 16,
+        atEnd: Bool = false
+    ) throws(MessageError) -> Outcome {
+        var reader = ResponseReader(limits: limits, maximumInterimResponses: interim)
+        for part in parts {
+            if let response = try reader.read(Array(part).span) {
+                return Outcome(response: response, hasExcess: reader.hasExcess)
+            }
+            if !part.isEmpty { #expect(reader.hasBegun) }
+        }
+        return Outcome(response: atEnd ? reader.end() : nil)
+    }
+
+    @Test(arguments: cases)
+    func `A response is read alike however it is divided`(row: Case) throws {
+        let bytes = Array(row.text.utf8)
+        func check(_ parts: [ArraySlice<UInt8>], excess: Bool, _ how: String) throws {
+            #expect(try (feed(parts).response == nil) == row.needsEnd, "\(how)")
+            let outcome = try feed(parts, atEnd: true)
+            var response = try #require(outcome.response, "\(how)")
+            #expect(
+                response.fields.all.map { "\($0.name): \($0.value)" } == row.fields.map { "\($0): \($1)" }, "\(how)")
+            response.fields = FieldBlock()
+            #expect(response == row.response, "\(how)")
+            #expect(outcome.hasExcess == excess, "\(how)")
+        }
+        let length = bytes.count - row.rest.utf8.count
+        for place in 0...bytes.count {
+            try check(
+                [bytes[..<place], bytes[place...]], excess: place < length ? length < bytes.count : place > length,
+                "divided at \(place)")
+        }
+        try check(bytes.indices.map { bytes[$0...$0] }, excess: false, "byte by byte")
+    }
+
+    @Test(arguments: cases.filter { !$0.needsEnd })
+    func `A response that ends too early is not complete`(row: Case) throws {
+        let bytes = Array(row.text.utf8).dropLast(row.rest.utf8.count)
+        for count in 0..<bytes.count {
+            #expect(try feed([bytes.prefix(count)], atEnd: true).response == nil, "after \(count) bytes")
+        }
+    }
+
+    @Test func `A field is found by its name in lower case, the first of several`() throws {
+        let text = "HTTP/1.1 204 No\r\nETag:\t\"1\" \r\netag: \"2\"\r\nX-Empty:\r\n\r\n"
+        let fields = try #require(try feed([Array(text.utf8)[...]]).response).fields
+        #expect(fields.value(of: "etag") == "\"1\"" && fields.value(of: "x-empty") == "")
+        #expect(fields.value(of: "x") == nil)
+    }
+
+    @Test(arguments: [
+        ("HTTP/2 200 OK\r\n", "status line"), ("HTTP/1.1  200 OK\r\n", "status line"),
+        ("HTTP/1.1 20 OK\r\n", "status line"), ("HTTP/1.1 099 OK\r\n", "status line"),
+        ("HTTP/1.1 2000 OK\r\n", "status line"), ("http/1.1 200 OK\r\n", "status line"), ("\r\n", "status line"),
+        ("{\"a\":1}\r\n", "status line"), ("HTTP/1.1 200 OK\n", "lines end with CR LF"),
+        ("HTTP/1.1 200\rOK\r\n", "without a line feed"), ("HTTP/1.1 101 Switching\r\n\r\n", "another protocol"),
+        ("HTTP/1.1 200 OK\r\nno colon\r\n", "name of a field"), ("HTTP/1.1 200 OK\r\nA\r\n", "no ':'"),
+        ("HTTP/1.1 200 OK\r\n: x\r\n", "no name"), ("HTTP/1.1 200 OK\r\nA : x\r\n", "before its ':'"),
+        ("HTTP/1.1 200 OK\r\nA: x\r\n folded\r\n", "begins with a blank"),
+        ("HTTP/1.1 200 OK\r\nA: x\u{1}\r\n", "the control byte 0x01"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999999\r\n\r\n", "Content-Length"),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "Transfer-Encoding"),
+        ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", "chunked"),
+        (chunked + "\r\n", "with its size"), (chunked + "x\r\n", "with its size"),
+        (chunked + "-1\r\n", "with its size"),
+        (chunked + "12345678901234567\r\n", "long"), (chunked + "1\r\nab\r\n", "longer than its size"),
+        (chunked + "0\r\nbad trailer\r\n", "name of a field"),
+    ])
+    func `Bytes that are no response are refused, however they are divided`(text: String, reason: String) {
+        let bytes = Array(text.utf8)
+        for place in 0...bytes.count {
+            let error = #expect(throws: MessageError.self) { try feed([bytes[..<place], bytes[place...]]) }
+            #expect(error?.reason.contains(reason) ?? false, "\(error?.reason ?? "")")
+        }
+    }
+
+    @Test(arguments: [
+        (
+            "HTTP/1.1 200 OK\r\nLong: \(String(repeating: "x", count: 100))\r\n\r\n",
+            MessageError.headTooLarge(limit: 100)
+        ),
+        ("HTTP/1.1 200 OK\r\nA: x\r\nB: x\r\nC: x\r\n\r\n", .tooManyFields(limit: 2)),
+        ("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n", .bodyTooLarge(limit: 10)),
+        ("HTTP/1.1 200 OK\r\n\r\n01234567890", .bodyTooLarge(limit: 10)),
+        (chunked + "6\r\n012345\r\n5\r\n01234\r\n", .bodyTooLarge(limit: 10)),
+    ])
+    func `No part of a response may be larger than its limit`(text: String, expected: MessageError) {
+        let limits = MessageLimits(maximumHeadLength: 100, maximumFieldCount: 2, maximumBodyLength: 10)
+        let error = #expect(throws: MessageError.self) { try feed([Array(text.utf8)[...]], limits: limits) }
+        #expect(error == expected)
+    }
+
+    @Test func `Interim responses and the framing of chunks are bounded`() {
+        for text in [
+            "HTTP/1.1 100 A\r\n\r\nHTTP/1.1 100 B\r\n\r\n",
+            Self.chunked + "1;\(String(repeating: "x", count: 300))\r\n",
+        ] {
+            #expect(throws: MessageError.self) { try feed([Array(text.utf8)[...]], interim: 1) }
+        }
+    }
+
+    @Test func `Random bytes never bring the reader down`() {
+        var generator = SeededGenerator(seed: .random(in: 0 ... .max))
+        let pieces = Self.cases.map(\.text) + ["\r\n", "0\r\n\r\n", "HTTP/1.1 ", "ffffffffffffffff\r\n", ": "]
+        let limits = MessageLimits(maximumHeadLength: 300, maximumFieldCount: 4, maximumBodyLength: 50)
+        for _ in 0..<2000 {
+            var bytes: [UInt8] = []
+            for _ in 0..<3 { bytes += Array(generator.pick(pieces).utf8) }
+            if generator.chance(oneIn: 2) { bytes[generator.below(bytes.count)] = UInt8(generator.below(256)) }
+            // A response within the limits or an error.
+            let response = try? feed([bytes[...]], limits: limits, interim: 2, atEnd: true).response
+            #expect(
+                response.map { $0.body.count <= 50 && $0.fields.all.count <= 4 } ?? true, "seed \(generator.seed)")
+        }
+    }
+}
