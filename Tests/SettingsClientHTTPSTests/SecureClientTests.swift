@@ -58,12 +58,12 @@ struct SecureClientTests {
     @Test func `A redirection is an error and not followed, and so is the wish for a password`() async throws {
         let client = try SecureDaemon.withClient()
         let moved = try SuiteName("moved")
-        let error = #expect(throws: SettingsError.self) { try client.1.blocking.suite(moved) }
+        let error = #expect(throws: SettingsError.self) { try client.1.blocking.send(.suite(moved)) }
         #expect(error?.status == 307)
-        let write = await #expect(throws: SettingsError.self) { try await client.1.set(strange, to: 1, in: moved) }
+        let write = await #expect(throws: SettingsError.self) { try await client.1.send(.set(strange, to: 1, in: moved)) }
         #expect(write?.status == 307)
         let locked = await #expect(throws: SettingsError.self) {
-            try await client.1.suite(try SuiteName("locked"))
+            try await client.1.send(.suite(try SuiteName("locked")))
         }
         #expect(locked?.status == 401)
         #expect(try client.0.requests().count == 3)

@@ -23,10 +23,10 @@ struct SecureDefaultsTests {
         try await defaults.update(\.count) { $0 += 1 }
         #expect(defaults[\.theme] == "dark" && defaults.isSet(\.theme))
         let plain = try daemon.plainClient().blocking
-        #expect(try plain.setting(try KeyName("count"), in: try SuiteName("app")).value == 3)
+        #expect(try plain.send(.setting(try KeyName("count"), in: try SuiteName("app"))).value == 3)
         defaults.removeAll()
         #expect(defaults[\.count] == 0)
-        #expect(try plain.suite(try SuiteName("app")).contents.values.isEmpty)
+        #expect(try plain.send(.suite(try SuiteName("app"))).contents.values.isEmpty)
     }
 
     @Test(.timeLimit(.minutes(2))) func `They follow what others write`() async throws {

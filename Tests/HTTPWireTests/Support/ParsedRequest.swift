@@ -54,7 +54,7 @@ struct ParsedRequest: Equatable, Sendable {
         bytes += Array("\r\n".utf8)
         switch framing {
         case .none: break
-        case .length: bytes += body
+        case .length, .toEnd: bytes += body
         case .chunked:
             if !body.isEmpty {
                 bytes += Array("\(String(body.count, radix: 16))\r\n".utf8) + body + Array("\r\n".utf8)

@@ -21,7 +21,7 @@ struct OutOfDescriptorsTests {
         let address = try ServerAddress("http://127.0.0.1:\(daemon.port)")
         let (suite, key) = (try SuiteName("app"), try KeyName("launchCount"))
         let other = SettingsClient(address).blocking
-        try other.set(key, to: 1, in: suite)
+        try other.send(.set(key, to: 1, in: suite))
         // Dispatch has what it needs for timers.
         let timer = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
@@ -32,7 +32,7 @@ struct OutOfDescriptorsTests {
             suite: suite, keyStore: ClientKeys(), server: address, outbox: .none, arguments: [])
         guard defaults.launchCount == 1, !AnswerReader.shared.isRunning else { return false }
         for descriptor in taken { close(descriptor) }
-        try other.set(key, to: 2, in: suite)
+        try other.send(.set(key, to: 2, in: suite))
         let limit = ContinuousClock.now + .seconds(30)
         while defaults.launchCount != 2 {
             guard ContinuousClock.now < limit else { return false }

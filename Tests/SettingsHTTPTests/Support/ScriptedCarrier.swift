@@ -19,7 +19,7 @@ final class ScriptedCarrier: Carrier {
         _ request: Request, to server: String,
         arrival: @escaping @Sendable (Result<Response, CarrierFailure>) -> Void
     ) -> @Sendable () -> Void {
-        log.add("\(request.method.rawValue) \(server)\(request.target.text)")
+        log.add("\(request.method.text) \(server)\(request.target.text)")
         if let answer = answers.withLock({ $0.popLast() ?? nil }) { arrival(answer) }
         return { [log] in log.add("ended") }
     }
