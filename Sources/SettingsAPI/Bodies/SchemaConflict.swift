@@ -48,3 +48,84 @@ extension SchemaConflict: JSONReadable, JSONWritable {
         writer.member("errors", errors)
     }
 }
+
+/// The conflicts between a suite's stored values and a schema that is to be set.
+package struct StoredConflicts: Hashable, Sendable {
+    /// The keys that are not admitted or whose values are not allowed, in the order given.
+    package let keys: [SchemaConflict]
+    /// The violations of the rules about the suite as a whole.
+    package let suite: [Violation]
+
+    /// True without conflicts.
+    package var isEmpty: Bool {
+        keys.isEmpty && suite.isEmpty
+    }
+
+    /// All conflicts by key, then those about no key.
+    package var all: [SchemaConflict] {
+        var conflicts = keys
+        for violation in suite {
+            let key = violation.key.flatMap { try? KeyName($0) }
+            if let index = conflicts.lastIndex(where: { $0.key == key }) {
+                conflicts[index].errors.append(violation)
+            } else {
+                conflicts.append(SchemaConflict(key: key, stored: nil, errors: [violation]))
+            }
+        }
+        return conflicts.filter { $0.key != nil } + conflicts.filter { $0.key == nil }
+    }
+}
+
+/// A stored value that is to be checked against a schema.
+package struct StoredSetting: Hashable, Sendable {
+    package let key: KeyName
+    package let value: JSONValue
+    /// True if the value is a secret whatever the schema says.
+    package let isSecret: Bool
+
+    package init(key: KeyName, value: JSONValue, isSecret: Bool = false) {
+        self.key = key
+        self.value = value
+        self.isSecret = isSecret
+    }
+}
+
+extension Schema {
+    /// Returns the conflict of a stored value; nil if the value fits. The value of a secret is left out.
+    ///
+    /// - Parameter suggestsName: adds the nearest listed name to the error about a key that is not admitted.
+    package func conflict(of setting: StoredSetting, suggestsName: Bool = false) -> SchemaConflict? {
+        guard let keySchema = key(setting.key.text) else {
+            let hint =
+                suggestsName
+                ? NameSuggestion.phrase(for: setting.key.text, amongOrdered: keys.lazy.map { $0.name }) : ""
+            let violation = Violation(
+                key: setting.key.text, keyword: "additionalProperties", detail: "is not a key of the schema\(hint)")
+            return SchemaConflict(
+                key: setting.key, stored: setting.isSecret ? nil : setting.value, errors: [violation])
+        }
+        let isSecret = setting.isSecret || keySchema.isSecret
+        let violations = keySchema.violations(of: setting.value, isSecret: isSecret)
+        guard !violations.isEmpty else { return nil }
+        return SchemaConflict(key: setting.key, stored: isSecret ? nil : setting.value, errors: violations)
+    }
+
+    /// Lists all conflicts of a suite's stored values, the first few with the names that were probably meant.
+    package func conflicts(storing settings: some Sequence<StoredSetting>) -> StoredConflicts {
+        let mostSuggestions = 16
+        var conflicts: [SchemaConflict] = []
+        var stored = JSONObject()
+        var secrets: [KeyName] = []
+        for setting in settings {
+            if let conflict = conflict(of: setting, suggestsName: conflicts.count < mostSuggestions) {
+                conflicts.append(conflict)
+            }
+            guard hasSuiteRules else { continue }
+            stored[setting.key.text] = setting.value
+            if setting.isSecret { secrets.append(setting.key) }
+        }
+        guard hasSuiteRules else { return StoredConflicts(keys: conflicts, suite: []) }
+        let violations = suiteViolations(of: effectiveValues(stored: stored), secrets: secrets)
+        return StoredConflicts(keys: conflicts, suite: violations)
+    }
+}

@@ -51,3 +51,73 @@ extension DefaultsBridge {
         self
     }
 }
+
+/// A type whose values can be settings.
+///
+/// The standard types conform. A type of yours conforms without code if it is `RawRepresentable` with a raw value that
+/// is serializable, or `Codable`; where it is both, the raw value wins. For any other form give it a bridge:
+///
+///     enum Theme: String, CaseIterable, DefaultsSerializable { case light, dark }
+///     struct Account: Codable, DefaultsSerializable { var name: String; var port: Int }
+public protocol DefaultsSerializable: Sendable {
+    /// The type of the bridge.
+    associatedtype Bridge: DefaultsBridge where Bridge.Value == Self
+
+    /// How values of this type travel.
+    static var defaultsBridge: Bridge { get }
+}
+
+extension DefaultsSerializable where Self: RawRepresentable, RawValue: DefaultsSerializable {
+    /// By the raw value.
+    public static var defaultsBridge: RawRepresentableBridge<Self> {
+        RawRepresentableBridge()
+    }
+}
+
+extension DefaultsSerializable where Self: Codable {
+    /// By what `Codable` says.
+    public static var defaultsBridge: CodableBridge<Self> {
+        CodableBridge()
+    }
+}
+
+extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue: DefaultsSerializable {
+    /// By the raw value: where a type is both, that is the plainer form.
+    public static var defaultsBridge: RawRepresentableBridge<Self> {
+        RawRepresentableBridge()
+    }
+}
+
+/// Why a value has no JSON form, or why JSON is not a value of the type.
+public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Where inside the value.
+    public let pointer: JSONPointer
+    /// What is wrong, as `must be an integer, but is a string`.
+    public let reason: String
+
+    /// An error about a value as a whole.
+    public init(_ reason: String) {
+        self.init(at: .root, reason)
+    }
+
+    /// An error about a part of a value.
+    public init(at pointer: JSONPointer, _ reason: String) {
+        self.pointer = pointer
+        self.reason = reason
+    }
+
+    /// An error that says what was expected and what kind of value was there instead.
+    public init(expected: String, found json: JSONValue) {
+        self.init("must be \(expected), but is \(json.kindPhrase)")
+    }
+
+    /// The same error seen from the array or object around the value.
+    public func inside(_ token: String) -> BridgeError {
+        BridgeError(at: JSONPointer([token] + pointer.tokens), reason)
+    }
+
+    /// The reason, after the place if that is not the value as a whole.
+    public var description: String {
+        pointer == .root ? reason : "\(pointer) \(reason)"
+    }
+}

@@ -110,3 +110,82 @@ extension KeyTraits {
         [description.map { UTF8Text($0) }] + renamedFrom.map { UTF8Text($0) }
     }
 }
+
+/// A typed key of whatever type: its name and what it says of its values.
+public protocol AnyDefaultsKey: Sendable {
+    /// The name under which the value is stored.
+    var name: String { get }
+    /// The type of the values.
+    var valueType: any DefaultsSerializable.Type { get }
+    /// What the key says beside type, default and limits.
+    var traits: KeyTraits { get }
+
+    /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
+    /// value has no JSON form.
+    func schemaDocument() throws(BridgeError) -> JSONObject
+}
+
+extension DefaultsKey: AnyDefaultsKey {
+    /// The type of the values.
+    public var valueType: any DefaultsSerializable.Type {
+        Value.self
+    }
+
+    /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
+    /// value has no JSON form.
+    public func schemaDocument() throws(BridgeError) -> JSONObject {
+        let bridge = bridge
+        var document = bridge.storedSchema.document
+        limits.apply(to: &document)
+        if let allowed {
+            var values: [JSONValue] = []
+            for value in allowed {
+                if let json = try bridge.encodeStored(value) { values.append(json) }
+            }
+            document["enum"] = .array(values)
+        }
+        if let json = try bridge.encodeStored(defaultValue) { document["default"] = json }
+        if let description = traits.description { document["description"] = .string(description) }
+        if traits.isSecret { document["writeOnly"] = true }
+        if !traits.renamedFrom.isEmpty {
+            document["x-renamedFrom"] = .array(traits.renamedFrom.map(JSONValue.string))
+        }
+        if let merge = traits.merge { document["x-merge"] = .string(merge.rawValue) }
+        return document
+    }
+}
+
+/// What a key says beside name, type and default, in one object: so a key is little to copy, and one that was made once is
+/// known again by it.
+///
+/// It is made with its key and belongs to no other, save copies of that.
+@usableFromInline
+package final class KeyRules: Sendable {
+    let limits: KeyLimits
+    let traits: KeyTraits
+    private let hasTraits: Bool
+    /// Whether the key lists what is allowed, which is not here: values know themselves whether they are equal.
+    let isLimitedToList: Bool
+
+    /// Nil if nothing is said, as of most keys.
+    init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool) {
+        guard !limits.isEmpty || !traits.isEmpty || isLimitedToList else { return nil }
+        self.limits = limits
+        self.traits = traits
+        hasTraits = !traits.isEmpty
+        self.isLimitedToList = isLimitedToList
+    }
+
+    /// Whether two keys say the same but for the values that they list, if they do.
+    static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
+        if one === other { return true }
+        guard let one, let other else { return false }
+        guard one.isLimitedToList == other.isLimitedToList, one.hasTraits == other.hasTraits else { return false }
+        return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
+    }
+
+    /// Whether two keys are sure to say the same. If not, they may nevertheless: lists would have to be compared.
+    package static func areSurelySame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
+        areSame(one, other) && (one === other || one?.isLimitedToList != true)
+    }
+}

@@ -1,0 +1,172 @@
+public import SettingsModel
+
+/// What a suite holds for one reader: its values, and the keys that have none to show.
+public struct SuiteContents: Hashable, Sendable {
+    /// A key with its effective value.
+    public struct Entry: Hashable, Sendable {
+        /// The key.
+        public var key: KeyName
+        /// Its effective value.
+        public var value: JSONValue
+
+        /// A key with its value.
+        public init(key: KeyName, value: JSONValue) {
+            self.key = key
+            self.value = value
+        }
+    }
+
+    /// The suite.
+    public var suite: SuiteName
+    /// The last commit that set or removed the schema; zero if none ever did.
+    public var schemaRevision: Revision
+    /// Every effective value, ordered by key.
+    public var values: [Entry]
+    /// The keys whose stored value does not fit the schema.
+    public var invalid: [SchemaConflict]
+    /// The secrets that this reader may not see.
+    public var secrets: [KeyName]
+    /// What the effective values together break of the rules about the suite as a whole.
+    public var violations: [Violation]
+
+    /// The contents of a suite. Lists are written in the order they have here, which should be that of the keys.
+    public init(
+        suite: SuiteName, schemaRevision: Revision, values: [Entry], invalid: [SchemaConflict] = [],
+        secrets: [KeyName] = [], violations: [Violation] = []
+    ) {
+        self.suite = suite
+        self.schemaRevision = schemaRevision
+        self.values = values
+        self.invalid = invalid
+        self.secrets = secrets
+        self.violations = violations
+    }
+}
+
+extension SuiteContents {
+    /// The effective value of a key; nil if the suite shows none.
+    public subscript(key: KeyName) -> JSONValue? {
+        values.first { $0.key == key }?.value
+    }
+
+    /// The effective value of the key of this name; nil if the suite shows none.
+    public subscript(name: String) -> JSONValue? {
+        values.first { $0.key.text.utf8.elementsEqual(name.utf8) }?.value
+    }
+}
+
+/// The parts of the contents, as bodies for one suite and for several have them in different places.
+extension SuiteContents {
+    static func entries(_ json: JSONValue) throws(BodyError) -> [Entry] {
+        try BodyValue.map(json) { member throws(BodyError) in
+            Entry(key: try KeyName(json: .string(member.name)), value: member.value)
+        }
+    }
+
+    static func conflicts(_ json: JSONValue) throws(BodyError) -> [SchemaConflict] {
+        try BodyValue.map(json) { member throws(BodyError) in
+            try SchemaConflict(json: member.value, ofKey: KeyName(json: .string(member.name)))
+        }
+    }
+
+    func writeValues(to writer: inout JSONWriter) {
+        writer.beginObject()
+        for entry in values { writer.member(entry.key.text, entry.value) }
+        writer.endObject()
+    }
+
+    func writeInvalid(to writer: inout JSONWriter) {
+        writer.beginObject()
+        for conflict in invalid {
+            guard let key = conflict.key else { continue }
+            writer.name(key.text)
+            writer.beginObject()
+            conflict.writeReason(to: &writer)
+            writer.endObject()
+        }
+        writer.endObject()
+    }
+}
+
+/// The form that bodies for one suite share.
+extension SuiteContents {
+    init(_ reader: ObjectReader) throws(BodyError) {
+        self.init(
+            suite: try reader.required("suite"), schemaRevision: try reader.required("schemaRevision"),
+            values: try reader.required("values", Self.entries),
+            invalid: try reader.optional("invalid", Self.conflicts) ?? [], secrets: try reader.list("secrets"),
+            violations: try reader.list("violations"))
+    }
+
+    func writeMembers(to writer: inout JSONWriter) {
+        writer.name("values")
+        writeValues(to: &writer)
+        if !invalid.isEmpty {
+            writer.name("invalid")
+            writeInvalid(to: &writer)
+        }
+        writer.member("secrets", unlessEmpty: secrets)
+        writer.member("violations", unlessEmpty: violations)
+    }
+}
+
+/// A suite as a read of it answers.
+public struct SuiteState: Hashable, Sendable {
+    /// What is in the suite.
+    public var contents: SuiteContents
+    /// The last commit of the suite, its schema included.
+    public var revision: Revision
+    /// The place in history that this was read at: where to observe from.
+    public var cursor: Cursor
+
+    /// The state of a suite.
+    public init(contents: SuiteContents, revision: Revision, cursor: Cursor) {
+        self.contents = contents
+        self.revision = revision
+        self.cursor = cursor
+    }
+}
+
+extension SuiteState {
+    /// The effective value of a key; nil if the suite shows none.
+    public subscript(key: KeyName) -> JSONValue? {
+        contents[key]
+    }
+
+    /// The effective value of the key of this name; nil if the suite shows none.
+    public subscript(name: String) -> JSONValue? {
+        contents[name]
+    }
+}
+
+extension SuiteState: JSONReadable, JSONWritable {
+    /// Reads an answer; ignores members it does not know.
+    public init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        self.init(
+            contents: try SuiteContents(reader), revision: try reader.required("revision"),
+            cursor: try reader.required("cursor"))
+    }
+
+    /// Writes the suite with all its values.
+    public func write(to writer: inout JSONWriter) {
+        writeHead(to: &writer)
+        contents.writeMembers(to: &writer)
+        writer.endObject()
+    }
+
+    /// Returns the beginning of the JSON form, up to the cursor. What follows depends on the contents alone.
+    package func headBytes() -> [UInt8] {
+        var writer = JSONWriter()
+        writeHead(to: &writer)
+        return writer.bytes
+    }
+
+    private func writeHead(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("suite", contents.suite)
+        writer.member("revision", revision)
+        writer.member("schemaRevision", contents.schemaRevision)
+        writer.member("cursor", cursor)
+    }
+}

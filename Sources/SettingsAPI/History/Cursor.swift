@@ -1,0 +1,119 @@
+public import SettingsModel
+
+/// The short random name of one history: revisions of two epochs have nothing to do with each other.
+public struct Epoch: Hashable, Sendable, CustomStringConvertible {
+    /// How many letters an epoch may have.
+    public static let maximumLength = 32
+
+    /// 1 to 32 of `a-z 0-9`.
+    public let text: String
+
+    /// Takes a text that is such a name; nil for any other.
+    public init?(_ text: some StringProtocol) {
+        let text = String(text)
+        self.init(utf8: text.utf8Span.span)
+    }
+
+    init?(utf8 bytes: Span<UInt8>) {
+        guard (1...Self.maximumLength).contains(bytes.count) else { return nil }
+        for index in 0..<bytes.count where !Self.isAllowed(bytes[index]) { return nil }
+        text = bytes.withUnsafeBufferPointer { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The name itself.
+    public var description: String {
+        text
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        default: false
+        }
+    }
+}
+
+/// A place in the history of a daemon, as `7f3a.40`: which history, and after which commit.
+public struct Cursor: Hashable, Sendable {
+    /// The history.
+    public let epoch: Epoch
+    /// The last commit before this place.
+    public let revision: Revision
+
+    /// The place after a commit.
+    public init(epoch: Epoch, revision: Revision) {
+        self.epoch = epoch
+        self.revision = revision
+    }
+
+    /// Reads `<epoch>.<revision>`; nil if the text is anything else.
+    public init?(_ text: some StringProtocol) {
+        let text = String(text)
+        let bytes = text.utf8Span.span
+        var dot = 0
+        while dot < bytes.count, bytes[dot] != UInt8(ascii: ".") { dot += 1 }
+        guard dot < bytes.count, let epoch = Epoch(utf8: bytes.extracting(0..<dot)),
+            let revision = Revision(utf8: bytes.extracting((dot + 1)..<bytes.count))
+        else { return nil }
+        self.init(epoch: epoch, revision: revision)
+    }
+}
+
+extension Cursor: CustomStringConvertible {
+    /// The text form, `<epoch>.<revision>`.
+    public var description: String {
+        "\(epoch).\(revision)"
+    }
+}
+
+extension Cursor: JSONReadable, JSONWritable {
+    /// Reads a string in the text form.
+    public init(json: JSONValue) throws(BodyError) {
+        guard let cursor = Cursor(try BodyValue.string(json)) else {
+            throw BodyError("expected a cursor such as 7f3a.40, found another string")
+        }
+        self = cursor
+    }
+
+    /// Writes the text form as a string.
+    public func write(to writer: inout JSONWriter) {
+        writer.write(string: description)
+    }
+}
+
+/// Where an observer goes on: what `since` may be.
+public enum ResumePoint: Hashable, Sendable {
+    /// A place in a history that is checked to be the same.
+    case cursor(Cursor)
+    /// A bare revision, trusting that the history is the same.
+    case revision(Revision)
+
+    /// Reads a cursor or a bare revision; nil if the text is neither.
+    public init?(_ text: String) {
+        if let cursor = Cursor(text) {
+            self = .cursor(cursor)
+        } else if let revision = Revision(text) {
+            self = .revision(revision)
+        } else {
+            return nil
+        }
+    }
+
+    /// The last commit that the observer knows.
+    public var revision: Revision {
+        switch self {
+        case .cursor(let cursor): cursor.revision
+        case .revision(let revision): revision
+        }
+    }
+}
+
+extension ResumePoint: CustomStringConvertible {
+    /// The text that reads back as this.
+    public var description: String {
+        switch self {
+        case .cursor(let cursor): cursor.description
+        case .revision(let revision): revision.description
+        }
+    }
+}

@@ -1,0 +1,228 @@
+public import SettingsModel
+
+/// A change that the daemon makes to the effective value of one setting, so that nobody has to read it first.
+public enum InPlaceOperation: Hashable, Sendable {
+    /// Adds to a number.
+    case add(Amount)
+    /// Adds elements at the end of an array.
+    case append([JSONValue])
+    /// Adds text at the end of a string.
+    case concat(String)
+    /// Turns true to false and back.
+    case toggle
+    /// Merges into the value as RFC 7396 says.
+    case merge(JSONValue)
+    /// Takes the steps of a JSON Patch, all or none.
+    case patch(JSONPatch)
+
+    /// What is added to a number. Two integers give an integer, anything else a floating-point number.
+    public enum Amount: Hashable, Sendable {
+        /// An integer.
+        case integer(Int64)
+        /// A floating-point number, which must be finite.
+        case double(Double)
+    }
+}
+
+extension InPlaceOperation {
+    /// The name of the operation on the wire.
+    public var name: String {
+        word.rawValue
+    }
+
+    enum Word: String, CaseIterable {
+        case add
+        case append
+        case concat
+        case toggle
+        case merge
+        case patch
+
+        /// The member that says what the operation works with.
+        var operand: String? {
+            switch self {
+            case .add: "by"
+            case .append: "values"
+            case .concat: "text"
+            case .toggle: nil
+            case .merge: "value"
+            case .patch: "patch"
+            }
+        }
+    }
+
+    var word: Word {
+        switch self {
+        case .add: .add
+        case .append: .append
+        case .concat: .concat
+        case .toggle: .toggle
+        case .merge: .merge
+        case .patch: .patch
+        }
+    }
+
+    init(_ word: Word, _ reader: ObjectReader) throws(BodyError) {
+        let operand = word.operand ?? ""
+        self =
+            switch word {
+            case .add: .add(try reader.required(operand))
+            case .append: .append(try reader.required(operand, BodyValue.array))
+            case .concat: .concat(try reader.required(operand))
+            case .toggle: .toggle
+            case .merge: .merge(try reader.required(operand))
+            case .patch: .patch(try reader.required(operand))
+            }
+    }
+
+    func writeOperand(to writer: inout JSONWriter) {
+        let operand = word.operand ?? ""
+        switch self {
+        case .add(let amount): writer.member(operand, amount)
+        case .append(let values): writer.member(operand, values)
+        case .concat(let text): writer.member(operand, text)
+        case .toggle: break
+        case .merge(let patch): writer.member(operand, patch)
+        case .patch(let patch): writer.member(operand, patch)
+        }
+    }
+}
+
+extension InPlaceOperation: JSONReadable, JSONWritable {
+    /// Reads the body of a PATCH of one setting; a member that the operation does not have is an error.
+    public init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        // Without an operation nobody knows which members it has; the misspelt one is told first.
+        if !reader.has("op") { try reader.allow(only: ["op"] + Word.allCases.compactMap(\.operand)) }
+        let word: Word = try reader.required("op") { json throws(BodyError) in try BodyValue.word("op", json) }
+        try reader.allow(only: ["op"] + [word.operand].compactMap(\.self))
+        try self.init(word, reader)
+    }
+
+    /// Writes the body of a PATCH of one setting.
+    public func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("op", name)
+        writeOperand(to: &writer)
+        writer.endObject()
+    }
+}
+
+extension InPlaceOperation.Amount: JSONReadable, JSONWritable {
+    /// Reads a number of either kind.
+    public init(json: JSONValue) throws(BodyError) {
+        switch json {
+        case .integer(let amount): self = .integer(amount)
+        case .double(let amount): self = .double(amount)
+        default: throw .expected("a number", found: json)
+        }
+    }
+
+    /// Writes the number in its kind.
+    public func write(to writer: inout JSONWriter) {
+        switch self {
+        case .integer(let amount): writer.write(integer: amount)
+        case .double(let amount): writer.write(double: amount)
+        }
+    }
+}
+
+extension InPlaceOperation.Amount: ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral {
+    /// An integer.
+    public init(integerLiteral value: Int64) {
+        self = .integer(value)
+    }
+
+    /// A floating-point number.
+    public init(floatLiteral value: Double) {
+        self = .double(value)
+    }
+}
+
+extension InPlaceOperation {
+    /// The value that the operation makes of an effective value.
+    ///
+    /// Whether the result is allowed is decided when it is stored. What comes out can always be written and read back:
+    /// it is nested no deeper than ``JSONValue/maximumDepth``, and its numbers are finite.
+    ///
+    /// - Parameters:
+    ///   - value: the effective value.
+    ///   - holdsIntegers: true if the key asks for integers, so that `1.0` counts as one.
+    public func applied(to value: JSONValue, holdsIntegers: Bool = false) throws(OperationError) -> JSONValue {
+        switch self {
+        case .add(let amount):
+            guard holdsIntegers else { return try add(amount, to: value) }
+            return try add(amount.reduced, to: value.reduced)
+        case .append(let values):
+            guard case .array(let elements) = value else { throw .needs("an array", for: self, found: value) }
+            guard JSONValue.array(values).isNested(atMost: JSONValue.maximumDepth) else { throw .tooDeep }
+            return .array(elements + values)
+        case .concat(let text):
+            guard case .string(let start) = value else { throw .needs("a string", for: self, found: value) }
+            return .string(start + text)
+        case .toggle:
+            guard case .bool(let isOn) = value else { throw .needs("a boolean", for: self, found: value) }
+            return .bool(!isOn)
+        case .merge(let patch):
+            return try value.merging(patch)
+        case .patch(let patch):
+            return try patch.applied(to: value)
+        }
+    }
+
+    private func add(_ amount: Amount, to value: JSONValue) throws(OperationError) -> JSONValue {
+        let sum: Double
+        switch (value, amount) {
+        case (.integer(let left), .integer(let right)):
+            let (exact, overflow) = left.addingReportingOverflow(right)
+            guard !overflow else {
+                throw OperationError(
+                    "\(left) add \(right) is beyond the integers, which end at \(right < 0 ? Int64.min : Int64.max)",
+                    withoutValues: "the sum is beyond the integers, which are of 64 bits")
+            }
+            return .integer(exact)
+        case (.integer(let left), .double(let right)): sum = try Self.sum(left, right)
+        case (.double(let left), .integer(let right)): sum = try Self.sum(right, left)
+        case (.double(let left), .double(let right)): sum = left + right
+        default: throw .needs("a number", for: self, found: value)
+        }
+        guard sum.isFinite else { throw OperationError("the sum is beyond the finite numbers") }
+        return .double(sum)
+    }
+
+    /// The sum of an integer and a double. Throws if the integer, or all of the fraction, would be lost by rounding.
+    private static func sum(_ integer: Int64, _ double: Double) throws(OperationError) -> Double {
+        let sum = Double(integer) + double
+        let isKept =
+            if let whole = Int128(exactly: double) {
+                // Beyond half of the range the double is far too large for an integer to change it.
+                Int128(exactly: sum).map { $0 &- whole == Int128(integer) } ?? (integer == 0)
+            } else if double == double.rounded() {
+                integer == 0
+            } else {
+                Double(exactly: integer) != nil && sum != sum.rounded()
+            }
+        guard isKept || !sum.isFinite else {
+            throw OperationError(
+                "\(integer) and \(JSONValue.double(double).text()) have a sum that would be rounded",
+                withoutValues: "the sum would be rounded")
+        }
+        return sum
+    }
+}
+
+extension InPlaceOperation.Amount {
+    /// The amount, an integral double as the integer that it is.
+    fileprivate var reduced: Self {
+        guard case .double(let double) = self, let exact = Int64(exactly: double) else { return self }
+        return .integer(exact)
+    }
+}
+
+extension JSONValue {
+    /// The value, an integral double as the integer that it is.
+    fileprivate var reduced: JSONValue {
+        guard case .double(let double) = self, let exact = Int64(exactly: double) else { return self }
+        return .integer(exact)
+    }
+}
