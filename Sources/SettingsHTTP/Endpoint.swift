@@ -1,6 +1,5 @@
 package import HTTPWire
 package import SettingsAPI
-package import SettingsModel
 
 /// A request to a daemon with the way its answer is read.
 ///
