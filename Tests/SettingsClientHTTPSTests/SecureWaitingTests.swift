@@ -20,7 +20,7 @@ struct SecureWaitingTests {
         try await client.send(.set(theme, to: "light", in: app))
         try await withThrowingTaskGroup(of: [JSONValue?].self) { group in
             for _ in 0..<12 {
-                group.addTask {
+                group.addTask(priority: .high) {
                     for try await observation in client.changes(of: app) {
                         if case .changes(let told) = observation { return told.changes.map(\.new) }
                     }
@@ -44,7 +44,7 @@ struct SecureWaitingTests {
         let (daemon, client) = try SecureDaemon.withClient()
         let (app, theme) = (app, theme)
         let revision = try await client.send(.set(theme, to: "dark", in: app)).revision
-        let task = Task {
+        let task = Task(priority: .high) {
             try await client.send(.setting(theme, in: app, changedFrom: revision, wait: .seconds(300)))
         }
         #expect(try await daemon.waits(forWatchers: 1))

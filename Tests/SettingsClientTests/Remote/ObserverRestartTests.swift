@@ -104,7 +104,7 @@ struct ObserverRestartTests {
         let daemon = try ServedDaemon()
         let world = World(at: try daemon.address(.unix), names.app)
         var observation: DefaultsObservation? = world.adapter().observe(\.launchCount) { _ in }
-        let task = Task { [updates = world.adapter().updates(of: \.launchCount)] in
+        let task = Task(priority: .high) { [updates = world.adapter().updates(of: \.launchCount)] in
             for await _ in updates {}
         }
         #expect(await daemon.waits(forWatchers: 2))

@@ -81,7 +81,7 @@ struct ObservingTests {
         let client = try daemon.client()
         let names = names
         let log = EventLog()
-        let listener = Task {
+        let listener = Task(priority: .high) {
             for try await observation in client.changes(of: [names.app, names.net]) {
                 switch observation {
                 case .state(let state): log.add("state \(state.suites.count)")
@@ -113,7 +113,7 @@ struct ObservingTests {
         let client = try first.client(.unix)
         try await client.send(.set(names.count, to: 0, in: names.app))
         let log = EventLog()
-        let listener = Task {
+        let listener = Task(priority: .high) {
             for try await observation in client.changes(of: names.app, keys: [names.count]) {
                 switch observation {
                 case .state(let state): log.add("state, reset \(state.isReset)")
@@ -157,8 +157,9 @@ struct ObservingTests {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let names = names
-        let one = Task { for try await _ in client.changes(of: names.app) {} }
-        let several = Task { for try await _ in client.changes(of: [names.app, names.net]) {} }
+        // Tasks of the usual priority come after all tests that are queued.
+        let one = Task(priority: .high) { for try await _ in client.changes(of: names.app) {} }
+        let several = Task(priority: .high) { for try await _ in client.changes(of: [names.app, names.net]) {} }
         #expect(await daemon.waits(forWatchers: 2))
         one.cancel()
         #expect(await daemon.waits(forWatchers: 1))
