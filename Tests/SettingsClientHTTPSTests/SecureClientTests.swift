@@ -60,7 +60,9 @@ struct SecureClientTests {
         let moved = try SuiteName("moved")
         let error = #expect(throws: SettingsError.self) { try client.1.blocking.send(.suite(moved)) }
         #expect(error?.status == 307)
-        let write = await #expect(throws: SettingsError.self) { try await client.1.send(.set(strange, to: 1, in: moved)) }
+        let write = await #expect(throws: SettingsError.self) {
+            try await client.1.send(.set(strange, to: 1, in: moved))
+        }
         #expect(write?.status == 307)
         let locked = await #expect(throws: SettingsError.self) {
             try await client.1.send(.suite(try SuiteName("locked")))

@@ -11,7 +11,7 @@ public protocol JSONReadable: SendableMetatype {
 
 /// What has a form in JSON and writes it piece by piece.
 ///
-/// No tree of ``JSONValue`` is built on the way, because answers are rendered far more often than anything else.
+/// No tree of `JSONValue` is built on the way, because answers are rendered far more often than anything else.
 public protocol JSONWritable {
     /// Writes exactly one JSON value.
     func write(to writer: inout JSONWriter)

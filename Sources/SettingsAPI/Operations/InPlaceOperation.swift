@@ -143,7 +143,7 @@ extension InPlaceOperation {
     /// The value that the operation makes of an effective value.
     ///
     /// Whether the result is allowed is decided when it is stored. What comes out can always be written and read back:
-    /// it is nested no deeper than ``JSONValue/maximumDepth``, and its numbers are finite.
+    /// it is nested no deeper than `JSONValue.maximumDepth`, and its numbers are finite.
     ///
     /// - Parameters:
     ///   - value: the effective value.

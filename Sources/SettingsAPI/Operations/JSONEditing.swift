@@ -106,7 +106,7 @@ extension JSONValue {
     /// null removes, and anything that is no object takes the place of what was there.
     ///
     /// Members keep their order and new ones come last. Takes time in proportion to both together. Fails only where
-    /// the patch is nested deeper than ``maximumDepth``.
+    /// the patch is nested deeper than `maximumDepth`.
     public func merging(_ patch: JSONValue) throws(OperationError) -> JSONValue {
         guard patch.isNested(atMost: Self.maximumDepth) else { throw .tooDeep }
         var merged = self

@@ -187,7 +187,7 @@ struct JSONTypeSet: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// True if a value is of one of these types. A double is an integer if ``Double/exactInteger`` finds one: beyond 2⁵³ no
+    /// True if a value is of one of these types. A double is an integer if `Double.exactInteger` finds one: beyond 2⁵³ no
     /// double stands for one integer alone.
     func admits(_ value: JSONValue) -> Bool {
         switch value {

@@ -27,7 +27,7 @@ public struct Schema: Sendable {
     /// True if a key that is not listed can be a secret, so that each must be looked up.
     private let admitsUnlistedSecrets: Bool
 
-    /// Compiles a document. Throws everything that is wrong with it. Beyond what a ``JSONSchema`` needs, a suite's schema
+    /// Compiles a document. Throws everything that is wrong with it. Beyond what a JSON Schema needs, a suite's schema
     /// must say `additionalProperties`, and its defaults must be valid together.
     ///
     /// - Parameters:

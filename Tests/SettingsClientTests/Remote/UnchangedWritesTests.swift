@@ -15,13 +15,14 @@ struct UnchangedWritesTests {
     init() throws {
         names = try SampleNames()
         daemon = try ServedDaemon()
-        try daemon.client().blocking.send(.setSchema(
-            [
-                "type": "object", "additionalProperties": false,
-                "properties": [
-                    "player.volume": ["type": "number", "default": 0.7], "status": ["type": "string"],
-                ],
-            ], of: names.app))
+        try daemon.client().blocking.send(
+            .setSchema(
+                [
+                    "type": "object", "additionalProperties": false,
+                    "properties": [
+                        "player.volume": ["type": "number", "default": 0.7], "status": ["type": "string"],
+                    ],
+                ], of: names.app))
         world = World(at: try daemon.address(.unix), names.app, of: daemon)
     }
 
