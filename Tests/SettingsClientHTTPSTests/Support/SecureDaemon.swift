@@ -61,13 +61,13 @@ final class SecureDaemon {
         return text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }
     }
 
-    /// Waits until the daemon counts so many requests that wait for something; false if it has not come to that within a
-    /// minute. It waits on a thread of its own, as tests that are tasks have few.
+    /// Waits until the daemon counts so many requests that wait for something; false if it has not come to that within
+    /// minutes. It waits on a thread of its own, as tests that are tasks have few.
     func waits(forWatchers count: Int) async throws -> Bool {
         let client = try plainClient().blocking
         return await withCheckedContinuation { continuation in
             DispatchQueue(label: "waiting for watchers").async {
-                let limit = ContinuousClock.now + .seconds(60)
+                let limit = ContinuousClock.now + .seconds(180)
                 var isReached = false
                 while !isReached, ContinuousClock.now < limit {
                     let lines = (try? client.send(.metrics))?.split(separator: "\n") ?? []

@@ -72,7 +72,7 @@ struct BusyDaemonTests {
     }
 
     private func program(
-        _ server: ScriptedServer, timeout: Duration = .seconds(20)
+        _ server: ScriptedServer, timeout: Duration = .seconds(180)
     ) -> DefaultsAdapter<ClientKeys> {
         DefaultsAdapter(
             suite: names.app, keyStore: ClientKeys(), server: server.address, timeout: timeout,

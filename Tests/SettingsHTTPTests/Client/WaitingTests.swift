@@ -99,9 +99,10 @@ struct WaitingTests {
 
     @Test func `Cancelling a task ends its request at once`() async throws {
         let server = try silentServer()
-        let client = server.client(timeout: .seconds(60))
+        // Between the request and its cancellation all other tests may have their turn.
+        let client = server.client(timeout: .seconds(600))
         let names = names
-        let task = Task { () -> SettingsError? in
+        let task = Task(priority: .high) { () -> SettingsError? in
             do throws(SettingsError) {
                 try await client.send(.reset(names.app))
                 return nil
