@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Observing a real daemon.
+@Suite(.ownThread)
 struct ObservingTests {
     private let names: SampleNames
 

@@ -9,6 +9,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Deadlines, cancellation, and what is left behind.
+@Suite(.ownThread)
 struct WaitingTests {
     private let names: SampleNames
 
