@@ -9,13 +9,13 @@ import Testing
         ([UInt8]("123456789".utf8), 0xE306_9283), ([], 0),
     ]
 
-    @Test(arguments: published)
-    func `The checksum of known bytes is the published one`(_ bytes: [UInt8], _ expected: UInt32) {
+    @Test("The checksum of known bytes is the published one", arguments: published)
+    func checksumKnownBytesPublished(_ bytes: [UInt8], _ expected: UInt32) {
         let checksum = CRC32C(of: bytes.span).value
         #expect(checksum == expected)
     }
 
-    @Test func `Bytes taken in pieces of any length give the same checksum`() {
+    @Test("Bytes taken in pieces of any length give the same checksum") func bytesTakenPiecesAny() {
         let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let whole = CRC32C(of: bytes.span)
         for length in 1...17 {
@@ -30,8 +30,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [("e3069283", true), ("e3069284", false), ("e306928", false)])
-    func `Only the eight digits of the checksum are recognised`(_ digits: String, _ isRight: Bool) {
+    @Test(
+        "Only the eight digits of the checksum are recognised",
+        arguments: [("e3069283", true), ("e3069284", false), ("e306928", false)])
+    func onlyEightDigitsChecksum(_ digits: String, _ isRight: Bool) {
         let check = CRC32C(of: [UInt8]("123456789".utf8).span)
         let isWritten = check.isWritten(as: [UInt8](digits.utf8).span)
         #expect(isWritten == isRight)

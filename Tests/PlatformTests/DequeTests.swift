@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 @Suite struct DequeTests {
-    @Test func `Random operations give what an array gives`() {
+    @Test("Random operations give what an array gives") func randomOperationsGiveWhat() {
         var generator = SeededGenerator(seed: 7)
         var deque: Deque<Int> = []
         var model: [Int] = []
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `A removed element is released at once`() {
+    @Test("A removed element is released at once") func removedElementReleasedOnce() {
         final class Element {}
         weak var released: Element?
         var deque: Deque<Element> = []
@@ -43,7 +43,7 @@ import Testing
         #expect(released == nil && deque.count == 1)
     }
 
-    @Test func `A copy does not change with the original`() {
+    @Test("A copy does not change with the original") func copyDoesNotChange() {
         var deque: Deque = [1, 2, 3]
         let copy = deque
         _ = deque.popFirst()

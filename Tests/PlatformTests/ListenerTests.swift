@@ -8,7 +8,7 @@ import Testing
         try #require(try SocketAddress.resolve("127.0.0.1", port: port, isNumeric: true).first)
     }
 
-    @Test func `A listener has the port that the kernel chose until it goes`() throws {
+    @Test("A listener has the port that the kernel chose until it goes") func listenerHasPortKernel() throws {
         let port = try ChildProcess.whileNoneStarts {
             let listener = try Listener(try loopback())
             #expect(listener.address.port != 0)
@@ -18,14 +18,14 @@ import Testing
         #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
     }
 
-    @Test func `An address in use is refused with the kernel's code`() throws {
+    @Test("An address in use is refused with the kernel's code") func addressUseRefusedKernel() throws {
         let listener = try Listener(try loopback())
         #expect(throws: Listener.Failure.system(SystemError(call: "bind", code: EADDRINUSE))) {
             try Listener(listener.address)
         }
     }
 
-    @Test func `The TCP options of a listener hold for each accepted connection`() throws {
+    @Test("The TCP options of a listener hold for each accepted connection") func tcpOptionsListenerHold() throws {
         let listener = try Listener(try loopback())
         let client = try RawClient(port: listener.address.port)
         #expect(PollSet.wait(for: .readable, on: listener.descriptor, until: .now + .seconds(10)))

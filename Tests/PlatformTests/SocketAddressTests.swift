@@ -6,21 +6,26 @@ import Testing
         try #require(try SocketAddress.resolve(host, port: port, isNumeric: true).first)
     }
 
-    @Test(arguments: [
-        ("192.0.2.1", "192.0.2.1:80"), ("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80"),
-        ("2001:db8::1", "[2001:db8::1]:80"), ("0:0:0:0:0:0:0:1", "[::1]:80"),
-    ])
-    func `An address in figures is resolved and written as usual`(_ host: String, _ text: String) throws {
+    @Test(
+        "An address in figures is resolved and written as usual",
+        arguments: [
+            ("192.0.2.1", "192.0.2.1:80"), ("::ffff:192.0.2.1", "[::ffff:192.0.2.1]:80"),
+            ("2001:db8::1", "[2001:db8::1]:80"), ("0:0:0:0:0:0:0:1", "[::1]:80"),
+        ])
+    func addressFiguresResolvedWritten(_ host: String, _ text: String) throws {
         #expect(try address(host).description == text)
     }
 
-    @Test(arguments: [
-        ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false), ("192.0.2.1", "::ffff:192.0.2.1", true),
-        ("2001:db8::1", "2001:db8::1", true), ("2001:db8::1", "2001:db8::2", false),
-        ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
-        ("1::ffff:192.0.2.1", "192.0.2.1", false),
-    ])
-    func `Hosts are equal by their whole addresses once they are unmapped`(
+    @Test(
+        "Hosts are equal by their whole addresses once they are unmapped",
+        arguments: [
+            ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1", "192.0.2.2", false),
+            ("192.0.2.1", "::ffff:192.0.2.1", true),
+            ("2001:db8::1", "2001:db8::1", true), ("2001:db8::1", "2001:db8::2", false),
+            ("::192.0.2.1", "192.0.2.1", false), ("::fffe:192.0.2.1", "192.0.2.1", false),
+            ("1::ffff:192.0.2.1", "192.0.2.1", false),
+        ])
+    func hostsEqualTheirWhole(
         _ one: String, _ other: String, _ areSame: Bool
     ) throws {
         func unmapped(_ host: String) throws -> IPAddress? {
@@ -30,15 +35,17 @@ import Testing
         #expect(try Set([unmapped(one), unmapped(other)]).count == (areSame ? 1 : 2))
     }
 
-    @Test func `Ports and paths tell addresses apart`() throws {
+    @Test("Ports and paths tell addresses apart") func portsPathsTellAddresses() throws {
         let one = try address("192.0.2.1")
         #expect(one != one.with(port: 81) && one == one.with(port: 81).with(port: 80))
         #expect(SocketAddress.unix(path: "/a") != .unix(path: "/b"))
         #expect(SocketAddress.unix(path: "/a").with(port: 80) == .unix(path: "/a"))
     }
 
-    @Test(arguments: ["no-such-host.invalid", "localhost", "", "1.2.3.4.5"])
-    func `A name has no numeric address, and the error has the resolver's words`(_ host: String) {
+    @Test(
+        "A name has no numeric address, and the error has the resolver's words",
+        arguments: ["no-such-host.invalid", "localhost", "", "1.2.3.4.5"])
+    func nameHasNoNumeric(_ host: String) {
         let error = #expect(throws: ResolveError.self) {
             try SocketAddress.resolve(host, port: 80, isNumeric: true)
         }
@@ -46,23 +53,25 @@ import Testing
     }
 
     @Test(
+        "A host with a port is read",
         arguments: [
             ("127.0.0.1:7070", "127.0.0.1", 7070), ("[::1]:0", "::1", 0), ("[::1]", "::1", nil),
             ("example.com", "example.com", nil), ("a:65535", "a", 65535), ("[fe80::1%eth0]:80", "fe80::1%eth0", 80),
         ] as [(String, String, UInt16?)])
-    func `A host with a port is read`(_ text: String, _ host: String, _ port: UInt16?) throws {
+    func hostPortRead(_ text: String, _ host: String, _ port: UInt16?) throws {
         let place = try HostAndPort(text[...])
         #expect(place.host == host && place.port == port)
     }
 
     @Test(
+        "A text that is no host with a port is refused with its fault",
         arguments: [
             ("", .noHost), (":80", .noHost), ("[]:80", .noHost), ("a:", .noPort), ("a:65536", .noPort),
             ("a:-1", .noPort),
             ("a:+1", .noPort), ("a:http", .noPort), ("::1", .noBrackets), ("::1:80", .noBrackets),
             ("a]:80", .noBrackets),
         ] as [(String, HostAndPort.Fault)])
-    func `A text that is no host with a port is refused with its fault`(_ text: String, _ fault: HostAndPort.Fault) {
+    func textNoHostPort(_ text: String, _ fault: HostAndPort.Fault) {
         #expect(throws: fault) { try HostAndPort(text[...]) }
     }
 }

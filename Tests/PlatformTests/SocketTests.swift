@@ -43,7 +43,7 @@ import Testing
         return (received, [])
     }
 
-    @Test func `Bytes go both ways, and the end is told from silence`() throws {
+    @Test("Bytes go both ways, and the end is told from silence") func bytesGoBothWays() throws {
         let pair = try Pair()
         let word = [UInt8]("word".utf8)
         let nothing = withUnsafeTemporaryAllocation(byteCount: 8, alignment: 1) { pair.server.receive(into: $0) }
@@ -64,7 +64,7 @@ import Testing
         #expect(!isQuiet)
     }
 
-    @Test func `A full buffer takes nothing, and a reset peer takes nothing more`() throws {
+    @Test("A full buffer takes nothing, and a reset peer takes nothing more") func fullBufferTakesNothing() throws {
         let listener = try Listener(try Self.loopback())
         let client = try Socket(for: listener.address)
         _ = client.connect(to: listener.address)
@@ -86,7 +86,7 @@ import Testing
         #expect(sent == nil)
     }
 
-    @Test func `A descriptor is closed when its owner goes`() throws {
+    @Test("A descriptor is closed when its owner goes") func descriptorClosedWhenOwner() throws {
         let (descriptor, isOpen) = try ChildProcess.whileNoneStarts {
             let socket = try Socket(for: try Self.loopback())
             return (socket.descriptor, fcntl(socket.descriptor, F_GETFD) >= 0)
@@ -94,7 +94,7 @@ import Testing
         #expect(isOpen && descriptor >= 0)
     }
 
-    @Test func `Connecting where no program listens fails with the kernel's code`() throws {
+    @Test("Connecting where no program listens fails with the kernel's code") func connectingWhereNoProgram() throws {
         let free = try Listener(try Self.loopback()).address
         let socket = try Socket(for: free)
         var state = socket.connect(to: free)
@@ -105,7 +105,7 @@ import Testing
         #expect(state == .failed(code: ECONNREFUSED))
     }
 
-    @Test func `A Unix domain socket with a full backlog is busy`() throws {
+    @Test("A Unix domain socket with a full backlog is busy") func unixDomainSocketFull() throws {
         let directory = try TemporaryDirectory()
         let address = SocketAddress.unix(path: directory.path + "/socket")
         let listener = try Listener(address)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `A waker ends a wait until it is reset`() throws {
+    @Test("A waker ends a wait until it is reset") func wakerEndsWaitUntil() throws {
         let waker = try Waker()
         var set = PollSet()
         set.add(waker.descriptor, .readable)

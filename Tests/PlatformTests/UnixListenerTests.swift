@@ -36,35 +36,37 @@ import Testing
         #expect(throws: Never.self) { try RawClient(.unix(path)) }
     }
 
-    @Test func `A socket admits only its owner by default`() throws {
+    @Test("A socket admits only its owner by default") func socketAdmitsOnlyOwner() throws {
         let listener = try listen()
         #expect(listener.address == .unix(path: path))
         #expect(attributes(path)[.type] as? FileAttributeType == .typeSocket)
         #expect(attributes(path)[.posixPermissions] as? Int == 0o600)
     }
 
-    @Test(arguments: [0o400, 0o660, 0o666, 0o777] as [UInt32])
-    func `A socket has the mode that was asked for, whatever the umask is`(_ mode: UInt32) throws {
+    @Test(
+        "A socket has the mode that was asked for, whatever the umask is",
+        arguments: [0o400, 0o660, 0o666, 0o777] as [UInt32])
+    func socketHasModeWas(_ mode: UInt32) throws {
         let listener = try Listener(.unix(path: path), mode: mode)
         #expect(attributes(path)[.posixPermissions] as? Int == Int(mode))
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `A socket that a killed process left is replaced`() throws {
+    @Test("A socket that a killed process left is replaced") func socketKilledProcessLeft() throws {
         let path = try abandon()
         let listener = try listen(path)
         expectAnswer(at: path)
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `A socket that another listener has stays`() throws {
+    @Test("A socket that another listener has stays") func socketAnotherListenerHas() throws {
         let listener = try listen()
         #expect(throws: Listener.Failure.occupied("another program answers there")) { try listen() }
         expectAnswer(at: path)
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `A path with a file, a directory or a link stays as it is`() throws {
+    @Test("A path with a file, a directory or a link stays as it is") func pathFileDirectoryLink() throws {
         let file = try directory.file("file", "text")
         let link = directory.path + "/link"
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: try abandon())
@@ -77,7 +79,8 @@ import Testing
         #expect(attributes(link)[.type] as? FileAttributeType == .typeSymbolicLink)
     }
 
-    @Test func `A path that is too long or has no directory is refused with the kernel's code`() throws {
+    @Test("A path that is too long or has no directory is refused with the kernel's code") func pathTooLongHas() throws
+    {
         func refusal(_ code: Int32) -> Listener.Failure { .system(SystemError(call: "bind", code: code)) }
         #expect(throws: refusal(ENOENT)) { try listen(directory.path + "/no/socket") }
         let long = directory.path + "/" + String(repeating: "x", count: 107 - directory.path.utf8.count)
@@ -89,7 +92,7 @@ import Testing
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `The file goes when its listener ends, and only once`() throws {
+    @Test("The file goes when its listener ends, and only once") func fileGoesWhenListener() throws {
         let listener = try listen()
         listener.endListening()
         #expect(attributes(path).isEmpty)
@@ -99,7 +102,7 @@ import Testing
         withExtendedLifetime(other) {}
     }
 
-    @Test func `A file that took the place of the socket stays`() throws {
+    @Test("A file that took the place of the socket stays") func fileTookPlaceSocket() throws {
         var listener: Listener? = try listen()
         try FileManager.default.removeItem(atPath: path)
         let other = try listen()

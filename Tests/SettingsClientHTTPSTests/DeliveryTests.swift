@@ -49,8 +49,8 @@ struct DeliveryTests {
         Row(testDescription: "a removal of nobody", request: removal, error: refused, kind: .broken),
     ]
 
-    @Test(arguments: rows)
-    func `A failure is told as what is known of it`(row: Row) throws {
+    @Test("A failure is told as what is known of it", arguments: rows)
+    func failureToldWhatKnown(row: Row) throws {
         var delivery = Delivery(row.request) { _ in }
         if row.hasHead { delivery.begin(try Self.head()) }
         let kind: Kind? =
@@ -70,7 +70,7 @@ struct DeliveryTests {
             HTTPURLResponse(url: url, statusCode: 200, httpVersion: "HTTP/1.1", headerFields: ["ETag": "\"1\""]))
     }
 
-    @Test func `A body is put together from its parts, behind a head only`() throws {
+    @Test("A body is put together from its parts, behind a head only") func bodyPutTogetherFrom() throws {
         var delivery = Delivery(Self.read) { _ in }
         let early = delivery.append(Data([1]))
         #expect(!early)

@@ -13,9 +13,8 @@ struct SecureClientTests {
         strange = try KeyName("player/Lautstärke %2F?")
     }
 
-    @Test(arguments: [false, true])
-    func `Reading, writing and what is refused are as over http, blocking and for tasks`(speaksHTTP2: Bool) async throws
-    {
+    @Test("Reading, writing and what is refused are as over http, blocking and for tasks", arguments: [false, true])
+    func readingWritingWhatRefused(speaksHTTP2: Bool) async throws {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)
         let client = try daemon.client()
         let made = try client.blocking.send(.set(strange, to: [1, 0.5, "ä"], in: app))
@@ -47,7 +46,7 @@ struct SecureClientTests {
         #expect(try client.blocking.send(.setting(strange, in: app)).value == .string(text))
     }
 
-    @Test func `There are no cookies, and nothing is kept to be answered from`() throws {
+    @Test("There are no cookies, and nothing is kept to be answered from") func thereNoCookiesNothing() throws {
         let daemon = try SecureDaemon()
         let client = try daemon.client().blocking
         for _ in 0..<3 { _ = try client.send(.service) }
@@ -57,7 +56,8 @@ struct SecureClientTests {
         #expect(try daemon.requests() == Array(repeating: ["GET", "/v1", "-", "-"], count: 3))
     }
 
-    @Test func `A redirection is an error and not followed, and so is the wish for a password`() async throws {
+    @Test("A redirection is an error and not followed, and so is the wish for a password")
+    func redirectionErrorNotFollowed() async throws {
         let client = try SecureDaemon.withClient()
         let moved = try SuiteName("moved")
         let error = #expect(throws: SettingsError.self) { try client.1.blocking.send(.suite(moved)) }
@@ -73,7 +73,8 @@ struct SecureClientTests {
         #expect(try client.0.requests().count == 3)
     }
 
-    @Test func `A certificate that is not trusted is said to be the reason, and a write is not done`() async throws {
+    @Test("A certificate that is not trusted is said to be the reason, and a write is not done")
+    func certificateNotTrustedSaid() async throws {
         let daemon = try SecureDaemon()
         let client = SettingsClient(try daemon.address(host: "127.0.0.1"))
         let read = await #expect(throws: SettingsError.self) { try await client.send(.service) }
@@ -87,7 +88,7 @@ struct SecureClientTests {
         #expect(try daemon.plainClient().blocking.send(.suites()).suites.isEmpty)
     }
 
-    @Test func `Where nobody listens, a write is not done`() throws {
+    @Test("Where nobody listens, a write is not done") func whereNobodyListensWrite() throws {
         _ = try Certificates.shared()
         let client = try SettingsClient("https://localhost:\(LocalPort.free())")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }

@@ -15,7 +15,9 @@ struct SecureDefaultsTests {
             outbox: .none, arguments: [])
     }
 
-    @Test func `They are read, written, changed in place and removed as over http`() async throws {
+    @Test("They are read, written, changed in place and removed as over http") func theyReadWrittenChanged()
+        async throws
+    {
         let daemon = try SecureDaemon()
         let defaults = try adapter(try daemon.address())
         defaults[\.theme] = "dark"
@@ -29,7 +31,7 @@ struct SecureDefaultsTests {
         #expect(try plain.send(.suite(try SuiteName("app"))).contents.values.isEmpty)
     }
 
-    @Test(.timeLimit(.minutes(2))) func `They follow what others write`() async throws {
+    @Test("They follow what others write", .timeLimit(.minutes(2))) func theyFollowWhatOthers() async throws {
         let daemon = try SecureDaemon()
         let defaults = try adapter(try daemon.address())
         let updates = defaults.updates(of: \.theme)
@@ -41,7 +43,8 @@ struct SecureDefaultsTests {
         #expect(defaults[\.theme] == "dark")
     }
 
-    @Test func `A certificate that is not trusted is an issue, and thrown by the forms that can`() async throws {
+    @Test("A certificate that is not trusted is an issue, and thrown by the forms that can")
+    func certificateNotTrustedIssue() async throws {
         let daemon = try SecureDaemon()
         let defaults = DefaultsAdapter(
             suite: try SuiteName("app"), keyStore: DefaultsKeys(), server: try daemon.address(host: "127.0.0.1"),

@@ -13,8 +13,8 @@ struct SecureWaitingTests {
         theme = try KeyName("theme")
     }
 
-    @Test(.timeLimit(.minutes(2)))
-    func `Each of many listeners is told of a change, and none keeps a write from its turn`() async throws {
+    @Test("Each of many listeners is told of a change, and none keeps a write from its turn", .timeLimit(.minutes(2)))
+    func eachManyListenersTold() async throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let app = app
         try await client.send(.set(theme, to: "light", in: app))
@@ -38,7 +38,8 @@ struct SecureWaitingTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(2))) func `A task that is cancelled is told so, and its connection is closed`()
+    @Test("A task that is cancelled is told so, and its connection is closed", .timeLimit(.minutes(2)))
+    func taskCancelledToldSo()
         async throws
     {
         let (daemon, client) = try SecureDaemon.withClient()
@@ -55,7 +56,9 @@ struct SecureWaitingTests {
         #expect(try await daemon.waits(forWatchers: 0))
     }
 
-    @Test func `A request ends at its deadline, and a write may have been done by then`() async throws {
+    @Test("A request ends at its deadline, and a write may have been done by then") func requestEndsDeadlineWrite()
+        async throws
+    {
         let daemon = try SecureDaemon()
         let silent = try SuiteName("silent")
         let client = try daemon.client(timeout: .milliseconds(300))
@@ -67,7 +70,7 @@ struct SecureWaitingTests {
         #expect(later == .timedOut("\(client.address): no answer in time", outcome: .unknown))
     }
 
-    @Test func `The deadline holds while TLS is not even spoken`() async throws {
+    @Test("The deadline holds while TLS is not even spoken") func deadlineHoldsWhileTLS() async throws {
         _ = try Certificates.shared()
         let port = try LocalPort()
         let client = try SettingsClient("https://localhost:\(port.number)", timeout: .milliseconds(100))
@@ -77,7 +80,8 @@ struct SecureWaitingTests {
         #expect(task == .timedOut("\(client.address): no answer in time", outcome: .notDone))
     }
 
-    @Test func `A connection that ends without an answer is told at once, and a write may have been done`() throws {
+    @Test("A connection that ends without an answer is told at once, and a write may have been done")
+    func connectionEndsWithoutAnswer() throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let lost = try SuiteName("lost")
         // Once on a new connection and once on one that was kept, where the session would send it again by itself.
@@ -100,7 +104,8 @@ struct SecureWaitingTests {
         #expect(named.count >= 2 && Set(named.map { $0[2] }).count == 2)
     }
 
-    @Test func `A removal that the session sends twice has a name by which the daemon knows it again`() throws {
+    @Test("A removal that the session sends twice has a name by which the daemon knows it again")
+    func removalSessionSendsTwice() throws {
         let (daemon, client) = try SecureDaemon.withClient()
         _ = try client.blocking.send(.service)
         let error = #expect(throws: SettingsError.self) {

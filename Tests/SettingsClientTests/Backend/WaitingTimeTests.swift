@@ -4,14 +4,17 @@ import Testing
 @testable import SettingsClient
 
 struct WaitingTimeTests {
-    @Test func `Requests of one getter or setter share a timeout, what was spent before included`() {
+    @Test("Requests of one getter or setter share a timeout, what was spent before included")
+    func requestsOneGetterSetter() {
         let deadline = WaitingTime.sharing(spent: .seconds(100)) {
             WaitingTime.sharing { WaitingTime.deadline(after: .zero) }
         }
         #expect(deadline <= ContinuousClock.now - .seconds(100))
     }
 
-    @Test func `A task that the log of issues starts counts its timeouts from its own requests`() async throws {
+    @Test("A task that the log of issues starts counts its timeouts from its own requests") func taskLogIssuesStarts()
+        async throws
+    {
         let (deadlines, told) = AsyncStream.makeStream(of: ContinuousClock.Instant.self)
         let board = IssueBoard { _ in
             Task { told.yield(WaitingTime.deadline(after: .zero)) }

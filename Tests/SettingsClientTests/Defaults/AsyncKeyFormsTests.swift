@@ -3,8 +3,8 @@ import Testing
 
 /// The forms for async code, by key.
 struct AsyncKeyFormsTests {
-    @Test(arguments: Place.allCases)
-    func `A key that stands in no store has the same forms`(_ place: Place) async throws {
+    @Test("A key that stands in no store has the same forms", arguments: Place.allCases)
+    func keyStandsNoStore(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter()
         let count = DefaultsKey<Int>("count", defaultValue: 2)

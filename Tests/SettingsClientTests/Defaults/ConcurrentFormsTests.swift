@@ -20,7 +20,7 @@ struct ConcurrentFormsTests {
         defaults = world.adapter()
     }
 
-    @Test func `Writes of different keys are sent at the same time`() async throws {
+    @Test("Writes of different keys are sent at the same time") func writesDifferentKeysSent() async throws {
         let log = EventLog()
         let (one, two) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         backend.beforeCommit { key in
@@ -35,7 +35,7 @@ struct ConcurrentFormsTests {
         #expect(log.count("met") == 2)
     }
 
-    @Test func `A value that is known is read while others write`() async throws {
+    @Test("A value that is known is read while others write") func valueKnownReadWhile() async throws {
         #expect(defaults.theme == .light)
         let log = EventLog()
         let read = DispatchSemaphore(value: 0)
@@ -54,7 +54,7 @@ struct ConcurrentFormsTests {
         #expect(log.count("alone") == 0)
     }
 
-    @Test func `What a cancelled task was to write is not written`() async throws {
+    @Test("What a cancelled task was to write is not written") func whatCancelledTaskWas() async throws {
         #expect(defaults.launchCount == 0)
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -77,7 +77,9 @@ struct ConcurrentFormsTests {
         #expect(defaults.launchCount == 2 && backend.log.count("launchCount") == 1)
     }
 
-    @Test @MainActor func `Tasks that begin in an order write one key in that order`() async throws {
+    @Test("Tasks that begin in an order write one key in that order") @MainActor func tasksBeginOrderWrite()
+        async throws
+    {
         let tasks = (1...200).map { number in
             Task { try await defaults.set(\.launchCount, number) }
         }
@@ -103,7 +105,7 @@ struct KeyedWorkTests {
         b = try KeyName("b")
     }
 
-    @Test func `What is about one key is done in order, what is about another beside it`() {
+    @Test("What is about one key is done in order, what is about another beside it") func whatAboutOneKey() {
         let work = KeyedWork()
         let isBeside = DispatchSemaphore(value: 0)
         work.add(about: [a]) { [log] in
@@ -122,7 +124,7 @@ struct KeyedWorkTests {
         #expect(all == ["a1", "a1 done", "a2", "ab", "end"] && log.count("b1") == 1)
     }
 
-    @Test func `No more is done at a time than there is room for`() {
+    @Test("No more is done at a time than there is room for") func noMoreDoneTime() {
         let work = KeyedWork()
         let most = KeyedWork.mostAtOnce
         let present = Mutex((now: 0, highest: 0))

@@ -20,14 +20,15 @@ struct LoadingTests {
         defaults = world.adapter()
     }
 
-    @Test func `A setter waits for its own write only`() {
+    @Test("A setter waits for its own write only") func setterWaitsOwnWrite() {
         backend.isAway = true
         defaults.launchCount = 1
         #expect(backend.log.all.first == "launchCount")
         #expect(world.takeIssues().map(\.attempt) == [.write])
     }
 
-    @Test func `After nobody answered, getters and setters leave it to the background to try again`() async {
+    @Test("After nobody answered, getters and setters leave it to the background to try again")
+    func afterNobodyAnsweredGetters() async {
         backend.isAway = true
         let queue = defaults.core.session.retrying
         queue.suspend()
@@ -44,7 +45,7 @@ struct LoadingTests {
         #expect(defaults.launchCount == 4)
     }
 
-    @Test func `A write that was acknowledged says that somebody is there`() {
+    @Test("A write that was acknowledged says that somebody is there") func writeWasAcknowledgedSays() {
         backend.isAway = true
         #expect(defaults.launchCount == 0)
         backend.isAway = false
@@ -52,7 +53,7 @@ struct LoadingTests {
         #expect(defaults.core.isLoaded && defaults.launchCount == 4)
     }
 
-    @Test func `Whoever waited for an attempt that failed does not make another`() {
+    @Test("Whoever waited for an attempt that failed does not make another") func whoeverWaitedAttemptFailed() {
         backend.isAway = true
         let before = ContinuousClock.now
         #expect(throws: DefaultsError.self) { try defaults.core.load(unlessFailedSince: before) }
@@ -64,8 +65,8 @@ struct LoadingTests {
         #expect(backend.log.count("load") == 2)
     }
 
-    @Test(.timeLimit(.minutes(10)))
-    func `A server that tells of more and says the same each time is left alone`() async throws {
+    @Test("A server that tells of more and says the same each time is left alone", .timeLimit(.minutes(10)))
+    func serverTellsMoreSays() async throws {
         defaults.launchCount = 1
         let cursor = try #require(defaults.core.session.cursor)
         let scope = ObservedChanges.Scope.several(

@@ -11,8 +11,8 @@ import Testing
 struct TransactionTests {
     private struct Failure: Error {}
 
-    @Test(arguments: Place.allCases)
-    func `A key that is read again is what it was`(_ place: Place) async throws {
+    @Test("A key that is read again is what it was", arguments: Place.allCases)
+    func keyReadAgainWhat(_ place: Place) async throws {
         let defaults = try place.world().adapter()
         var runs = 0
         try await defaults.transaction { t in
@@ -25,8 +25,8 @@ struct TransactionTests {
         #expect(runs == 2 && defaults.loginTries == 7)
     }
 
-    @Test(arguments: Place.allCases)
-    func `What is read together was so at one time, also where nothing is written`(_ place: Place) async throws {
+    @Test("What is read together was so at one time, also where nothing is written", arguments: Place.allCases)
+    func whatReadTogetherWas(_ place: Place) async throws {
         let defaults = try place.world().adapter()
         defaults.launchCount = 1
         defaults.loginTries = 1
@@ -43,8 +43,8 @@ struct TransactionTests {
         #expect(count == 2 && tries == 2 && runs == 2)
     }
 
-    @Test(arguments: Place.allCases)
-    func `A change that leaves nothing as it is sends nothing`(_ place: Place) async throws {
+    @Test("A change that leaves nothing as it is sends nothing", arguments: Place.allCases)
+    func changeLeavesNothingSends(_ place: Place) async throws {
         let world = try place.world()
         let (defaults, backend) = world.interruptedAdapter(ClientKeys())
         try await defaults.update(\.username) { $0?.append("x") }
@@ -52,8 +52,8 @@ struct TransactionTests {
         #expect(backend.counts.commits == 0)
     }
 
-    @Test(arguments: Place.allCases)
-    func `Removing what was read as nothing is fine in a suite that does not exist`(_ place: Place) async throws {
+    @Test("Removing what was read as nothing is fine in a suite that does not exist", arguments: Place.allCases)
+    func removingWhatWasRead(_ place: Place) async throws {
         let defaults = try place.world().adapter()
         try await defaults.transaction { t in if t.username == nil { t.username = nil } }
         #expect(!defaults.isSet(\.username))
@@ -106,7 +106,8 @@ struct TransactionTests {
         }
     }
 
-    @Test @MainActor func `Nothing is waited for on the thread of the caller`() async throws {
+    @Test("Nothing is waited for on the thread of the caller") @MainActor func nothingWaitedThreadCaller() async throws
+    {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.launchCount; \.loginTries
         }
@@ -133,8 +134,8 @@ struct TransactionTests {
         throw Failure()
     }
 
-    @Test(arguments: Place.allCases)
-    func `A change that throws is not done, and what was done before it is`(_ place: Place) async throws {
+    @Test("A change that throws is not done, and what was done before it is", arguments: Place.allCases)
+    func changeThrowsNotDone(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter()
         defaults.player.queue = ["a"]

@@ -5,8 +5,8 @@ import Testing
 
 /// Values of which nobody has told whether they are stored or a default of the schema.
 struct UnknownSourceTests {
-    @Test(arguments: Place.allCases)
-    func `What is registered is read as soon as somebody tells that nothing is stored`(_ place: Place) async throws {
+    @Test("What is registered is read as soon as somebody tells that nothing is stored", arguments: Place.allCases)
+    func whatRegisteredReadSoon(_ place: Place) async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.launchCount
         }

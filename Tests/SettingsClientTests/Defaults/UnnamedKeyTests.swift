@@ -3,7 +3,7 @@ import Testing
 
 /// Keys without a name that a key can have.
 struct UnnamedKeyTests {
-    @Test func `Everything that would store something is reported`() throws {
+    @Test("Everything that would store something is reported") func everythingWouldStoreSomething() throws {
         let world = try Place.memory.world()
         let defaults = world.adapter()
         let key = DefaultsKey<Int>("", defaultValue: 3)

@@ -14,7 +14,7 @@ struct UntypedArgumentsTests {
         defaults["json"] = 6
     }
 
-    @Test func `Text is what it can be read as`() {
+    @Test("Text is what it can be read as") func textWhatCanRead() {
         let count: Int? = defaults["count"]
         let ratio: Double? = defaults["count"]
         let text: String? = defaults["count"]
@@ -26,7 +26,7 @@ struct UntypedArgumentsTests {
         #expect(defaults["list"].value == "[1]" && defaults["json"].value == [2])
     }
 
-    @Test func `Where it cannot be read as what is asked for, what is stored holds`() {
+    @Test("Where it cannot be read as what is asked for, what is stored holds") func whereCannotReadWhat() {
         let number: Int? = defaults["n"]
         let words: [String]? = defaults["n"]
         #expect(number == 5 && words == nil)

@@ -15,7 +15,9 @@ struct AwayTests {
         names = try SampleNames()
     }
 
-    @Test func `Without a daemon at start there are defaults and issues, until one comes`() async throws {
+    @Test("Without a daemon at start there are defaults and issues, until one comes") func withoutDaemonStartThere()
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let address = try ServerAddress("unix:\(directory.path)/socket")
         let world = World(at: address, names.app, timeout: .milliseconds(100))
@@ -36,7 +38,8 @@ struct AwayTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `While the daemon is away, values are read as they were, and writes are taken back`() throws {
+    @Test("While the daemon is away, values are read as they were, and writes are taken back")
+    func whileDaemonAwayValues() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app, timeout: .milliseconds(500))
@@ -55,7 +58,7 @@ struct AwayTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `A daemon that comes back while a write waits for it gets the write`() throws {
+    @Test("A daemon that comes back while a write waits for it gets the write") func daemonComesBackWhile() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app, timeout: .seconds(60))
@@ -90,8 +93,8 @@ struct AwayTests {
         }
     }
 
-    @Test func `A daemon that does not answer holds a setter until the deadline, and getters not at all`() async throws
-    {
+    @Test("A daemon that does not answer holds a setter until the deadline, and getters not at all")
+    func daemonDoesNotAnswer() async throws {
         let server = try silentServer()
         let world = World(at: server.address, names.app, timeout: .milliseconds(200))
         let defaults = world.adapter()
@@ -107,7 +110,8 @@ struct AwayTests {
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
     }
 
-    @Test func `A server that refuses to tell the suite is complained of once for each time it was asked`() throws {
+    @Test("A server that refuses to tell the suite is complained of once for each time it was asked")
+    func serverRefusesTellSuite() throws {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil {
                 log.add("asked")
@@ -122,7 +126,7 @@ struct AwayTests {
         #expect(issues.allSatisfy { $0.error.code == .misdirected })
     }
 
-    @Test func `Letting go of an adapter closes its connections`() throws {
+    @Test("Letting go of an adapter closes its connections") func lettingGoAdapterCloses() throws {
         let server = try silentServer()
         do {
             let defaults = World(at: server.address, names.app).adapter()

@@ -102,8 +102,8 @@ struct BusyDaemonTests {
         (ScriptedServer.answer("<html>Not you</html>", status: 403), "403"),
     ]
 
-    @Test(arguments: refusals.indices)
-    func `That somebody takes nothing is told once, and what is written waits`(_ index: Int) async throws {
+    @Test("That somebody takes nothing is told once, and what is written waits", arguments: refusals.indices)
+    func somebodyTakesNothingTold(_ index: Int) async throws {
         let refusal = Self.refusals[index]
         let writes = Writes(refusal.answer)
         let server = try server(writes)
@@ -136,8 +136,8 @@ struct BusyDaemonTests {
         #expect(try MachineFiles().list(directory.path + "/outbox").count == 1 && issues.take() == [])
     }
 
-    @Test(arguments: [502, 503, 504])
-    func `A gateway without a daemon behind it is a daemon that is away`(status: Int) async throws {
+    @Test("A gateway without a daemon behind it is a daemon that is away", arguments: [502, 503, 504])
+    func gatewayWithoutDaemonBehind(status: Int) async throws {
         let page = "<html>\(status)</html>"
         let head = "HTTP/1.1 \(status) X\r\nContent-Length: \(page.utf8.count)\r\n\r\n"
         let writes = Writes(head + page)
@@ -160,8 +160,8 @@ struct BusyDaemonTests {
         case inPlace, ifAbsent, ofRenamedKey, removalOfRenamedKey
     }
 
-    @Test(arguments: Setter.allCases)
-    func `A daemon that answers nothing at all holds a setter for one timeout`(_ setter: Setter) throws {
+    @Test("A daemon that answers nothing at all holds a setter for one timeout", arguments: Setter.allCases)
+    func daemonAnswersNothingAll(_ setter: Setter) throws {
         let server = try ScriptedServer { _, peer, _ in while peer.read() != nil {} }
         let defaults = program(server, timeout: .seconds(5))
         let renamed = DefaultsKey<Int>("number", defaultValue: 0, renamedFrom: ["count"])
@@ -180,7 +180,9 @@ struct BusyDaemonTests {
         }
     }
 
-    @Test func `A daemon that never answers holds one setter, and what is written waits`() async throws {
+    @Test("A daemon that never answers holds one setter, and what is written waits") func daemonNeverAnswersHolds()
+        async throws
+    {
         let writes = Writes(nil)
         let server = try server(writes)
         let defaults = program(server, timeout: .seconds(2))

@@ -84,7 +84,8 @@ struct FollowingTests {
             })
     }
 
-    @Test func `One that joins from an earlier place, or another history, misses nothing, and the others neither`()
+    @Test("One that joins from an earlier place, or another history, misses nothing, and the others neither")
+    func oneJoinsFromEarlier()
         throws
     {
         let server = try ScriptedServer { [self] _, peer, log in
@@ -124,7 +125,7 @@ struct FollowingTests {
         #expect(server.log.count("waiting") == 3, "who is ahead asks for nothing more")
     }
 
-    @Test func `Where one change follows the other it does not ask for each`() throws {
+    @Test("Where one change follows the other it does not ask for each") func whereOneChangeFollows() throws {
         let count = 50
         let server = try server((2...(count + 1)).map { changes($0) })
         let log = EventLog()
@@ -136,7 +137,7 @@ struct FollowingTests {
         #expect(log.all == (2...(count + 1)).map { "\($0)" })
     }
 
-    @Test func `What is told page by page is asked for at once`() throws {
+    @Test("What is told page by page is asked for at once") func whatToldPagePage() throws {
         let count = 2000
         let server = try server((2...count).map { changes($0, more: true) } + [changes(count + 1)])
         let log = EventLog()
@@ -147,7 +148,7 @@ struct FollowingTests {
         #expect(ContinuousClock.now - begin < RemoteFollower.pace * count)
     }
 
-    @Test func `It goes on from each answer, at once where there is more`() throws {
+    @Test("It goes on from each answer, at once where there is more") func goesFromEachAnswer() throws {
         let server = try server([changes(2, 3, more: true), changes(4), changes(5, 6)])
         let log = EventLog()
         let following = try follow(server, log)
@@ -161,7 +162,7 @@ struct FollowingTests {
         #expect(server.log.wait(for: "left"))
     }
 
-    @Test func `A state to begin anew with is told, of the same history and of another`() throws {
+    @Test("A state to begin anew with is told, of the same history and of another") func stateBeginAnewTold() throws {
         let server = try server([changes(2), state(90, 9), changes(91), state(3, 30, epoch: "f")])
         let log = EventLog()
         let following = try follow(server, log)
@@ -170,7 +171,7 @@ struct FollowingTests {
         following.stop()
     }
 
-    @Test func `An answer without changes moves the place on`() throws {
+    @Test("An answer without changes moves the place on") func answerWithoutChangesMoves() throws {
         let server = try server([changes(2), quiet(40), quiet(41)])
         let log = EventLog()
         let watched = Watched(scope: .several([names.app]))
@@ -182,7 +183,7 @@ struct FollowingTests {
         #expect(log.all == ["e.2", "e.40", "e.41"])
     }
 
-    @Test func `Connections that end are opened again, and nothing is told twice`() throws {
+    @Test("Connections that end are opened again, and nothing is told twice") func connectionsEndOpenedAgain() throws {
         let server = try server([changes(2), "", "", changes(3), "", changes(4)])
         let log = EventLog()
         let following = try follow(server, log)
@@ -192,7 +193,7 @@ struct FollowingTests {
         #expect(server.log.wait(for: "left"))
     }
 
-    @Test func `What is no answer of a daemon is asked for again, later`() throws {
+    @Test("What is no answer of a daemon is asked for again, later") func whatNoAnswerDaemon() throws {
         let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
         let server = try server([changes(2), ScriptedServer.answer("<html>"), refusal, changes(3)])
         let log = EventLog()
@@ -202,8 +203,8 @@ struct FollowingTests {
         following.stop()
     }
 
-    @Test(arguments: [429, 502, 503, 504])
-    func `A pause that a proxy asks for ends when anybody has had an answer`(status: Int) throws {
+    @Test("A pause that a proxy asks for ends when anybody has had an answer", arguments: [429, 502, 503, 504])
+    func pauseProxyAsksEnds(status: Int) throws {
         let page = ScriptedServer.answer("later", status: status, more: "Retry-After: 3600\r\n")
         let server = try server([page, changes(2)])
         let shared = SharedServer(server.address)
@@ -218,7 +219,7 @@ struct FollowingTests {
         #expect(log.all == ["2"])
     }
 
-    @Test func `A daemon that has too much to do is not asked before it is time`() {
+    @Test("A daemon that has too much to do is not asked before it is time") func daemonHasTooMuch() {
         for code in [ErrorCode.tooManyWatchers, .tooManyConnections, .tooManyRequests, .overloaded] {
             #expect(SettingsError.problem(Problem(code, "x"), revision: nil).isLoad)
         }
@@ -231,7 +232,7 @@ struct FollowingTests {
         for error in others { #expect(!error.isLoad, "\(error)") }
     }
 
-    @Test func `That it fails is told once, until it works again`() throws {
+    @Test("That it fails is told once, until it works again") func failsToldOnceUntil() throws {
         let refusal = ScriptedServer.answer(#"{"code":"misdirected","detail":"no"}"#, status: 421)
         let text = ScriptedServer.answer("<html>")
         let server = try server([text, "", refusal, "", changes(2), quiet(3), refusal, text, changes(4)])
@@ -261,7 +262,8 @@ struct FollowingTests {
         }
     }
 
-    @Test func `Once it is stopped nothing more is told or asked but what is under way`() throws {
+    @Test("Once it is stopped nothing more is told or asked but what is under way") func onceStoppedNothingMore() throws
+    {
         let server = try busyServer()
         let log = EventLog()
         let following = try follow(server, log)
@@ -280,7 +282,7 @@ struct FollowingTests {
         #expect(server.log.count("asked") <= asked + 1 && server.log.count("connection") <= 2)
     }
 
-    @Test func `One that is stopped in its pause after a failure asks nobody any more`() throws {
+    @Test("One that is stopped in its pause after a failure asks nobody any more") func oneStoppedPauseAfter() throws {
         let server = try server([""])
         let log = EventLog()
         let following = try follow(server, log)
@@ -293,7 +295,7 @@ struct FollowingTests {
         #expect(log.all.isEmpty && server.log.all.count { $0.hasPrefix("since") } <= 2)
     }
 
-    @Test func `A suite is told of that comes into being, is dropped, and comes again`() throws {
+    @Test("A suite is told of that comes into being, is dropped, and comes again") func suiteToldComesInto() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         let world = World(at: try daemon.address(.unix), names.app)
@@ -320,7 +322,7 @@ struct FollowingTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `Nobody is told from within a call`() throws {
+    @Test("Nobody is told from within a call") func nobodyToldFromWithin() throws {
         let daemon = try ServedDaemon()
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(try daemon.address(.unix)), timeout: .seconds(20))

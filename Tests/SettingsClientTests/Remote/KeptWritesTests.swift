@@ -52,7 +52,9 @@ struct KeptWritesTests {
         try daemon.client().blocking.send(.setting(key, in: names.app)).value
     }
 
-    @Test func `What is written while the daemon is away is there when it is back, by itself`() throws {
+    @Test("What is written while the daemon is away is there when it is back, by itself") func whatWrittenWhileDaemon()
+        throws
+    {
         let first = try ServedDaemon(in: directory, port: 0)
         let defaults = program(try first.address(.unix))
         defaults.launchCount = 1
@@ -80,7 +82,7 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 3 && issues.take() == [])
     }
 
-    @Test func `A write whose answer is lost again and again is done once`() async throws {
+    @Test("A write whose answer is lost again and again is done once") func writeWhoseAnswerLost() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
@@ -96,7 +98,9 @@ struct KeptWritesTests {
         #expect(defaults.visits == 12 && issues.take() == [])
     }
 
-    @Test func `What the daemon refuses when it is back is taken back and reported`() async throws {
+    @Test("What the daemon refuses when it is back is taken back and reported") func whatDaemonRefusesWhen()
+        async throws
+    {
         let first = try ServedDaemon(in: directory, port: 0)
         let address = try first.address(.unix)
         let defaults = program(address)
@@ -128,9 +132,8 @@ struct KeptWritesTests {
         withExtendedLifetime(last) {}
     }
 
-    @Test(arguments: [1, 4, 30])
-    func `What a program that was killed had written is sent by the next, once and in order`(_ count: Int) async throws
-    {
+    @Test("What a program that was killed had written is sent by the next, once and in order", arguments: [1, 4, 30])
+    func whatProgramWasKilled(_ count: Int) async throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         var written: [Int64] = []
         // One after the other, each beginning with what those before left behind.
@@ -159,7 +162,9 @@ struct KeptWritesTests {
         #expect(defaults["log"].array?.count == stored.count && issues.take() == [])
     }
 
-    @Test func `A program that ends as it should leaves what it kept to the next, too`() async throws {
+    @Test("A program that ends as it should leaves what it kept to the next, too") func programEndsShouldLeaves()
+        async throws
+    {
         let first = try ServedDaemon(in: directory, port: 0)
         let address = try first.address(.unix)
         var defaults: DefaultsAdapter<ClientKeys>? = program(address)
@@ -177,7 +182,8 @@ struct KeptWritesTests {
         #expect(try next.visits == 2 && stored(try KeyName("visits"), second) == 2 && issues.take() == [])
     }
 
-    @Test func `With a cache a program starts without a daemon from what was known, and follows from there`()
+    @Test("With a cache a program starts without a daemon from what was known, and follows from there")
+    func cacheProgramStartsWithout()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -205,14 +211,15 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 6 && defaults.nickname == "y" && issues.take() == [])
     }
 
-    @Test func `Without a cache such a program has defaults and an issue`() async throws {
+    @Test("Without a cache such a program has defaults and an issue") func withoutCacheSuchProgram() async throws {
         let defaults = program(try ServerAddress("unix:\(directory.path)/socket"))
         #expect(defaults.launchCount == 0 && defaults.theme == .light)
         #expect(issues.take().map(\.attempt) == [.read])
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
     }
 
-    @Test func `Without anything known, changes in place wait and are made to what they were computed from`()
+    @Test("Without anything known, changes in place wait and are made to what they were computed from")
+    func withoutAnythingKnownChanges()
         async throws
     {
         do {
@@ -233,7 +240,8 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 2 && defaults.loginTries == 2 && issues.take() == [])
     }
 
-    @Test func `Without anything known, changes in place that find another value are merged, or are conflicts`()
+    @Test("Without anything known, changes in place that find another value are merged, or are conflicts")
+    func withoutAnythingKnownChangesPlace()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -262,8 +270,10 @@ struct KeptWritesTests {
         case inPlace, transaction
     }
 
-    @Test(arguments: Change.allCases, [false, true])
-    func `What was computed from a value is not done to another daemon's whose revision is the same`(
+    @Test(
+        "What was computed from a value is not done to another daemon's whose revision is the same",
+        arguments: Change.allCases, [false, true])
+    func whatWasComputedFrom(
         _ change: Change, isTried: Bool
     ) async throws {
         let first = try ServedDaemon()
@@ -297,7 +307,7 @@ struct KeptWritesTests {
         #expect(found.map(\.error.isConflict) == [true], "\(found)")
     }
 
-    @Test func `A change in place whose answer was lost is done once`() async throws {
+    @Test("A change in place whose answer was lost is done once") func changePlaceWhoseAnswer() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
@@ -310,7 +320,7 @@ struct KeptWritesTests {
         #expect(try stored(names.count, daemon) == 6 && defaults.launchCount == 6 && issues.take() == [])
     }
 
-    @Test func `A kept removal that changes nothing does not hide the default`() throws {
+    @Test("A kept removal that changes nothing does not hide the default") func keptRemovalChangesNothing() throws {
         let first = try ServedDaemon(in: directory, port: 0)
         let key = try KeyName("loginTries")
         try first.client().blocking.send(
@@ -335,7 +345,7 @@ struct KeptWritesTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test func `Adapters that keep something leave nothing but that`() throws {
+    @Test("Adapters that keep something leave nothing but that") func adaptersKeepSomethingLeave() throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         weak var last: AdapterCore?
         for _ in 0..<100 {

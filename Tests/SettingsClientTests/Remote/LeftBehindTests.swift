@@ -67,7 +67,9 @@ struct LeftBehindTests {
     // The bodies are functions, so that the daemon is gone when the process ends: it would hold on to what a process that
     // waits for its child waits for.
 
-    @Test func `A thousand adapters that came and went leave no thread and no descriptor`() async {
+    @Test("A thousand adapters that came and went leave no thread and no descriptor") func thousandAdaptersCameWent()
+        async
+    {
         await #expect(processExitsWith: .success) {
             exit(try LeftBehindTests.leaveNothingWhenUsed() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
@@ -100,7 +102,7 @@ struct LeftBehindTests {
         return before.isReachedAgain
     }
 
-    @Test func `Adapters of a daemon that is not there leave nothing either`() async {
+    @Test("Adapters of a daemon that is not there leave nothing either") func adaptersDaemonNotThere() async {
         await #expect(processExitsWith: .success) {
             exit(try LeftBehindTests.leaveNothingWithoutDaemon() ? EXIT_SUCCESS : EXIT_FAILURE)
         }
@@ -122,7 +124,7 @@ struct LeftBehindTests {
         return before.isReachedAgain
     }
 
-    @Test func `Adapters that go while their daemon is away leave nothing either`() async {
+    @Test("Adapters that go while their daemon is away leave nothing either") func adaptersGoWhileTheir() async {
         await #expect(processExitsWith: .success) {
             exit(try LeftBehindTests.leaveNothingWhileAway() ? EXIT_SUCCESS : EXIT_FAILURE)
         }

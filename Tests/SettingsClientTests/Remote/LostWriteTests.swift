@@ -14,8 +14,8 @@ struct LostWriteTests {
         names = try SampleNames()
     }
 
-    @Test(arguments: [1, 2, 3, 7])
-    func `An answer that is lost, once or several times, leaves the write done once`(cuts: Int) throws {
+    @Test("An answer that is lost, once or several times, leaves the write done once", arguments: [1, 2, 3, 7])
+    func answerLostOnceSeveral(cuts: Int) throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app)
@@ -37,7 +37,7 @@ struct LostWriteTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `Somebody else's write between the attempts stays`() throws {
+    @Test("Somebody else's write between the attempts stays") func somebodyElseSWrite() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = World(at: proxy.server.address, names.app).adapter()
@@ -50,7 +50,7 @@ struct LostWriteTests {
         #expect(try daemon.client().blocking.send(.setting(try KeyName("visits"), in: names.app)).value == 55)
     }
 
-    @Test func `A write that was done though nobody could say so is told by following`() throws {
+    @Test("A write that was done though nobody could say so is told by following") func writeWasDoneThough() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app, timeout: .milliseconds(300))

@@ -5,8 +5,9 @@ import Testing
 
 /// Setters block the thread that calls, also where that is one of the few that all tasks share.
 struct ManyTasksTests {
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `Eight tasks that set at once wait for nothing that waits for them`(
+    @Test(
+        "Eight tasks that set at once wait for nothing that waits for them", arguments: ServedDaemon.Transport.allCases)
+    func eightTasksSetOnce(
         transport: ServedDaemon.Transport
     ) async throws {
         let daemon = try ServedDaemon()

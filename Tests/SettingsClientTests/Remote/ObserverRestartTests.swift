@@ -15,7 +15,8 @@ struct ObserverRestartTests {
         names = try SampleNames()
     }
 
-    @Test func `Over a restart observers are told every change once, each from where the last ended`() async throws {
+    @Test("Over a restart observers are told every change once, each from where the last ended")
+    func overRestartObserversTold() async throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app)
@@ -44,7 +45,8 @@ struct ObserverRestartTests {
         withExtendedLifetime((observation, second)) {}
     }
 
-    @Test func `A state that comes anew is told as the difference to what was known`() async throws {
+    @Test("A state that comes anew is told as the difference to what was known") func stateComesAnewTold() async throws
+    {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = world.adapter()
@@ -76,7 +78,7 @@ struct ObserverRestartTests {
         withExtendedLifetime(observation) {}
     }
 
-    @Test func `Observing begins when a daemon that was not there comes`() async throws {
+    @Test("Observing begins when a daemon that was not there comes") func observingBeginsWhenDaemon() async throws {
         let directory = try TemporaryDirectory()
         let before = try ServedDaemon(in: directory, port: 0)
         try before.client().blocking.send(.set(names.count, to: 3, in: names.app))
@@ -100,7 +102,9 @@ struct ObserverRestartTests {
         withExtendedLifetime((observation, daemon)) {}
     }
 
-    @Test func `When the last who observes goes, an adapter that nobody holds leaves the daemon`() async throws {
+    @Test("When the last who observes goes, an adapter that nobody holds leaves the daemon") func whenLastWhoObserves()
+        async throws
+    {
         let daemon = try ServedDaemon()
         let world = World(at: try daemon.address(.unix), names.app)
         var observation: DefaultsObservation? = world.adapter().observe(\.launchCount) { _ in }

@@ -9,7 +9,8 @@ import Testing
 
 /// A program that has no descriptors left at the wrong moment.
 struct OutOfDescriptorsTests {
-    @Test func `Following begins when there are descriptors again, if there was none for its thread`() async {
+    @Test("Following begins when there are descriptors again, if there was none for its thread")
+    func followingBeginsWhenThere() async {
         await #expect(processExitsWith: .success) {
             exit(try OutOfDescriptorsTests.followsLater() ? EXIT_SUCCESS : EXIT_FAILURE)
         }

@@ -27,7 +27,8 @@ struct RestartTests {
         return log
     }
 
-    @Test func `Over a restart values are there again, and every change is told once and in order`() throws {
+    @Test("Over a restart values are there again, and every change is told once and in order")
+    func overRestartValuesThere() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
         let world = World(at: try first.address(.unix), names.app)
@@ -53,7 +54,9 @@ struct RestartTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `What is counted while the daemon is killed again and again is counted once`() async throws {
+    @Test("What is counted while the daemon is killed again and again is counted once") func whatCountedWhileDaemon()
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let (data, socket) = (directory.path + "/data", directory.path + "/socket")
         func start() throws -> DaemonProcess { try DaemonProcess(data: data, options: ["--listen", "unix:\(socket)"]) }
@@ -103,7 +106,9 @@ struct RestartTests {
         return defaults
     }
 
-    @Test func `When the daemon is replaced by one with other data, the state comes anew`() throws {
+    @Test("When the daemon is replaced by one with other data, the state comes anew") func whenDaemonReplacedOne()
+        throws
+    {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = used(world)
@@ -122,7 +127,8 @@ struct RestartTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `A write to another daemon with other data is seen at once, and all the rest with it`() throws {
+    @Test("A write to another daemon with other data is seen at once, and all the rest with it")
+    func writeAnotherDaemonOther() throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = used(world)
@@ -137,7 +143,8 @@ struct RestartTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `Synchronizing with another daemon with other data leads to its history`() async throws {
+    @Test("Synchronizing with another daemon with other data leads to its history")
+    func synchronizingAnotherDaemonOther() async throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = used(world)
@@ -148,7 +155,7 @@ struct RestartTests {
         withExtendedLifetime(second) {}
     }
 
-    @Test func `A setting that was asked for in another history is one of that`() async throws {
+    @Test("A setting that was asked for in another history is one of that") func settingWasAskedAnother() async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.launchCount; \.username; \.tags
         }

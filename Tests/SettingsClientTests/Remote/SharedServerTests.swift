@@ -14,7 +14,8 @@ struct SharedServerTests {
         names = try SampleNames()
     }
 
-    @Test func `Two suites are followed beside each other, over one connection each and one for all writes`() throws {
+    @Test("Two suites are followed beside each other, over one connection each and one for all writes")
+    func twoSuitesFollowedBeside() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let address = proxy.server.address
@@ -41,7 +42,8 @@ struct SharedServerTests {
         #expect(proxy.server.log.count("connection") == 3)
     }
 
-    @Test func `Adapters of a suite share one long poll, which goes on until the last of them goes`() throws {
+    @Test("Adapters of a suite share one long poll, which goes on until the last of them goes")
+    func adaptersSuiteShareOne() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         func adapter() -> DefaultsAdapter<ClientKeys> {
@@ -69,7 +71,7 @@ struct SharedServerTests {
         #expect(adapter().theme == .light)
     }
 
-    @Test func `A server is one object for as long as somebody uses it`() throws {
+    @Test("A server is one object for as long as somebody uses it") func serverOneObjectLong() throws {
         let address = try ServerAddress("unix:/run/of-this-test.sock")
         weak var first: SharedServer?
         do {

@@ -37,7 +37,9 @@ struct TroubleTests {
         return "HTTP/1.1 200 X\r\nSettings-Cursor: f.5\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }()
 
-    @Test func `An answer of a history that nobody tells of is none, also at the deadline`() throws {
+    @Test("An answer of a history that nobody tells of is none, also at the deadline") func answerHistoryNobodyTells()
+        throws
+    {
         let server = try server { _ = $0.read() }
         let backend = RemoteBackend(
             suite: names.app, server: SharedServer(server.address), timeout: .milliseconds(200))
@@ -51,10 +53,12 @@ struct TroubleTests {
         }
     }
 
-    @Test(arguments: [
-        (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "none at all"),
-    ])
-    func `That nobody can be followed is an issue`(status: Int, code: String) throws {
+    @Test(
+        "That nobody can be followed is an issue",
+        arguments: [
+            (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "none at all"),
+        ])
+    func nobodyCanFollowedIssue(status: Int, code: String) throws {
         let answer = ScriptedServer.answer(
             status == 200 ? "<html>" : #"{"code":"\#(code)","detail":"no"}"#, status: status)
         let server = try server { $0.send(answer) }

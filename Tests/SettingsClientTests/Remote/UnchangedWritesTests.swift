@@ -37,7 +37,7 @@ struct UnchangedWritesTests {
         return defaults.core.session.change { $0.entries[key]?.pending.count ?? 0 }
     }
 
-    @Test func `They do not pile up`() throws {
+    @Test("They do not pile up") func theyDoNotPile() throws {
         let defaults = world.adapter()
         defaults["status"] = "ok"
         try moveOn()
@@ -49,7 +49,7 @@ struct UnchangedWritesTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `To remove what is not stored leaves the default of the schema`() throws {
+    @Test("To remove what is not stored leaves the default of the schema") func removeWhatNotStored() throws {
         let defaults = world.adapter()
         #expect(defaults["player.volume"].double == 0.7)
         try moveOn()
@@ -62,7 +62,7 @@ struct UnchangedWritesTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `Where another program has removed it just before, it is gone`() throws {
+    @Test("Where another program has removed it just before, it is gone") func whereAnotherProgramHas() throws {
         let backend = FlakyBackend(world.backend())
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))
@@ -76,7 +76,8 @@ struct UnchangedWritesTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test func `Where another program has just emptied the suite, nothing is read after all was removed`() throws {
+    @Test("Where another program has just emptied the suite, nothing is read after all was removed")
+    func whereAnotherProgramHasJust() throws {
         let backend = FlakyBackend(world.backend())
         let defaults = world.adapter(ClientKeys(), session: SuiteSession(backend))
         try daemon.client().blocking.send(.merge(["player.volume": 0.2, "status": "old"], into: names.app))

@@ -10,7 +10,7 @@ struct RenameAwayTests {
     private typealias OldKeys = RenameTests.OldKeys
     private typealias NewKeys = RenameTests.NewKeys
 
-    @Test func `A removal while nobody is there is one of the old value, too`() async throws {
+    @Test("A removal while nobody is there is one of the old value, too") func removalWhileNobodyThere() async throws {
         let suite = try SuiteName("com.example.app")
         let server = InMemoryBackend(suite: suite)
         let world = World { server }
@@ -29,7 +29,8 @@ struct RenameAwayTests {
         #expect(try world.storedKeys() == [])
     }
 
-    @Test(.timeLimit(.minutes(5))) func `What a cache does not know of is taken over when somebody is there`()
+    @Test("What a cache does not know of is taken over when somebody is there", .timeLimit(.minutes(5)))
+    func whatCacheDoesNot()
         async throws
     {
         let suite = try SuiteName("com.example.app")

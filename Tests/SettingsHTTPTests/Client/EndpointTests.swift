@@ -13,8 +13,8 @@ struct EndpointTests {
         names = try SampleNames()
     }
 
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `A setting is stored, changed, read and removed`(transport: ServedDaemon.Transport) throws {
+    @Test("A setting is stored, changed, read and removed", arguments: ServedDaemon.Transport.allCases)
+    func settingStoredChangedRead(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         for key in [names.count, names.strange] {
@@ -39,8 +39,8 @@ struct EndpointTests {
         }
     }
 
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `A suite is merged into, replaced, read, reset and dropped`(transport: ServedDaemon.Transport) throws {
+    @Test("A suite is merged into, replaced, read, reset and dropped", arguments: ServedDaemon.Transport.allCases)
+    func suiteMergedIntoReplaced(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         let merged = try client.send(.merge(["a.x": 1, "a.y": ["z": 2], "b": .null], into: names.app))
@@ -66,8 +66,8 @@ struct EndpointTests {
         #expect(error?.code == .unknownSuite)
     }
 
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `A schema is set, read as it was sent, and removed`(transport: ServedDaemon.Transport) throws {
+    @Test("A schema is set, read as it was sent, and removed", arguments: ServedDaemon.Transport.allCases)
+    func schemaSetReadWas(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         try client.send(.set(names.theme, to: "red", in: names.app))
@@ -92,7 +92,7 @@ struct EndpointTests {
         #expect(none?.code == .noSchema)
     }
 
-    @Test func `Writes keep to their guards and options`() throws {
+    @Test("Writes keep to their guards and options") func writesKeepTheirGuards() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         try client.send(.setSchema(SampleNames.schema, of: names.app))
@@ -126,7 +126,7 @@ struct EndpointTests {
         #expect(mismatch?.code == .idempotencyMismatch)
     }
 
-    @Test func `A transaction is done whole, or says which condition does not hold`() throws {
+    @Test("A transaction is done whole, or says which condition does not hold") func transactionDoneWholeSays() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         let operations = [
@@ -143,7 +143,7 @@ struct EndpointTests {
         #expect(error?.code == .preconditionFailed && error?.problem?.failed.map(\.index) == [0])
     }
 
-    @Test func `Listings come page by page, or whole`() throws {
+    @Test("Listings come page by page, or whole") func listingsComePagePage() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         for name in ["a1", "a2", "a3", "b"] {
@@ -161,8 +161,8 @@ struct EndpointTests {
         #expect(try client.send(.allKeys(of: suite, prefix: "k2")).count == 1)
     }
 
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `The daemon says what it is and how it is`(transport: ServedDaemon.Transport) throws {
+    @Test("The daemon says what it is and how it is", arguments: ServedDaemon.Transport.allCases)
+    func daemonSaysWhatHow(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking
         let service = try client.send(.service)
@@ -173,7 +173,7 @@ struct EndpointTests {
         #expect(try client.send(.interfaceDescription)["openapi"] != nil)
     }
 
-    @Test func `Values of the greatest depth come back`() throws {
+    @Test("Values of the greatest depth come back") func valuesGreatestDepthCome() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().blocking
         var value: JSONValue = 1
@@ -183,8 +183,8 @@ struct EndpointTests {
         #expect(try client.send(.keys(of: names.app)).keys.map(\.setting.value) == [value])
     }
 
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `Tasks ask the same, many at a time`(transport: ServedDaemon.Transport) async throws {
+    @Test("Tasks ask the same, many at a time", arguments: ServedDaemon.Transport.allCases)
+    func tasksAskSameMany(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let names = names

@@ -15,7 +15,8 @@ struct LostAnswerTests {
         names = try SampleNames()
     }
 
-    @Test func `A connection that the server closed while it was idle is opened again, unseen`() throws {
+    @Test("A connection that the server closed while it was idle is opened again, unseen")
+    func connectionServerClosedWhile() throws {
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
             peer.send(ScriptedServer.service)
@@ -26,8 +27,8 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 5)
     }
 
-    @Test func `A connection that has ended is not used again, not even for a write that may be sent once only`() throws
-    {
+    @Test("A connection that has ended is not used again, not even for a write that may be sent once only")
+    func connectionHasEndedNot() throws {
         let server = try ScriptedServer { number, peer, _ in
             guard peer.readRequest() != nil else { return }
             peer.send(number == 0 ? ScriptedServer.service : ScriptedServer.reset)
@@ -46,8 +47,8 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 2)
     }
 
-    @Test
-    func `A kept connection that ends under a request is replaced for a read, and for a write only if it has a key`()
+    @Test("A kept connection that ends under a request is replaced for a read, and for a write only if it has a key")
+    func keptConnectionEndsUnder()
         throws
     {
         // Each connection answers once and ends with the second request.
@@ -73,11 +74,13 @@ struct LostAnswerTests {
         #expect(server.log.count("dropped") == 3 && server.log.count("connection") == 4)
     }
 
-    @Test(arguments: [
-        (429, #"{"code":"too_many_connections","detail":"x"}"#),
-        (503, #"{"code":"overloaded","detail":"x","outcome":"not_done"}"#), (429, "busy"), (403, "no"),
-    ])
-    func `What turns a repeat away at the door says nothing of the first attempt`(status: Int, body: String)
+    @Test(
+        "What turns a repeat away at the door says nothing of the first attempt",
+        arguments: [
+            (429, #"{"code":"too_many_connections","detail":"x"}"#),
+            (503, #"{"code":"overloaded","detail":"x","outcome":"not_done"}"#), (429, "busy"), (403, "no"),
+        ])
+    func whatTurnsRepeatAway(status: Int, body: String)
         async throws
     {
         // The first connection takes a write and ends: it may have been done. Everybody else is turned away.
@@ -97,7 +100,8 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 4)
     }
 
-    @Test func `What a daemon says of a repeat holds for both attempts, as does what it says of the only one`() throws {
+    @Test("What a daemon says of a repeat holds for both attempts, as does what it says of the only one")
+    func whatDaemonSaysRepeat() throws {
         let server = try ScriptedServer { [close] number, peer, log in
             guard peer.readRequest() != nil else { return }
             let body = #"{"code":"\#(number == 1 ? "locked" : "overloaded")","detail":"x"}"#
@@ -110,7 +114,7 @@ struct LostAnswerTests {
         #expect(early?.status == 429 && early?.outcome == .notDone)
     }
 
-    @Test func `Once something of an answer has come, nothing is sent again`() throws {
+    @Test("Once something of an answer has come, nothing is sent again") func onceSomethingAnswerHas() throws {
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{")
@@ -120,7 +124,8 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 1)
     }
 
-    @Test func `A write whose answer was lost takes effect once, and its repeat gets the first answer`() async throws {
+    @Test("A write whose answer was lost takes effect once, and its repeat gets the first answer")
+    func writeWhoseAnswerWas() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
@@ -142,7 +147,7 @@ struct LostAnswerTests {
         #expect(proxy.server.log.count("cut") == 3)
     }
 
-    @Test func `Without a key nobody knows whether a write was done`() async throws {
+    @Test("Without a key nobody knows whether a write was done") func withoutKeyNobodyKnows() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
@@ -155,7 +160,7 @@ struct LostAnswerTests {
         #expect(try await client.send(.setting(names.count, in: names.app)).value == 1)
     }
 
-    @Test func `An answer that comes before the request is sent whole is read`() throws {
+    @Test("An answer that comes before the request is sent whole is read") func answerComesBeforeRequest() throws {
         let log = EventLog()
         let server = try ScriptedServer { _, peer, _ in
             _ = peer.read()
@@ -171,8 +176,8 @@ struct LostAnswerTests {
         #expect(error?.code == .tooLarge, "\(String(describing: error))")
     }
 
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `What fills many packets goes and comes whole`(transport: ServedDaemon.Transport) async throws {
+    @Test("What fills many packets goes and comes whole", arguments: ServedDaemon.Transport.allCases)
+    func whatFillsManyPackets(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         let text = JSONValue.string(String(repeating: "0123456789", count: 500_000))
@@ -185,7 +190,7 @@ struct LostAnswerTests {
         #expect(client.pool.keptCount == 1)
     }
 
-    @Test func `What is no daemon is told apart from one that is not there`() async throws {
+    @Test("What is no daemon is told apart from one that is not there") func whatNoDaemonTold() async throws {
         let page = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")
@@ -230,7 +235,7 @@ struct LostAnswerTests {
         #expect(same == error)
     }
 
-    @Test func `A name that nobody knows is unreachable in both forms`() async throws {
+    @Test("A name that nobody knows is unreachable in both forms") func nameNobodyKnowsUnreachable() async throws {
         // No resolver is asked for a name that cannot be one.
         let name = String(repeating: "x", count: 300)
         let client = try SettingsClient("http://\(name)")

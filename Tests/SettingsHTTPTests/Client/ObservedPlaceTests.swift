@@ -24,7 +24,7 @@ struct ObservedPlaceTests {
         return .problem(problem, revision: nil)
     }
 
-    @Test func `What tells nothing new is passed over, and the place moves on`() throws {
+    @Test("What tells nothing new is passed over, and the place moves on") func whatTellsNothingNew() throws {
         var place = ObservedPlace(since: .revision(.zero))
         // Of the suite nothing is known yet, so even an answer without changes says something.
         #expect(place.step(try quiet(3)) == .deliver(try quiet(3)))
@@ -36,7 +36,7 @@ struct ObservedPlaceTests {
         #expect(place.step(dropped) == .deliver(dropped))
     }
 
-    @Test func `A state is always handed out, and what follows it is measured by it`() throws {
+    @Test("A state is always handed out, and what follows it is measured by it") func stateAlwaysHandedOut() throws {
         let state = try observation(
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
         var place = ObservedPlace(since: nil)
@@ -45,7 +45,7 @@ struct ObservedPlaceTests {
         #expect(place.step(state) == .deliver(state))
     }
 
-    @Test func `Of several suites, one that appears or is missed is news`() throws {
+    @Test("Of several suites, one that appears or is missed is news") func severalSuitesOneAppears() throws {
         func several(_ revision: Int, _ rest: String) throws -> SettingsObservation {
             try observation(#"{"revision":\#(revision),"cursor":"e.\#(revision)","changes":[],\#(rest)}"#)
         }
@@ -58,7 +58,7 @@ struct ObservedPlaceTests {
         #expect(place.step(third) == .deliver(third))
     }
 
-    @Test func `Whoever answers at once without any news is not asked without end`() throws {
+    @Test("Whoever answers at once without any news is not asked without end") func whoeverAnswersOnceWithout() throws {
         var place = ObservedPlace(since: nil)
         _ = place.step(try quiet(1))
         guard case .again(let pause) = place.step(try quiet(1)) else {
@@ -68,7 +68,7 @@ struct ObservedPlaceTests {
         #expect(pause >= .milliseconds(1) && pause <= .milliseconds(10))
     }
 
-    @Test func `A daemon that goes down says when to come back`() throws {
+    @Test("A daemon that goes down says when to come back") func daemonGoesDownSays() throws {
         var place = ObservedPlace(since: nil)
         _ = place.step(try quiet(1))
         #expect(place.step(try quiet(1, more: #","retryAfterMs":250"#)) == .again(after: .milliseconds(250)))
@@ -79,7 +79,7 @@ struct ObservedPlaceTests {
         #expect(place.pause == .zero)
     }
 
-    @Test mutating func `Only what trying again helps against is tried again`() {
+    @Test("Only failures that a retry can cure are retried") mutating func onlyCurableFailuresRetried() {
         let transient: [SettingsError] = [
             .unreachable("x", outcome: .notDone), .late(outcome: .notDone), problem(.tooManyWatchers),
             problem(.shuttingDown), problem(.overloaded), problem(.unknownSuite, retryAfterMs: 1000),
@@ -102,7 +102,7 @@ struct ObservedPlaceTests {
         }
     }
 
-    @Test mutating func `Nobody is obeyed for ever who says when to come back`() throws {
+    @Test("Retry-After is obeyed up to a bound") mutating func retryAfterBounded() throws {
         for milliseconds in [3_600_000, Int64.max] {
             var place = ObservedPlace(since: nil)
             let refusal = problem(.overloaded, retryAfterMs: milliseconds)
@@ -117,7 +117,7 @@ struct ObservedPlaceTests {
         }
     }
 
-    @Test mutating func `Attempts come ever later, up to a bound, never all at once, and begin anew after a success`() {
+    @Test("Backoff grows to a bound, is jittered, and starts over after a success") mutating func backoffGrowsJittered() {
         for _ in 0..<100 {
             var backOff = BackOff()
             for failures in 0..<20 {

@@ -15,8 +15,8 @@ struct ObservingTests {
         names = try SampleNames()
     }
 
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `One answer tells the state, the next what came after it`(transport: ServedDaemon.Transport) async throws {
+    @Test("One answer tells the state, the next what came after it", arguments: ServedDaemon.Transport.allCases)
+    func oneAnswerTellsState(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
         try await client.send(.merge(["theme": "dark", "launchCount": 1, "a.b": 1], into: names.app))
@@ -45,7 +45,8 @@ struct ObservingTests {
         #expect(none.changes.isEmpty)
     }
 
-    @Test func `Suites that begin with a text are told of as they come, beside those that are named`() async throws {
+    @Test("Suites that begin with a text are told of as they come, beside those that are named")
+    func suitesBeginTextTold() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
         try await client.send(.set(names.theme, to: "dark", in: SuiteName("app.a")))
@@ -77,7 +78,9 @@ struct ObservingTests {
         #expect(told == ["other", "app.b"])
     }
 
-    @Test func `A suite is waited for, and all that happens is told in order, the drop too`() async throws {
+    @Test("A suite is waited for, and all that happens is told in order, the drop too") func suiteWaitedAllHappens()
+        async throws
+    {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
         let names = names
@@ -107,7 +110,9 @@ struct ObservingTests {
         #expect(told == ["app theme 1", "net theme 2", "app theme -"])
     }
 
-    @Test func `Over a restart of the daemon nothing is lost and nothing told twice`() async throws {
+    @Test("Over a restart of the daemon nothing is lost and nothing told twice") func overRestartDaemonNothing()
+        async throws
+    {
         let directory = try TemporaryDirectory()
         let names = names
         let first = try ServedDaemon(in: directory, port: 0)
@@ -141,7 +146,9 @@ struct ObservingTests {
         try await listener.value
     }
 
-    @Test func `What trying again would not help against ends the sequence with the reason`() async throws {
+    @Test("What trying again would not help against ends the sequence with the reason") func whatTryingAgainWould()
+        async throws
+    {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
         try await client.send(.set(names.theme, to: 1, in: names.app))
@@ -151,8 +158,8 @@ struct ObservingTests {
         #expect(try await iterator.next() == nil)
     }
 
-    @Test(arguments: ServedDaemon.Transport.allCases)
-    func `Cancelling the task ends its request, which the daemon notices`(
+    @Test("Cancelling the task ends its request, which the daemon notices", arguments: ServedDaemon.Transport.allCases)
+    func cancellingTaskEndsRequest(
         transport: ServedDaemon.Transport
     ) async throws {
         let daemon = try ServedDaemon()

@@ -28,8 +28,10 @@ struct PagingTests {
         }
     }
 
-    @Test(arguments: [["a", "b", "b"], ["a", "b", "a"], ["B", "b", "Z"]])
-    func `A listing that does not go on is not followed`(next: [String]) async throws {
+    @Test(
+        "A listing that does not go on is not followed",
+        arguments: [["a", "b", "b"], ["a", "b", "a"], ["B", "b", "Z"]])
+    func listingDoesNotGo(next: [String]) async throws {
         func check(_ error: SettingsError?) {
             guard case .malformedAnswer(_, .notDone)? = error else {
                 Issue.record("\(String(describing: error))")

@@ -26,7 +26,9 @@ struct WaitingTests {
         }
     }
 
-    @Test func `A request ends at its deadline and says whether it may have been done`() async throws {
+    @Test("A request ends at its deadline and says whether it may have been done") func requestEndsDeadlineSays()
+        async throws
+    {
         let server = try silentServer()
         let client = server.client(timeout: .milliseconds(50))
         let read = #expect(throws: SettingsError.self) { try client.blocking.send(.service) }
@@ -39,14 +41,15 @@ struct WaitingTests {
         #expect(await server.log.waits(for: "left", times: 3))
     }
 
-    @Test func `What the daemon is asked to wait comes on top of the time that a request may take`() throws {
+    @Test("What the daemon is asked to wait comes on top of the time that a request may take")
+    func whatDaemonAskedWait() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().withTimeout(.milliseconds(900)).blocking
         let revision = try client.send(.set(names.theme, to: 1, in: names.app)).revision
         #expect(try client.send(.setting(names.theme, in: names.app, changedFrom: revision, wait: .seconds(1))) == nil)
     }
 
-    @Test func `A wait that is rounded up for the daemon is waited for as long`() throws {
+    @Test("A wait that is rounded up for the daemon is waited for as long") func waitRoundedUpDaemon() throws {
         let client = SettingsClient(timeout: .milliseconds(300))
         let revision = Revision.zero
         let before = ContinuousClock.now
@@ -56,7 +59,7 @@ struct WaitingTests {
         }
     }
 
-    @Test func `A server that pours keeps nobody beyond the deadline`() async throws {
+    @Test("A server that pours keeps nobody beyond the deadline") func serverPoursKeepsNobody() async throws {
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65536) + Array("\r\n".utf8)
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
@@ -71,7 +74,7 @@ struct WaitingTests {
         #expect(same == .late(outcome: .notDone).at(client.address))
     }
 
-    @Test func `Of what comes so much is read at once, and no more`() throws {
+    @Test("Of what comes so much is read at once, and no more") func whatComesSoMuch() throws {
         let server = try ScriptedServer { _, peer, _ in
             if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
         }
@@ -98,7 +101,7 @@ struct WaitingTests {
         #expect(count >= ScriptedServer.service.utf8.count / 16)
     }
 
-    @Test func `Cancelling a task ends its request at once`() async throws {
+    @Test("Cancelling a task ends its request at once") func cancellingTaskEndsRequest() async throws {
         let server = try silentServer()
         // Between the request and its cancellation all other tests may have their turn.
         let client = server.client(timeout: .seconds(600))
@@ -129,7 +132,7 @@ struct WaitingTests {
         #expect(server.log.count("connection") == 1)
     }
 
-    @Test func `Many who wait share one thread, which goes when nobody waits`() throws {
+    @Test("Many who wait share one thread, which goes when nobody waits") func manyWhoWaitShare() throws {
         let server = try silentServer()
         let reader = AnswerReader(lingering: .zero)
         let pool = ConnectionPool(server.address)
@@ -157,7 +160,7 @@ struct WaitingTests {
         while reader.isRunning { sched_yield() }
     }
 
-    @Test func `An idle connection is closed after a while`() throws {
+    @Test("An idle connection is closed after a while") func idleConnectionClosedAfter() throws {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
             log.add("left")
@@ -171,7 +174,9 @@ struct WaitingTests {
         #expect(server.log.wait(for: "left", times: 2))
     }
 
-    @Test func `A thousand clients that came and went leave no connections and no thread`() async throws {
+    @Test("A thousand clients that came and went leave no connections and no thread") func thousandClientsCameWent()
+        async throws
+    {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
             log.add("left")

@@ -25,7 +25,8 @@ struct CarriedExchangeTests {
         return (result, carrier.log.all)
     }
 
-    @Test func `Without a carrier nothing goes out, and the error says what to add and to call`() throws {
+    @Test("Without a carrier nothing goes out, and the error says what to add and to call")
+    func withoutCarrierNothingGoes() throws {
         let pool = ConnectionPool(try ServerAddress("https://settings.example"), carrier: { nil })
         let error = #expect(throws: SettingsError.self) { try pool.exchange(Self.write, by: .now + .seconds(10)) }
         #expect(error?.outcome == .notDone)
@@ -33,7 +34,7 @@ struct CarriedExchangeTests {
         #expect(text.contains("SettingsClientHTTPS") && text.contains("HTTPS.enable()"), "\(text)")
     }
 
-    @Test func `An answer is what the carrier brings`() throws {
+    @Test("An answer is what the carrier brings") func answerWhatCarrierBrings() throws {
         var answer = Response(status: 200, body: [1, 2])
         answer.fields.append("ETag", text: "\"1\"")
         let (result, log) = try result(of: Self.read, .success(answer))
@@ -41,13 +42,15 @@ struct CarriedExchangeTests {
         #expect(log == ["GET https://settings.example:443/v1"])
     }
 
-    @Test(arguments: [
-        (CarrierFailure.notSent("x"), SettingsError.unreachable("x", outcome: .notDone), 1),
-        (.lost("x"), .unreachable("x", outcome: .unknown), 1),
-        (.broken("x"), .unreachable("x", outcome: .unknown), 1),
-        (.malformed("x"), .malformedAnswer("x", outcome: .unknown), 1),
-    ])
-    func `A failure of a write is known to have done nothing, or is not`(
+    @Test(
+        "A failure of a write is known to have done nothing, or is not",
+        arguments: [
+            (CarrierFailure.notSent("x"), SettingsError.unreachable("x", outcome: .notDone), 1),
+            (.lost("x"), .unreachable("x", outcome: .unknown), 1),
+            (.broken("x"), .unreachable("x", outcome: .unknown), 1),
+            (.malformed("x"), .malformedAnswer("x", outcome: .unknown), 1),
+        ])
+    func failureWriteKnownHave(
         failure: CarrierFailure, error: SettingsError, count: Int
     ) throws {
         let (result, log) = try result(of: Self.write, .failure(failure), .failure(failure))
@@ -55,7 +58,8 @@ struct CarriedExchangeTests {
         #expect(log.count { $0.hasPrefix("PUT") } == count)
     }
 
-    @Test func `What may be repeated goes out once more when the connection is lost, and no more than once`() throws {
+    @Test("What may be repeated goes out once more when the connection is lost, and no more than once")
+    func whatMayRepeatedGoes() throws {
         let answer = Response(status: 200)
         for request in [Self.read, Self.namedWrite] {
             #expect(try result(of: request, .failure(.lost("x")), .success(answer)).0.get().status == 200)
@@ -65,19 +69,19 @@ struct CarriedExchangeTests {
         }
     }
 
-    @Test func `What may have been done the first time is not known to be undone the second`() throws {
+    @Test("What may have been done the first time is not known to be undone the second") func whatMayHaveBeen() throws {
         let (result, _) = try result(of: Self.namedWrite, .failure(.lost("x")), .failure(.notSent("refused")))
         #expect(result == .failure(.unreachable("refused", outcome: .unknown)))
     }
 
-    @Test func `A request that takes too long is ended, and a write may have been done`() throws {
+    @Test("A request that takes too long is ended, and a write may have been done") func requestTakesTooLong() throws {
         let (late, log) = try result(of: Self.write, nil)
         #expect(late == .failure(.late(outcome: .unknown)))
         #expect(log.last == "ended")
         #expect(try result(of: Self.read, nil).0 == .failure(.late(outcome: .notDone)))
     }
 
-    @Test func `A long-poll that is cancelled is ended before it is told so`() throws {
+    @Test("A long-poll that is cancelled is ended before it is told so") func longPollCancelledEnded() throws {
         let carrier = ScriptedCarrier([])
         let poll = LongPoll(Self.write, try carrier.pool(), by: .now + .seconds(60))
         poll.start { [log = carrier.log] result in
@@ -89,7 +93,7 @@ struct CarriedExchangeTests {
         #expect(carrier.log.all.suffix(2) == ["ended", "cancelled, unknown"])
     }
 
-    @Test func `A long-poll that takes too long is ended before it is told so`() throws {
+    @Test("A long-poll that takes too long is ended before it is told so") func longPollTakesToo() throws {
         let carrier = ScriptedCarrier([])
         let poll = LongPoll(Self.write, try carrier.pool(), by: .now + .milliseconds(50))
         poll.start { [log = carrier.log] result in
@@ -99,7 +103,7 @@ struct CarriedExchangeTests {
         #expect(carrier.log.all.suffix(2) == ["ended", "late, unknown"])
     }
 
-    @Test func `An answer to a repeat is known by that`() throws {
+    @Test("An answer to a repeat is known by that") func answerRepeatKnown() throws {
         let answer = Response(status: 429)
         for request in [Self.read, Self.namedWrite] {
             let reply = try result(of: request, .failure(.lost("x")), .success(answer)).0.get()
@@ -107,7 +111,7 @@ struct CarriedExchangeTests {
         }
     }
 
-    @Test func `A request that is to go out later is not with the carrier before`() throws {
+    @Test("A request that is to go out later is not with the carrier before") func requestGoOutLater() throws {
         let carrier = ScriptedCarrier([])
         let later = ContinuousClock.now + .seconds(1000)
         let poll = LongPoll(Self.write, try carrier.pool(), from: later, by: later)

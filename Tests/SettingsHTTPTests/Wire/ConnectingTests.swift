@@ -14,14 +14,15 @@ struct ConnectingTests {
         }
     }
 
-    @Test func `A host whose first address refuses is reached by its second`() async throws {
+    @Test("A host whose first address refuses is reached by its second") func hostWhoseFirstAddress() async throws {
         let socket = try ListeningSocket(.ipv6(0), backlog: 128)
         let server = try serve(socket, as: "localhost", port: socket.port)
         #expect(try server.client().blocking.send(.service).name == "settingsd")
         #expect(try await server.client().send(.service).name == "settingsd")
     }
 
-    @Test func `A host whose first address swallows everything is reached by its second`() async throws {
+    @Test("A host whose first address swallows everything is reached by its second")
+    func hostWhoseFirstAddressSwallows() async throws {
         let (hole, socket) = try ListeningSocket.pair(backlog: 0)
         try #require(hole.fill())
         let server = try serve(socket, as: "localhost", port: socket.port)
@@ -29,7 +30,7 @@ struct ConnectingTests {
         #expect(try await server.client(timeout: .seconds(20)).send(.service).name == "settingsd")
     }
 
-    @Test func `The only address there is gets all the time there is`() throws {
+    @Test("The only address there is gets all the time there is") func onlyAddressThereGets() throws {
         let hole = try ListeningSocket(.ipv4(0), backlog: 0)
         try #require(hole.fill())
         let client = SettingsClient(try hole.address(), timeout: .milliseconds(300)).blocking
@@ -37,7 +38,7 @@ struct ConnectingTests {
         #expect(error?.description.hasSuffix("no answer in time") ?? false)
     }
 
-    @Test func `A Unix domain socket with a full backlog is waited for`() async throws {
+    @Test("A Unix domain socket with a full backlog is waited for") func unixDomainSocketFull() async throws {
         let socket = try ListeningSocket(backlog: 0)
         try #require(socket.fill())
         let client = SettingsClient(try socket.address(), timeout: .milliseconds(50))
@@ -51,7 +52,7 @@ struct ConnectingTests {
         #expect(server.log.count("connection") >= 2)
     }
 
-    @Test func `A socket that is connected to itself has reached nobody`() throws {
+    @Test("A socket that is connected to itself has reached nobody") func socketConnectedItselfHas() throws {
         let socket = try #require(OpenSocket(family: AF_INET))
         // A port that nobody has, as its own: that is what chance does to clients of a daemon that is away.
         let port = try ListeningSocket(.ipv4(0), backlog: 1).port

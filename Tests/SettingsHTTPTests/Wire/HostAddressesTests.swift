@@ -30,7 +30,9 @@ struct HostAddressesTests {
         return (server, ConnectionPool(address, host: host))
     }
 
-    @Test func `A name that is known leads to the server in both forms, and is asked for once`() async throws {
+    @Test("A name that is known leads to the server in both forms, and is asked for once") func nameKnownLeadsServer()
+        async throws
+    {
         let (server, pool) = try served()
         let client = SettingsClient(pool, timeout: .seconds(20))
         for _ in 0..<3 {
@@ -41,7 +43,7 @@ struct HostAddressesTests {
         #expect(server.log.count("connection") == 6)
     }
 
-    @Test func `What was found is asked for again after a while`() async throws {
+    @Test("What was found is asked for again after a while") func whatWasFoundAsked() async throws {
         let (server, pool) = try served(keeping: .zero)
         let client = SettingsClient(pool, timeout: .seconds(20))
         _ = try client.blocking.send(.service)
@@ -49,7 +51,7 @@ struct HostAddressesTests {
         #expect(log.count("asked") == 2 && server.log.count("connection") == 2)
     }
 
-    @Test func `Many who ask at once are answered by one look-up`() throws {
+    @Test("Many who ask at once are answered by one look-up") func manyWhoAskOnce() throws {
         let gate = DispatchSemaphore(value: 0)
         let (server, pool) = try served(slowly: gate)
         for _ in 0..<20 {
@@ -63,7 +65,8 @@ struct HostAddressesTests {
         #expect(log.count("asked") == 1 && server.log.count("connection") == 20)
     }
 
-    @Test func `A look-up that comes too late for a blocking request leaves nothing to be sent`() throws {
+    @Test("A look-up that comes too late for a blocking request leaves nothing to be sent") func lookUpComesToo() throws
+    {
         let (server, pool) = try served()
         let error = #expect(throws: SettingsError.self) {
             try pool.exchange(Request(.delete, RequestTarget("v1", "suites", "app")), by: .now)
@@ -72,7 +75,9 @@ struct HostAddressesTests {
         #expect(server.log.count("connection") == 0)
     }
 
-    @Test func `The address that worked last is the first to be tried, until none works`() throws {
+    @Test("The address that worked last is the first to be tried, until none works") func addressWorkedLastFirst()
+        throws
+    {
         let addresses = try ["http://127.0.0.1", "http://[::1]", "http://127.0.0.2"].map {
             try #require(SocketAddress.known(for: ServerAddress($0))?.first)
         }
@@ -90,7 +95,7 @@ struct HostAddressesTests {
         }
     }
 
-    @Test func `A failure is not kept`() {
+    @Test("A failure is not kept") func failureNotKept() {
         let host = HostAddresses(fixed: nil) { [log] in
             log.add("asked")
             return .failure(SocketAddress.LookupFailure(reason: "x"))

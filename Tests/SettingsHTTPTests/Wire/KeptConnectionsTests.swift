@@ -12,7 +12,8 @@ struct KeptConnectionsTests {
         try #require(OpenSocket(family: AF_UNIX))
     }
 
-    @Test func `The one used last is taken first, and the oldest goes where there is no room`() throws {
+    @Test("The one used last is taken first, and the oldest goes where there is no room") func oneUsedLastTaken() throws
+    {
         var kept = KeptConnections(most: 2, idleLimit: nil)
         let sockets = [try socket(), try socket(), try socket()]
         #expect(kept.give(sockets[0], at: begin) == nil && kept.give(sockets[1], at: begin) == nil)
@@ -21,7 +22,7 @@ struct KeptConnectionsTests {
         #expect(kept.take(at: begin).socket === sockets[1] && kept.take(at: begin).socket == nil)
     }
 
-    @Test func `None is kept longer than the limit, and the end is that of the oldest`() throws {
+    @Test("None is kept longer than the limit, and the end is that of the oldest") func noneKeptLongerThan() throws {
         var kept = KeptConnections(most: 8, idleLimit: .seconds(60))
         let (early, late) = (try socket(), try socket())
         #expect(kept.nextEnd == nil)
@@ -37,14 +38,14 @@ struct KeptConnectionsTests {
         #expect(kept.count == 0 && kept.nextEnd == nil)
     }
 
-    @Test func `Without a limit none is too old`() throws {
+    @Test("Without a limit none is too old") func withoutLimitNoneToo() throws {
         var kept = KeptConnections(most: 8, idleLimit: nil)
         _ = kept.give(try socket(), at: begin)
         #expect(kept.nextEnd == nil && kept.removeOld(at: begin + .seconds(1_000_000)).isEmpty)
         #expect(kept.removeAll().count == 1 && kept.count == 0)
     }
 
-    @Test func `None is handed out that is too old, even if nobody has looked since`() throws {
+    @Test("None is handed out that is too old, even if nobody has looked since") func noneHandedOutToo() throws {
         var kept = KeptConnections(most: 8, idleLimit: .seconds(60))
         let sockets = [try socket(), try socket(), try socket()]
         for (number, socket) in sockets.enumerated() { _ = kept.give(socket, at: begin + .seconds(number)) }

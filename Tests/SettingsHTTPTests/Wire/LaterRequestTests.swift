@@ -35,14 +35,14 @@ struct LaterRequestTests {
         }
     }
 
-    @Test func `They go out when it is time, and not before`() {
+    @Test("They go out when it is time, and not before") func theyGoOutWhen() {
         let begin = ContinuousClock.now
         start(poll(after: .milliseconds(50)))
         #expect(log.wait(for: "answer"))
         #expect(.now - begin >= .milliseconds(50))
     }
 
-    @Test func `They go out at once when they are hurried, before they are started too`() {
+    @Test("They go out at once when they are hurried, before they are started too") func theyGoOutOnce() {
         let first = poll(after: .seconds(1000))
         first.hurry()
         start(first)
@@ -57,7 +57,7 @@ struct LaterRequestTests {
         #expect(log.all == ["answer", "answer"])
     }
 
-    @Test func `One that is cancelled before it is time never goes out`() {
+    @Test("One that is cancelled before it is time never goes out") func oneCancelledBeforeTime() {
         let early = poll(after: .seconds(1000))
         start(early)
         early.cancel()

@@ -6,6 +6,7 @@ import Testing
 /// From the text of an address to where a socket connects.
 struct ServerAddressTests {
     @Test(
+        "An address is read, and written so that it reads back",
         arguments: [
             ("http://127.0.0.1:7070", .tcp(host: "127.0.0.1", port: 7070), "127.0.0.1:7070"),
             ("http://127.0.0.1", .tcp(host: "127.0.0.1", port: 7070), "127.0.0.1:7070"),
@@ -19,7 +20,7 @@ struct ServerAddressTests {
             ("unix:///run/settingsd.sock", .unix(path: "/run/settingsd.sock"), "localhost"),
             ("unix:/run/with space:7070", .unix(path: "/run/with space:7070"), "localhost"),
         ] as [(String, ServerAddress.Kind, String)])
-    func `An address is read, and written so that it reads back`(
+    func addressReadWrittenSo(
         text: String, kind: ServerAddress.Kind, host: String
     ) throws {
         let address = try ServerAddress(text)
@@ -28,29 +29,34 @@ struct ServerAddressTests {
         #expect(try ServerAddress(address.description) == address)
     }
 
-    @Test(arguments: [
-        ("", "it begins with http://, https:// or unix:"), ("127.0.0.1:7070", "it begins with"),
-        ("localhost:7070", "it begins with"), ("https://[fe80::1%eth0]", "has no certificate"),
-        ("https://host/v1", "no path"), ("https://", "a host is missing"),
-        ("ftp://127.0.0.1", "there is no ftp: here"), ("http:127.0.0.1", "it begins with"),
-        ("http://", "a host is missing"), ("http://:7070", "a host is missing"), ("http://[]:1", "a host is missing"),
-        ("http://host:", "a port is a number"), ("http://host:0", "a port is a number"),
-        ("http://host:65536", "a port is a number"), ("http://host:+1", "a port is a number"),
-        ("http://::1:7070", "stands in brackets"), ("http://a[b]:1", "stands in brackets"),
-        ("http://me@host:1", "a name and a password"), ("http://host:1/v1", "no path"),
-        ("http://host?x", "no path"), ("http://a b", "printable ASCII"), ("http://a\r\nX", "printable ASCII"),
-        ("http://höst", "printable ASCII"), ("unix:", "a path begins with /"),
-        ("unix:run/socket", "a path begins with /"),
-        ("unix:/", "a path begins with /"), ("unix:/a\0b", "a path begins with /"),
-        ("unix:/" + String(repeating: "x", count: 107), "the path has 108 bytes, more than 107"),
-    ])
-    func `What is no address is refused with the reason`(text: String, reason: String) {
+    @Test(
+        "What is no address is refused with the reason",
+        arguments: [
+            ("", "it begins with http://, https:// or unix:"), ("127.0.0.1:7070", "it begins with"),
+            ("localhost:7070", "it begins with"), ("https://[fe80::1%eth0]", "has no certificate"),
+            ("https://host/v1", "no path"), ("https://", "a host is missing"),
+            ("ftp://127.0.0.1", "there is no ftp: here"), ("http:127.0.0.1", "it begins with"),
+            ("http://", "a host is missing"), ("http://:7070", "a host is missing"),
+            ("http://[]:1", "a host is missing"),
+            ("http://host:", "a port is a number"), ("http://host:0", "a port is a number"),
+            ("http://host:65536", "a port is a number"), ("http://host:+1", "a port is a number"),
+            ("http://::1:7070", "stands in brackets"), ("http://a[b]:1", "stands in brackets"),
+            ("http://me@host:1", "a name and a password"), ("http://host:1/v1", "no path"),
+            ("http://host?x", "no path"), ("http://a b", "printable ASCII"), ("http://a\r\nX", "printable ASCII"),
+            ("http://höst", "printable ASCII"), ("unix:", "a path begins with /"),
+            ("unix:run/socket", "a path begins with /"),
+            ("unix:/", "a path begins with /"), ("unix:/a\0b", "a path begins with /"),
+            ("unix:/" + String(repeating: "x", count: 107), "the path has 108 bytes, more than 107"),
+        ])
+    func whatNoAddressRefused(text: String, reason: String) {
         let error = #expect(throws: ServerAddressError.self) { try ServerAddress(text) }
         #expect(error?.reason.contains(reason) ?? false, "\(error?.description ?? "")")
         #expect(error?.description.hasPrefix("\(text): ") ?? false)
     }
 
-    @Test func `Numeric addresses and this machine are known without asking anybody`() throws {
+    @Test("Numeric addresses and this machine are known without asking anybody") func numericAddressesThisMachine()
+        throws
+    {
         for (text, count) in [
             ("http://127.0.0.1", 1), ("http://[::1]", 1), ("http://localhost", 2), ("unix:/run/socket", 1),
         ] {
@@ -59,7 +65,7 @@ struct ServerAddressTests {
         #expect(SocketAddress.known(for: try ServerAddress("http://settings.invalid")) == nil)
     }
 
-    @Test func `The environment says where the daemon is, or nothing`() throws {
+    @Test("The environment says where the daemon is, or nothing") func environmentSaysWhereDaemon() throws {
         #expect(try ServerAddress.from(variable: nil).description == "http://127.0.0.1:7070")
         #expect(try ServerAddress.from(variable: "") == .usual)
         #expect(try ServerAddress.from(variable: "unix:/a").description == "unix:/a")

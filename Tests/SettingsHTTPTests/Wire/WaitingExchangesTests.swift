@@ -7,7 +7,8 @@ import Testing
 
 /// Waiting for many requests at once.
 struct WaitingExchangesTests {
-    @Test func `More requests than a program may have descriptors wait without one, and without effort`() async {
+    @Test("More requests than a program may have descriptors wait without one, and without effort")
+    func moreRequestsThanProgram() async {
         await #expect(processExitsWith: .success) {
             var limit = rlimit()
             let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -7,7 +7,7 @@ struct KeyRulesTests {
     private let composed = "\u{E9}"
     private let decomposed = "e\u{301}"
 
-    @Test func `Text is compared by its bytes`() {
+    @Test("Text is compared by its bytes") func textComparedBytes() {
         let pattern = DefaultsKey<String?>("k", maxLength: 9, matching: composed)
         #expect(pattern.hasSameRules(as: DefaultsKey<String?>("k", maxLength: 9, matching: composed)))
         #expect(!pattern.hasSameRules(as: DefaultsKey<String?>("k", maxLength: 9, matching: decomposed)))

@@ -10,23 +10,28 @@ struct DataLocationTests {
             configured: configured, isRoot: isRoot, environment: { environment[$0] }, home: { home })
     }
 
-    @Test func `What is configured comes first`() throws {
+    @Test("What is configured comes first") func whatConfiguredComesFirst() throws {
         let location = try location("data", isRoot: true, ["STATE_DIRECTORY": "/s"])
         #expect(location.path == "data")
         #expect(location.reason == "as configured")
     }
 
-    @Test(arguments: [
-        (["STATE_DIRECTORY": "/var/lib/a"], true, "/var/lib/a", "from $STATE_DIRECTORY"),
-        (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], false, "/var/lib/a", "from $STATE_DIRECTORY"),
-        (["STATE_DIRECTORY": ":"], true, "/var/lib/settingsd", "the default for root"),
-        (["XDG_STATE_HOME": "/x", "HOME": "/h"], true, "/var/lib/settingsd", "the default for root"),
-        (["XDG_STATE_HOME": "/x", "HOME": "/h"], false, "/x/settingsd", "from $XDG_STATE_HOME"),
-        (["XDG_STATE_HOME": "relative", "HOME": "/h/"], false, "/h/.local/state/settingsd", "the default for a user"),
-        (["HOME": "/h"], false, "/h/.local/state/settingsd", "the default for a user"),
-        ([:], false, "/home/of/record/.local/state/settingsd", "the default for a user"),
-    ])
-    func `Otherwise it is the usual place of whoever runs it`(
+    @Test(
+        "Otherwise it is the usual place of whoever runs it",
+        arguments: [
+            (["STATE_DIRECTORY": "/var/lib/a"], true, "/var/lib/a", "from $STATE_DIRECTORY"),
+            (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], false, "/var/lib/a", "from $STATE_DIRECTORY"),
+            (["STATE_DIRECTORY": ":"], true, "/var/lib/settingsd", "the default for root"),
+            (["XDG_STATE_HOME": "/x", "HOME": "/h"], true, "/var/lib/settingsd", "the default for root"),
+            (["XDG_STATE_HOME": "/x", "HOME": "/h"], false, "/x/settingsd", "from $XDG_STATE_HOME"),
+            (
+                ["XDG_STATE_HOME": "relative", "HOME": "/h/"], false, "/h/.local/state/settingsd",
+                "the default for a user"
+            ),
+            (["HOME": "/h"], false, "/h/.local/state/settingsd", "the default for a user"),
+            ([:], false, "/home/of/record/.local/state/settingsd", "the default for a user"),
+        ])
+    func otherwiseUsualPlaceWhoever(
         environment: [String: String], isRoot: Bool, path: String, reason: String
     ) throws {
         let location = try location(nil, isRoot: isRoot, environment, home: "/home/of/record")
@@ -34,7 +39,7 @@ struct DataLocationTests {
         #expect(location.reason == reason)
     }
 
-    @Test func `Without a home there is no usual place`() {
+    @Test("Without a home there is no usual place") func withoutHomeThereNo() {
         let error = #expect(throws: ConfigurationError.self) { try location() }
         #expect(
             error?.description == "there is no home directory to keep data in: name a data directory with --data")

@@ -7,12 +7,14 @@ struct ShippedConfigurationTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    @Test func `The file that is shipped has every option with its default, in the order of the table`() throws {
+    @Test("The file that is shipped has every option with its default, in the order of the table")
+    func fileShippedHasEvery() throws {
         let text = try String(contentsOf: Self.root.appending(path: "config/settingsd.json"), encoding: .utf8)
         #expect(text == Configuration().document.text(style: .pretty) + "\n")
     }
 
-    @Test func `The manual has every option and every exit code as the program has them`() throws {
+    @Test("The manual has every option and every exit code as the program has them") func manualHasEveryOption() throws
+    {
         let text = try String(contentsOf: Self.root.appending(path: "docs/operations.md"), encoding: .utf8)
         let defaults = try #require(Configuration().document.object)
         for option in Option.all {

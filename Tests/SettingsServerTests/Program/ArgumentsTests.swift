@@ -4,32 +4,38 @@ import TestSupport
 import Testing
 
 struct ArgumentsTests {
-    @Test(arguments: [
-        ("", Arguments.Command.serve), ("--listen 127.0.0.1:0", .serve), ("-h", .help), ("--help", .help),
-        ("check --help", .help), ("--help --log info", .help), ("--version", .version),
-        ("--print-config --data /d", .printConfiguration), ("--check-config", .checkConfiguration),
-        ("check", .check), ("check /d", .check), ("check --data /d", .check), ("--config /f check", .check),
-        ("repair", .repair(isConfirmed: false)), ("repair /d --yes", .repair(isConfirmed: true)),
-        ("repair --yes /d", .repair(isConfirmed: true)), ("check -- --odd", .check),
-    ])
-    func `A command line says what to do`(line: String, command: Arguments.Command) throws {
+    @Test(
+        "A command line says what to do",
+        arguments: [
+            ("", Arguments.Command.serve), ("--listen 127.0.0.1:0", .serve), ("-h", .help), ("--help", .help),
+            ("check --help", .help), ("--help --log info", .help), ("--version", .version),
+            ("--print-config --data /d", .printConfiguration), ("--check-config", .checkConfiguration),
+            ("check", .check), ("check /d", .check), ("check --data /d", .check), ("--config /f check", .check),
+            ("repair", .repair(isConfirmed: false)), ("repair /d --yes", .repair(isConfirmed: true)),
+            ("repair --yes /d", .repair(isConfirmed: true)), ("check -- --odd", .check),
+        ])
+    func commandLineSaysWhat(line: String, command: Arguments.Command) throws {
         #expect(try Self.options(line).command == command)
     }
 
-    @Test(arguments: ["--data /d --durability interval --log debug", "--data=/d --durability=interval --log=debug"])
-    func `A value stands behind its option or behind an equals sign`(line: String) throws {
+    @Test(
+        "A value stands behind its option or behind an equals sign",
+        arguments: ["--data /d --durability interval --log debug", "--data=/d --durability=interval --log=debug"])
+    func valueStandsBehindOption(line: String) throws {
         let configuration = try Self.options(line).configuration()
         #expect(configuration.data == "/d")
         #expect(configuration.durability == .interval)
         #expect(configuration.logLevel == .debug)
     }
 
-    @Test(arguments: [("check /d", "/d"), ("repair --data /e", "/e"), ("check -- --odd", "--odd"), ("--data=-x", "-x")])
-    func `A data directory is an operand of check and repair, or an option`(line: String, path: String) throws {
+    @Test(
+        "A data directory is an operand of check and repair, or an option",
+        arguments: [("check /d", "/d"), ("repair --data /e", "/e"), ("check -- --odd", "--odd"), ("--data=-x", "-x")])
+    func dataDirectoryOperandCheck(line: String, path: String) throws {
         #expect(try Self.options(line).configuration().data == path)
     }
 
-    @Test func `It may listen in several places`() throws {
+    @Test("It may listen in several places") func mayListenSeveralPlaces() throws {
         let configuration = try Self.options("--listen 127.0.0.1:1 --listen=[::1]:2 --listen unix:/run/s")
             .configuration()
         #expect(
@@ -38,7 +44,7 @@ struct ArgumentsTests {
             ])
     }
 
-    @Test func `The command line beats the file, the file beats the defaults`() throws {
+    @Test("The command line beats the file, the file beats the defaults") func commandLineBeatsFile() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file(
             "s.json", #"{"listen":["127.0.0.1:1"],"data":"/f","durability":"snapshot","stopSeconds":3}"#)
@@ -52,47 +58,52 @@ struct ArgumentsTests {
         #expect(configuration.logLevel == .info)
     }
 
-    @Test(arguments: [
-        ("--listn 127.0.0.1:0", #"unknown option "--listn": did you mean --listen?"#),
-        ("--zzzzzz", #"unknown option "--zzzzzz": settingsd --help lists them"#),
-        ("-v", #"unknown option "-v": settingsd --help lists them"#),
-        ("--Data /d", #"unknown option "--Data": did you mean --data?"#),
-        ("--data /d --data /e", "--data is given twice: give it once"),
-        ("--help -h", "--help is given twice: give it once"),
-        ("--data", "--data has no value: write --data DIR"),
-        ("--data=", "--data has no value: write --data DIR"),
-        ("--data --log info", "--data has no value: write --data DIR"),
-        ("--durability", "--durability has no value: write --durability always|interval|snapshot"),
-        ("--durability alwys", #"--durability is "alwys": did you mean always?"#),
-        ("--log loud", #"--log is "loud": it must be one of debug, info, warning, error"#),
-        ("--version=1", #"--version takes no value, but has "1": leave it out"#),
-        (
-            "--listen 7070",
-            #"--listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
-        ),
-        (
-            "--listen unix:7070",
-            #"--listen: cannot listen on "unix:7070": a path begins with /: write it like unix:/run/settingsd/socket"#
-        ),
-        ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
-        ("chek", #"unknown command "chek": did you mean check?"#),
-        ("serve", #"unknown command "serve": it may be check or repair; without one, the daemon runs"#),
-        ("check /a /b", "two data directories are given: give one"),
-        ("check /a --data /b", "two data directories are given: give one"),
-        ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
-        ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
-        ("--log info check", "--log is for running the daemon: leave it out"),
-        ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),
-        ("check --version", "--version does not go with what else is asked for: give one of them"),
-        ("--check-config --print-config", "--print-config does not go with what else is asked for: give one of them"),
-    ])
-    func `A mistake is named, with what would be right`(line: String, message: String) {
+    @Test(
+        "A mistake is named, with what would be right",
+        arguments: [
+            ("--listn 127.0.0.1:0", #"unknown option "--listn": did you mean --listen?"#),
+            ("--zzzzzz", #"unknown option "--zzzzzz": settingsd --help lists them"#),
+            ("-v", #"unknown option "-v": settingsd --help lists them"#),
+            ("--Data /d", #"unknown option "--Data": did you mean --data?"#),
+            ("--data /d --data /e", "--data is given twice: give it once"),
+            ("--help -h", "--help is given twice: give it once"),
+            ("--data", "--data has no value: write --data DIR"),
+            ("--data=", "--data has no value: write --data DIR"),
+            ("--data --log info", "--data has no value: write --data DIR"),
+            ("--durability", "--durability has no value: write --durability always|interval|snapshot"),
+            ("--durability alwys", #"--durability is "alwys": did you mean always?"#),
+            ("--log loud", #"--log is "loud": it must be one of debug, info, warning, error"#),
+            ("--version=1", #"--version takes no value, but has "1": leave it out"#),
+            (
+                "--listen 7070",
+                #"--listen: cannot listen on "7070": a port is missing: write host:port: write it like 127.0.0.1:7070"#
+            ),
+            (
+                "--listen unix:7070",
+                #"--listen: cannot listen on "unix:7070": a path begins with /: write it like unix:/run/settingsd/socket"#
+            ),
+            ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
+            ("chek", #"unknown command "chek": did you mean check?"#),
+            ("serve", #"unknown command "serve": it may be check or repair; without one, the daemon runs"#),
+            ("check /a /b", "two data directories are given: give one"),
+            ("check /a --data /b", "two data directories are given: give one"),
+            ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
+            ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
+            ("--log info check", "--log is for running the daemon: leave it out"),
+            ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),
+            ("check --version", "--version does not go with what else is asked for: give one of them"),
+            (
+                "--check-config --print-config",
+                "--print-config does not go with what else is asked for: give one of them"
+            ),
+        ])
+    func mistakeNamedWhatWould(line: String, message: String) {
         let error = #expect(throws: ProgramError.self) { try Self.options(line) }
         #expect(error?.code == .usage)
         #expect(error?.description == "settingsd: \(message)")
     }
 
-    @Test func `A line end in what was given does not make a second line`() {
+    @Test("A line end in what was given does not make a second line") func lineEndWhatWas() {
         let error = ProgramError(.usage, "unknown\r\noption\u{2028}", remedy: "write\nanother")
         #expect(error.description == "settingsd: unknown option : write another")
     }

@@ -17,8 +17,8 @@ struct LifecycleTests {
         text.split(separator: "\n", omittingEmptySubsequences: false).joined(separator: "\r\n")
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
-    func `A signal stops it cleanly, and what was written is there again`(number: Int32) throws {
+    @Test("A signal stops it cleanly, and what was written is there again", arguments: [SIGTERM, SIGINT])
+    func signalStopsCleanlyWhat(number: Int32) throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory)
         let client = try RawClient(port: port)
@@ -41,8 +41,8 @@ struct LifecycleTests {
         #expect(try again.end().code == 0)
     }
 
-    @Test
-    func `A daemon that listens beyond loopback warns of each such address, and of no other`() throws {
+    @Test("A daemon that listens beyond loopback warns of each such address, and of no other")
+    func daemonListensBeyondLoopback() throws {
         let directory = try TemporaryDirectory()
         let socket = "unix:\(directory.path)/socket"
         let (process, _) = try start(directory, ["--listen", "0.0.0.0:0", "--listen", socket])
@@ -54,8 +54,8 @@ struct LifecycleTests {
         #expect(warnings.first?.contains("no access control") == true)
     }
 
-    @Test(arguments: [SIGTERM, SIGINT])
-    func `A signal that comes while it starts is not lost`(number: Int32) throws {
+    @Test("A signal that comes while it starts is not lost", arguments: [SIGTERM, SIGINT])
+    func signalComesWhileStarts(number: Int32) throws {
         // Many at once, so that the threads of each have to wait for their turn.
         let directory = try TemporaryDirectory()
         let codes = EventLog()
@@ -78,8 +78,8 @@ struct LifecycleTests {
         #expect(Set(codes.all) == ["success(0)"])
     }
 
-    @Test(arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
-    func `A second signal ends it at once`(number: Int32, code: Int32) throws {
+    @Test("A second signal ends it at once", arguments: [(SIGTERM, Int32(143)), (SIGINT, Int32(130))])
+    func secondSignalEndsOnce(number: Int32, code: Int32) throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory, ["--config", try directory.file("c", #"{"stopSeconds":600}"#)])
         // A request that has begun is waited for.
@@ -93,7 +93,8 @@ struct LifecycleTests {
         #expect(try process.end().code == code)
     }
 
-    @Test func `A Unix domain socket goes with a clean stop, and after a kill with the next start`() throws {
+    @Test("A Unix domain socket goes with a clean stop, and after a kill with the next start")
+    func unixDomainSocketGoes() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path + "/socket"
         let place = "unix:" + path
@@ -116,7 +117,7 @@ struct LifecycleTests {
         }
     }
 
-    @Test func `A hang-up of the terminal changes nothing`() throws {
+    @Test("A hang-up of the terminal changes nothing") func hangUpTerminalChanges() throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory)
         process.signal(SIGHUP)
@@ -128,8 +129,8 @@ struct LifecycleTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test(arguments: [SIGUSR1, SIGUSR2])
-    func `A signal without a meaning changes nothing`(number: Int32) throws {
+    @Test("A signal without a meaning changes nothing", arguments: [SIGUSR1, SIGUSR2])
+    func signalWithoutMeaningChanges(number: Int32) throws {
         let directory = try TemporaryDirectory()
         let (process, port) = try start(directory)
         process.signal(number)
@@ -140,7 +141,7 @@ struct LifecycleTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test func `QUIT ends it at once and prints no memory`() throws {
+    @Test("QUIT ends it at once and prints no memory") func quitEndsOncePrints() throws {
         let directory = try TemporaryDirectory()
         let (process, _) = try start(directory)
         process.signal(SIGQUIT)
@@ -149,7 +150,7 @@ struct LifecycleTests {
         #expect(end.errors.split(separator: "\n").allSatisfy { $0.contains(" info ") }, "\(end.errors)")
     }
 
-    @Test func `Of two daemons over one directory the second does not start`() throws {
+    @Test("Of two daemons over one directory the second does not start") func twoDaemonsOverOne() throws {
         let directory = try TemporaryDirectory()
         let (process, _) = try start(directory)
         let second = try ChildProcess.run([
@@ -162,7 +163,7 @@ struct LifecycleTests {
         #expect(try process.end().code == 0)
     }
 
-    @Test func `It says which directory it took by itself`() throws {
+    @Test("It says which directory it took by itself") func saysWhichDirectoryTook() throws {
         let directory = try TemporaryDirectory()
         let process = try ChildProcess(
             ["--listen", "127.0.0.1:0"], environment: ["STATE_DIRECTORY=\(directory.path)/state"])

@@ -6,7 +6,7 @@ import Testing
 
 /// What the program says and how it ends where it does not serve.
 struct ProgramTests {
-    @Test func `It tells what it can do`() throws {
+    @Test("It tells what it can do") func tellsWhatCanDo() throws {
         let end = try ChildProcess.run(["--help"])
         #expect(end.code == 0)
         #expect(end.errors == "")
@@ -15,13 +15,13 @@ struct ProgramTests {
         #expect(end.output.contains("\n  64  the command line is wrong\n"))
     }
 
-    @Test func `It tells its version`() throws {
+    @Test("It tells its version") func tellsVersion() throws {
         #expect(
             try ChildProcess.run(["--version"])
                 == ChildProcess.End(code: 0, output: "settingsd \(Service.version)\n", errors: ""))
     }
 
-    @Test func `It prints the configuration in force`() throws {
+    @Test("It prints the configuration in force") func printsConfigurationForce() throws {
         let end = try ChildProcess.run(["--print-config", "--data", "/d", "--log=error"])
         #expect(end.code == 0)
         var expected = Configuration()
@@ -30,7 +30,7 @@ struct ProgramTests {
         #expect(end.output == expected.document.text(style: .pretty) + "\n")
     }
 
-    @Test func `It checks a configuration without starting`() throws {
+    @Test("It checks a configuration without starting") func checksConfigurationWithoutStarting() throws {
         let directory = try TemporaryDirectory()
         let good = try ChildProcess.run(["--check-config", "--config", try directory.file("good", "{}")])
         #expect(good == ChildProcess.End(code: 0, output: "the configuration is sound\n", errors: ""))
@@ -42,14 +42,14 @@ struct ProgramTests {
                     code: 78, output: "", errors: "settingsd: \(path): unknown member \"lop\": did you mean log?\n"))
     }
 
-    @Test func `A mistake on the command line is one line and exit code 64`() throws {
+    @Test("A mistake on the command line is one line and exit code 64") func mistakeCommandLineOne() throws {
         #expect(
             try ChildProcess.run(["--listn", "127.0.0.1:0"])
                 == ChildProcess.End(
                     code: 64, output: "", errors: "settingsd: unknown option \"--listn\": did you mean --listen?\n"))
     }
 
-    @Test func `A port that is taken ends it with exit code 69, and says which`() throws {
+    @Test("A port that is taken ends it with exit code 69, and says which") func portTakenEndsExit() throws {
         let listener = try #require(try Listener.open(.tcp(host: "127.0.0.1", port: 0)).first)
         let directory = try TemporaryDirectory()
         let end = try ChildProcess.run([
@@ -64,7 +64,7 @@ struct ProgramTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `A data directory that cannot be made ends it with exit code 73`() throws {
+    @Test("A data directory that cannot be made ends it with exit code 73") func dataDirectoryCannotMade() throws {
         let end = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", "/dev/null/data", "--log", "error"])
         #expect(end.code == 73)
         #expect(end.errors.hasPrefix("settingsd: /dev/null/data"))

@@ -17,8 +17,8 @@ struct ReadmeTests {
         }
     }
 
-    @Test(.enabled(if: access("/usr/bin/curl", X_OK) == 0))
-    func `The examples of the README do what it says`() throws {
+    @Test("The examples of the README do what it says", .enabled(if: access("/usr/bin/curl", X_OK) == 0))
+    func examplesREADMEDoWhat() throws {
         let directory = try TemporaryDirectory()
         let daemon = try DaemonProcess(data: directory.path + "/data")
         let examples = try examples()

@@ -26,8 +26,10 @@ struct AlarmTests {
         return server.script.log.count("alarm")
     }
 
-    @Test(arguments: [1, 5, 14, 249, 30_000, 600_000] as [UInt64])
-    func `An alarm comes soon after its time, never before, and once`(milliseconds: UInt64) throws {
+    @Test(
+        "An alarm comes soon after its time, never before, and once",
+        arguments: [1, 5, 14, 249, 30_000, 600_000] as [UInt64])
+    func alarmComesSoonAfter(milliseconds: UInt64) throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let (client, exchange) = try begin(server)
@@ -39,7 +41,7 @@ struct AlarmTests {
         client.close()
     }
 
-    @Test func `An alarm wakes the loop by itself`() throws {
+    @Test("An alarm wakes the loop by itself") func alarmWakesLoopItself() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         let late = Mutex<Int64?>(nil)
@@ -59,7 +61,7 @@ struct AlarmTests {
         #expect(nanoseconds >= 0)
     }
 
-    @Test func `A later call moves the alarm, or takes it away`() throws {
+    @Test("A later call moves the alarm, or takes it away") func laterCallMovesAlarm() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let (client, exchange) = try begin(server)
@@ -75,7 +77,7 @@ struct AlarmTests {
         client.close()
     }
 
-    @Test func `There is no alarm once the answer is given or the connection gone`() throws {
+    @Test("There is no alarm once the answer is given or the connection gone") func thereNoAlarmOnce() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let (client, exchange) = try begin(server, get("/later0") + get("/later"))
@@ -91,7 +93,7 @@ struct AlarmTests {
         #expect(alarms(server, time, after: 2000) == 0)
     }
 
-    @Test func `Each owed answer of a connection has its own`() throws {
+    @Test("Each owed answer of a connection has its own") func eachOwedAnswerConnection() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let requests = (0..<4).map { get("/later\($0)") }.joined()
@@ -110,7 +112,7 @@ struct AlarmTests {
         #expect(try (0..<5).map { _ in try client.readResponse().text } == ["1004", "1003", "1002", "1001", "1004"])
     }
 
-    @Test func `A stream keeps its alarm until it ends`() throws {
+    @Test("A stream keeps its alarm until it ends") func streamKeepsAlarmUntil() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let (client, exchange) = try begin(server)
@@ -134,7 +136,7 @@ struct AlarmTests {
         #expect(try client.exchange(get("/a")).text == "GET /a ")
     }
 
-    @Test func `An alarm is set while the request is handled`() throws {
+    @Test("An alarm is set while the request is handled") func alarmSetWhileRequest() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try server.connect()
@@ -146,7 +148,7 @@ struct AlarmTests {
         for text in ["/laterAlarm", "/laterAlarm", "GET /a "] { #expect(try client.readResponse().text == text) }
     }
 
-    @Test func `Within a batch the time stands still`() throws {
+    @Test("Within a batch the time stands still") func withinBatchTimeStands() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let (client, exchange) = try begin(server)

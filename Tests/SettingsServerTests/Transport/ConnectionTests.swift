@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 struct ConnectionTests {
-    @Test func `A request is answered and the connection stays open`() throws {
+    @Test("A request is answered and the connection stays open") func requestAnsweredConnectionStays() throws {
         let server = try TestServer()
         let client = try server.connect()
         let first = try client.exchange(get("/a"))
@@ -14,7 +14,7 @@ struct ConnectionTests {
         #expect(try client.exchange(post("/b", "body")).text == "POS /b body")
     }
 
-    @Test func `HEAD has the length of GET and no body`() throws {
+    @Test("HEAD has the length of GET and no body") func headHasLengthGET() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send("HEAD /a HTTP/1.1\r\nHost: localhost\r\n\r\n" + get("/b"))
@@ -22,12 +22,14 @@ struct ConnectionTests {
         #expect(try client.readResponse().text == "GET /b ")
     }
 
-    @Test(arguments: [
-        ("Connection: close", get("/a", "Connection: close")),
-        ("HTTP/1.0", "GET /a HTTP/1.0\r\n\r\n"),
-        ("the handler's wish", get("/last")),
-    ])
-    func `The connection closes after an answer`(reason: String, request: String) throws {
+    @Test(
+        "The connection closes after an answer",
+        arguments: [
+            ("Connection: close", get("/a", "Connection: close")),
+            ("HTTP/1.0", "GET /a HTTP/1.0\r\n\r\n"),
+            ("the handler's wish", get("/last")),
+        ])
+    func connectionClosesAfterAnswer(reason: String, request: String) throws {
         let server = try TestServer()
         let client = try server.connect()
         let response = try client.exchange(request)
@@ -36,7 +38,7 @@ struct ConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test func `HTTP/1.0 stays open if it asks for that`() throws {
+    @Test("HTTP/1.0 stays open if it asks for that") func http10Stays() throws {
         let server = try TestServer()
         let client = try server.connect()
         let request = "GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
@@ -44,7 +46,7 @@ struct ConnectionTests {
         #expect(try client.exchange(request).text == "GET /a ")
     }
 
-    @Test func `A peer that waits with its body is told to go on, once`() throws {
+    @Test("A peer that waits with its body is told to go on, once") func peerWaitsBodyTold() throws {
         let server = try TestServer()
         let client = try server.connect()
         let request = Array(post("/a", "body", "Expect: 100-continue").utf8)
@@ -56,7 +58,7 @@ struct ConnectionTests {
         #expect(try client.exchange(get("/b")).text == "GET /b ")
     }
 
-    @Test func `A peer is told to go on only after the answers before`() throws {
+    @Test("A peer is told to go on only after the answers before") func peerToldGoOnly() throws {
         let server = try TestServer()
         let client = try server.connect()
         let request = post("/a", "body", "Expect: 100-continue")
@@ -69,7 +71,7 @@ struct ConnectionTests {
         #expect(try client.readResponse().text == "POS /a body")
     }
 
-    @Test func `A peer that ends its side after complete requests gets its answers`() throws {
+    @Test("A peer that ends its side after complete requests gets its answers") func peerEndsSideAfter() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/a") + get("/later") + get("/b"))
@@ -82,7 +84,7 @@ struct ConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test func `A peer that ends its side while it is not read is noticed`() throws {
+    @Test("A peer that ends its side while it is not read is noticed") func peerEndsSideWhile() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later") + get("/after"))
@@ -95,8 +97,10 @@ struct ConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test(arguments: [get("/later"), get("/later") + get("/after")])
-    func `A reset is noticed at once, and what was owed is called off`(requests: String) throws {
+    @Test(
+        "A reset is noticed at once, and what was owed is called off",
+        arguments: [get("/later"), get("/later") + get("/after")])
+    func resetNoticedOnceWhat(requests: String) throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(requests)
@@ -115,7 +119,7 @@ struct ConnectionTests {
         #expect(server.server.connectionCount == 1)
     }
 
-    @Test func `A reset in the middle of a large answer frees the connection`() throws {
+    @Test("A reset in the middle of a large answer frees the connection") func resetMiddleLargeAnswer() throws {
         let server = try TestServer()
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/big"))
@@ -127,11 +131,13 @@ struct ConnectionTests {
         #expect(server.server.connectionCount == 1)
     }
 
-    @Test(arguments: [
-        ("bad request", "GET /a b HTTP/1.1\r\n\r\n", 400), ("version", "GET /a HTTP/3.0\r\n\r\n", 505),
-        ("body", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
-    ])
-    func `What is no request is answered and the connection closes`(name: String, request: String, status: Int) throws {
+    @Test(
+        "What is no request is answered and the connection closes",
+        arguments: [
+            ("bad request", "GET /a b HTTP/1.1\r\n\r\n", 400), ("version", "GET /a HTTP/3.0\r\n\r\n", 505),
+            ("body", "POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n", 413),
+        ])
+    func whatNoRequestAnswered(name: String, request: String, status: Int) throws {
         let server = try TestServer()
         let client = try server.connect()
         // What follows is thrown away, so that it does not cost the peer its answer.
@@ -143,7 +149,7 @@ struct ConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test func `An error behind an owed answer is answered after it`() throws {
+    @Test("An error behind an owed answer is answered after it") func errorBehindOwedAnswer() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later") + "nonsense\r\n\r\n")

@@ -11,8 +11,10 @@ struct DeadlineTests {
         return client
     }
 
-    @Test(arguments: ["GET /slow HTT", "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nabc"])
-    func `A peer that is too slow with a request is told so`(beginning: String) throws {
+    @Test(
+        "A peer that is too slow with a request is told so",
+        arguments: ["GET /slow HTT", "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nabc"])
+    func peerTooSlowRequest(beginning: String) throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try begin(beginning, server)
@@ -28,7 +30,7 @@ struct DeadlineTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test func `A head that comes bit by bit gets no more time`() throws {
+    @Test("A head that comes bit by bit gets no more time") func headComesBitBit() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try begin("GET /slow HT", server)
@@ -42,7 +44,7 @@ struct DeadlineTests {
         #expect(try client.readResponse().status == 408)
     }
 
-    @Test func `A body that makes progress has time`() throws {
+    @Test("A body that makes progress has time") func bodyMakesProgressHas() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let part = String(repeating: "x", count: 2000)
@@ -61,8 +63,8 @@ struct DeadlineTests {
         #expect(try client.readResponse().text.utf8.count == "POS /b ".utf8.count + 10000)
     }
 
-    @Test(arguments: ["", "\r\n"])
-    func `An idle connection is closed without a word`(empty: String) throws {
+    @Test("An idle connection is closed without a word", arguments: ["", "\r\n"])
+    func idleConnectionClosedWithout(empty: String) throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try begin(empty, server)
@@ -78,7 +80,7 @@ struct DeadlineTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test func `A connection that is owed an answer may wait`() throws {
+    @Test("A connection that is owed an answer may wait") func connectionOwedAnswerMay() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try begin(get("/later"), server)
@@ -95,7 +97,7 @@ struct DeadlineTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test func `A peer that takes none of its answers is reset`() throws {
+    @Test("A peer that takes none of its answers is reset") func peerTakesNoneAnswers() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try server.connect(receiveBuffer: 4096)
@@ -111,7 +113,7 @@ struct DeadlineTests {
         #expect(try other.exchange(get("/a")).status == 200)
     }
 
-    @Test func `A peer that never closes after its last answer does not stay`() throws {
+    @Test("A peer that never closes after its last answer does not stay") func peerNeverClosesAfter() throws {
         let time = ManualClock()
         let server = try TestServer(clock: time.clock)
         let client = try server.connect()

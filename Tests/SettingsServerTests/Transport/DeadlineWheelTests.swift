@@ -11,7 +11,7 @@ struct DeadlineWheelTests {
         DeadlineWheel(now: now, tick: tick, size: 512)
     }
 
-    @Test func `A name comes out once its time has passed, within a tick`() {
+    @Test("A name comes out once its time has passed, within a tick") func nameComesOutOnce() {
         var wheel = coarse(5 * second)
         let filed = wheel.file(7, at: 15 * second, now: 5 * second)
         #expect(wheel.due(now: 15 * second) == nil)
@@ -22,7 +22,7 @@ struct DeadlineWheelTests {
         #expect(wheel.wakeTime == DeadlineWheel.never)
     }
 
-    @Test func `It wakes for the earliest`() {
+    @Test("It wakes for the earliest") func wakesEarliest() {
         var wheel = coarse(0)
         _ = wheel.file(1, at: 75 * second, now: 0)
         _ = wheel.file(2, at: 10 * second, now: 0)
@@ -31,7 +31,7 @@ struct DeadlineWheelTests {
         #expect(wheel.wakeTime == 75 * second + tick)
     }
 
-    @Test func `A deadline beyond the ring comes out early, never late`() {
+    @Test("A deadline beyond the ring comes out early, never late") func deadlineBeyondRingComes() {
         var wheel = coarse(0)
         var filed = wheel.file(1, at: 1000 * second, now: 0)
         var now: UInt64 = 0
@@ -45,7 +45,7 @@ struct DeadlineWheelTests {
         #expect(wheel.due(now: 1001 * second)?.names == [1])
     }
 
-    @Test func `Many far ahead wake nobody before the first of them`() {
+    @Test("Many far ahead wake nobody before the first of them") func manyFarAheadWake() {
         let fine: UInt64 = 10_000_000
         var wheel = DeadlineWheel(now: 0, tick: fine, size: 8192)
         for name in UInt64(0)..<10_000 { _ = wheel.file(name, at: 30 * second + name * fine / 10, now: name) }
@@ -54,7 +54,7 @@ struct DeadlineWheelTests {
         #expect(wheel.wakeTime == 30 * second + 2 * fine)
     }
 
-    @Test func `Against a plain list, names come out when they should`() {
+    @Test("Against a plain list, names come out when they should") func againstPlainListNames() {
         let seed = UInt64.random(in: 0...UInt64.max)
         var generator = SeededGenerator(seed: seed)
         var wheel = coarse(0)

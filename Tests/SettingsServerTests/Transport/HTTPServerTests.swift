@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsServer
 
 struct HTTPServerTests {
-    @Test func `Connections are spread evenly and served by all loops`() throws {
+    @Test("Connections are spread evenly and served by all loops") func connectionsSpreadEvenlyServed() throws {
         let server = try TestServer(loops: 3)
         let clients = try (0..<9).map { _ in
             let client = try server.connect()
@@ -18,7 +18,7 @@ struct HTTPServerTests {
         for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
     }
 
-    @Test func `A connection too many is told so and closed`() throws {
+    @Test("A connection too many is told so and closed") func connectionTooManyTold() throws {
         var limits = TransportLimits()
         limits.connections = 2
         let server = try TestServer(loops: 2, limits: limits)
@@ -44,7 +44,8 @@ struct HTTPServerTests {
         #expect(statuses.last == 200)
     }
 
-    @Test func `Without descriptors accepting pauses and goes on when there are some`() throws {
+    @Test("Without descriptors accepting pauses and goes on when there are some")
+    func withoutDescriptorsAcceptingPauses() throws {
         let failing = Atomic(false)
         let server = try TestServer(accept: { listener in
             guard !failing.load(ordering: .sequentiallyConsistent) else {
@@ -67,7 +68,7 @@ struct HTTPServerTests {
         #expect(try third.exchange(get("/c")).status == 200)
     }
 
-    @Test func `A shortage that lets in one at a time is told once`() throws {
+    @Test("A shortage that lets in one at a time is told once") func shortageLetsOneTime() throws {
         let free = Atomic(0)
         let server = try TestServer(accept: { listener in
             guard free.load(ordering: .sequentiallyConsistent) > 0 else {
@@ -91,7 +92,7 @@ struct HTTPServerTests {
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == ["paused", "resumed"])
     }
 
-    @Test func `Stopping while accepting is paused ends too`() throws {
+    @Test("Stopping while accepting is paused ends too") func stoppingWhileAcceptingPaused() throws {
         let server = try TestServer(accept: { _ in .exhausted(SystemError(call: "accept4", code: EMFILE)) })
         let client = try server.connect()
         #expect(server.script.log.wait(for: "paused"))
@@ -100,7 +101,9 @@ struct HTTPServerTests {
         #expect(throws: RawClient.Failure.self) { try client.readResponse() }
     }
 
-    @Test func `Stopping closes idle connections at once and finishes what is owed`() throws {
+    @Test("Stopping closes idle connections at once and finishes what is owed") func stoppingClosesIdleConnections()
+        throws
+    {
         let server = try TestServer(loops: 2)
         let idle = try server.connect()
         #expect(try idle.exchange(get("/a")).status == 200)
@@ -121,7 +124,7 @@ struct HTTPServerTests {
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test func `Stopping waits for a peer that is still reading its answer`() throws {
+    @Test("Stopping waits for a peer that is still reading its answer") func stoppingWaitsPeerStill() throws {
         let server = try TestServer()
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/big"))
@@ -136,7 +139,7 @@ struct HTTPServerTests {
         #expect(server.script.log.wait(for: "stopped"))
     }
 
-    @Test func `Stopping closes everything at its bound`() throws {
+    @Test("Stopping closes everything at its bound") func stoppingClosesEverythingBound() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later"))
@@ -150,13 +153,13 @@ struct HTTPServerTests {
         server.settle()
     }
 
-    @Test func `A server that nobody connected to stops`() throws {
+    @Test("A server that nobody connected to stops") func serverNobodyConnectedStops() throws {
         let server = try TestServer(loops: 2)
         server.stop(within: 60)
         #expect(server.script.log.wait(for: "stopped"))
     }
 
-    @Test func `Work from other threads is done in order, also under load`() throws {
+    @Test("Work from other threads is done in order, also under load") func workFromOtherThreads() throws {
         let server = try TestServer()
         let client = try server.connect()
         let loop = server.server.loops[0]

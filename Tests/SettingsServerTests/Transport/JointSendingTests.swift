@@ -61,8 +61,8 @@ struct JointSendingTests {
         }
     }
 
-    @Test(arguments: [true, false])
-    func `Each has its answer, in the form that it asked for`(isShared: Bool) throws {
+    @Test("Each has its answer, in the form that it asked for", arguments: [true, false])
+    func eachHasAnswerForm(isShared: Bool) throws {
         let server = try TestServer()
         let kinds = (0..<Self.count).map { Kind.allCases[$0 % Kind.allCases.count] }
         let (clients, exchanges) = try connect(server) { kinds[$0].request($0) }
@@ -84,7 +84,7 @@ struct JointSendingTests {
         }
     }
 
-    @Test func `Those who went meanwhile take nothing from the others`() throws {
+    @Test("Those who went meanwhile take nothing from the others") func thoseWhoWentMeanwhile() throws {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
         let gone = Set(stride(from: 0, to: Self.count, by: 3))
@@ -104,7 +104,7 @@ struct JointSendingTests {
         #expect(try server.connect().exchange(get("/b")).text == "GET /b ")
     }
 
-    @Test func `What finds no room follows when there is some`() throws {
+    @Test("What finds no room follows when there is some") func whatFindsNoRoom() throws {
         let server = try TestServer(sendBuffer: 1)
         let (clients, exchanges) = try connect(server, receiveBuffer: 1)
         let long = String(repeating: "0123456789abcdef", count: JointSending.longestPiece / 16)
@@ -114,7 +114,7 @@ struct JointSendingTests {
         for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
     }
 
-    @Test func `Streams have every event, whole and in order`() throws {
+    @Test("Streams have every event, whole and in order") func streamsHaveEveryEvent() throws {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
         exchanges[0].loop.run {

@@ -6,32 +6,37 @@ import Testing
 @testable import SettingsServer
 
 @Suite struct ListenAddressTests {
-    @Test(arguments: [
-        ("127.0.0.1:7070", ListenAddress.tcp(host: "127.0.0.1", port: 7070)),
-        ("0.0.0.0:0", .tcp(host: "0.0.0.0", port: 0)), ("[::1]:65535", .tcp(host: "::1", port: 65535)),
-        ("localhost:7070", .tcp(host: "localhost", port: 7070)), ("unix:/run/s", .unix(path: "/run/s")),
-        ("unix:/", .unix(path: "/")), ("unix:/a b:1", .unix(path: "/a b:1")),
-        ("unix:/" + String(repeating: "x", count: 106), .unix(path: "/" + String(repeating: "x", count: 106))),
-    ])
-    func `An address is read, and written the same`(text: String, address: ListenAddress) throws {
+    @Test(
+        "An address is read, and written the same",
+        arguments: [
+            ("127.0.0.1:7070", ListenAddress.tcp(host: "127.0.0.1", port: 7070)),
+            ("0.0.0.0:0", .tcp(host: "0.0.0.0", port: 0)), ("[::1]:65535", .tcp(host: "::1", port: 65535)),
+            ("localhost:7070", .tcp(host: "localhost", port: 7070)), ("unix:/run/s", .unix(path: "/run/s")),
+            ("unix:/", .unix(path: "/")), ("unix:/a b:1", .unix(path: "/a b:1")),
+            ("unix:/" + String(repeating: "x", count: 106), .unix(path: "/" + String(repeating: "x", count: 106))),
+        ])
+    func addressReadWrittenSame(text: String, address: ListenAddress) throws {
         #expect(try ListenAddress(text) == address)
         #expect(address.description == text)
     }
 
-    @Test(arguments: [
-        ("7070", "port is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
-        ("localhost:65536", "65535"), ("localhost:http", "a number"), ("localhost:-1", "a number"),
-        (":7070", "host is missing"), ("[]:7070", "host is missing"), ("::1:7070", "brackets"),
-        ("unix:", "begins with /"), ("unix:7070", "begins with /"), ("unix:run/s", "begins with /"),
-        ("unix:/a\0b", "begins with /"), ("unix:/" + String(repeating: "x", count: 107), "108 bytes, more than 107"),
-    ])
-    func `What is no address is refused with what is wrong`(text: String, part: String) {
+    @Test(
+        "What is no address is refused with what is wrong",
+        arguments: [
+            ("7070", "port is missing"), ("localhost", "port is missing"), ("localhost:", "a number"),
+            ("localhost:65536", "65535"), ("localhost:http", "a number"), ("localhost:-1", "a number"),
+            (":7070", "host is missing"), ("[]:7070", "host is missing"), ("::1:7070", "brackets"),
+            ("unix:", "begins with /"), ("unix:7070", "begins with /"), ("unix:run/s", "begins with /"),
+            ("unix:/a\0b", "begins with /"),
+            ("unix:/" + String(repeating: "x", count: 107), "108 bytes, more than 107"),
+        ])
+    func whatNoAddressRefused(text: String, part: String) {
         let error = #expect(throws: ListenError.self) { try ListenAddress(text) }
         #expect(error?.description.contains(part) == true)
         #expect(error?.description.contains(text) == true)
     }
 
-    @Test func `Of a name it says the addresses that it stands for`() throws {
+    @Test("Of a name it says the addresses that it stands for") func nameSaysAddressesStands() throws {
         let listeners = try Listener.open(.tcp(host: "localhost", port: 0))
         let port = try #require(listeners.first).address.port
         let places = Set(listeners.map { ListenAddress($0.address) })
@@ -40,8 +45,8 @@ import Testing
         #expect(places.count == listeners.count)
     }
 
-    @Test(.enabled(if: hasIPv6))
-    func `A name that stands for both families is listened to in both, with one port`() throws {
+    @Test("A name that stands for both families is listened to in both, with one port", .enabled(if: hasIPv6))
+    func nameStandsBothFamilies() throws {
         let listeners = try Listener.open(Self.bothFamilies(port: 0))
         let port = listeners[0].address.port
         #expect(
@@ -52,8 +57,8 @@ import Testing
         _ = try RawClient(.ipv6(port))
     }
 
-    @Test(.enabled(if: hasIPv6))
-    func `A port that is taken in one family is named, and free again in the other`() throws {
+    @Test("A port that is taken in one family is named, and free again in the other", .enabled(if: hasIPv6))
+    func portTakenOneFamily() throws {
         let taken = try #require(try Listener.open(.tcp(host: "::1", port: 0)).first)
         let port = taken.address.port
         let error = #expect(throws: ListenError.self) { try Listener.open(Self.bothFamilies(port: port)) }
@@ -61,8 +66,10 @@ import Testing
         #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
     }
 
-    @Test(.enabled(if: hasIPv6), arguments: [(failures: 15, isOpen: true), (failures: 16, isOpen: false)])
-    func `Where any port will do, one is looked for that is free in both families`(failures: Int, isOpen: Bool) throws {
+    @Test(
+        "Where any port will do, one is looked for that is free in both families", .enabled(if: hasIPv6),
+        arguments: [(failures: 15, isOpen: true), (failures: 16, isOpen: false)])
+    func whereAnyPortWill(failures: Int, isOpen: Bool) throws {
         var left = failures
         let opened = Result {
             try Listener.open(Self.bothFamilies(port: 0)) { address throws(Listener.Failure) in
@@ -77,8 +84,10 @@ import Testing
         #expect((try? opened.get().count) == (isOpen ? 2 : nil))
     }
 
-    @Test(arguments: [EAFNOSUPPORT, EADDRNOTAVAIL])
-    func `A family that the machine does not have is left out, unless there is no other`(code: Int32) throws {
+    @Test(
+        "A family that the machine does not have is left out, unless there is no other",
+        arguments: [EAFNOSUPPORT, EADDRNOTAVAIL])
+    func familyMachineDoesNot(code: Int32) throws {
         let bind = { (address: SocketAddress) throws(Listener.Failure) -> Listener in
             guard address.isIPv4 else { throw .system(SystemError(call: "bind", code: code)) }
             return try Listener(address)
@@ -90,7 +99,7 @@ import Testing
         #expect(error?.reason == .refused(.system(SystemError(call: "bind", code: code))))
     }
 
-    @Test func `An address that nobody has is refused`() {
+    @Test("An address that nobody has is refused") func addressNobodyHasRefused() {
         let error = #expect(throws: ListenError.self) { try Listener.open(.tcp(host: "no-such-host.invalid", port: 0)) }
         #expect(error?.description.contains("not known") == true)
     }

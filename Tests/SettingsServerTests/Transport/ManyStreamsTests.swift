@@ -21,7 +21,7 @@ struct ManyStreamsTests {
         return (clients, exchanges)
     }
 
-    @Test func `Hundreds of streams each get every event, whole and in order`() throws {
+    @Test("Hundreds of streams each get every event, whole and in order") func hundredsStreamsEachGet() throws {
         OpenFileLimit.raise()
         let server = try TestServer(loops: 2)
         let (clients, exchanges) = try connect(server)
@@ -48,7 +48,8 @@ struct ManyStreamsTests {
         }
     }
 
-    @Test func `Of hundreds that wait, those that are answered have news and the others none`() throws {
+    @Test("Of hundreds that wait, those that are answered have news and the others none")
+    func hundredsWaitThoseAnswered() throws {
         OpenFileLimit.raise()
         let server = try TestServer(loops: 2)
         let (clients, exchanges) = try connect(server)

@@ -3,14 +3,14 @@ import TestSupport
 import Testing
 
 struct PipeliningTests {
-    @Test func `Pipelined requests are answered in order`() throws {
+    @Test("Pipelined requests are answered in order") func pipelinedRequestsAnsweredOrder() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send((0..<2000).map { get("/\($0)") }.joined())
         for number in 0..<2000 { #expect(try client.readResponse().text == "GET /\(number) ") }
     }
 
-    @Test func `Requests are understood wherever the bytes are divided`() throws {
+    @Test("Requests are understood wherever the bytes are divided") func requestsUnderstoodWhereverBytes() throws {
         let server = try TestServer()
         let client = try server.connect()
         let chunked =
@@ -23,7 +23,7 @@ struct PipeliningTests {
         }
     }
 
-    @Test func `Requests are understood byte by byte`() throws {
+    @Test("Requests are understood byte by byte") func requestsUnderstoodByteByte() throws {
         let server = try TestServer()
         let client = try server.connect()
         let bytes = Array((get("/a") + post("/b", "body")).utf8)
@@ -32,7 +32,7 @@ struct PipeliningTests {
         #expect(try client.readResponse().text == "POS /b body")
     }
 
-    @Test func `A body larger than the read buffer arrives whole`() throws {
+    @Test("A body larger than the read buffer arrives whole") func bodyLargerThanRead() throws {
         let server = try TestServer()
         let client = try server.connect()
         let body = String(repeating: "0123456789", count: 100_000)
@@ -40,7 +40,9 @@ struct PipeliningTests {
         #expect(try client.exchange(get("/a")).text == "GET /a ")
     }
 
-    @Test func `Answers leave in the order of their requests, whatever order they come in`() throws {
+    @Test("Answers leave in the order of their requests, whatever order they come in") func answersLeaveOrderTheir()
+        throws
+    {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later1") + get("/later2") + get("/b") + get("/later3") + get("/after"))
@@ -51,7 +53,9 @@ struct PipeliningTests {
         #expect(server.script.log.count("not yet") == 1)
     }
 
-    @Test func `A connection with too many answers owed is not read until some have come`() throws {
+    @Test("A connection with too many answers owed is not read until some have come") func connectionTooManyAnswers()
+        throws
+    {
         var limits = TransportLimits()
         limits.maxPipelinedRequests = 4
         let server = try TestServer(limits: limits)
@@ -68,7 +72,7 @@ struct PipeliningTests {
         #expect(try client.exchange(get("/a")).text == "GET /a ")
     }
 
-    @Test func `A connection that is to close still answers what was taken`() throws {
+    @Test("A connection that is to close still answers what was taken") func connectionCloseStillAnswers() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later1") + get("/later2") + get("/last") + get("/later3"))
@@ -80,7 +84,8 @@ struct PipeliningTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test func `A peer that does not read its answers is not read either, and hinders nobody`() throws {
+    @Test("A peer that does not read its answers is not read either, and hinders nobody") func peerDoesNotRead() throws
+    {
         let server = try TestServer()
         let greedy = try server.connect(receiveBuffer: 4096)
         try greedy.send(get("/big") + get("/big") + get("/a"))

@@ -5,7 +5,8 @@ import Testing
 @testable import SettingsServer
 
 struct StoppingTests {
-    @Test func `The handler of each loop is told once, before idle connections are closed`() throws {
+    @Test("The handler of each loop is told once, before idle connections are closed") func handlerEachLoopTold() throws
+    {
         let server = try TestServer(loops: 2)
         let counts = Mutex<[Int]>([])
         server.script.hooks.withLock { hooks in
@@ -25,7 +26,7 @@ struct StoppingTests {
         #expect(counts.withLock { $0 } == [2, 2])
     }
 
-    @Test func `All that wait get an answer that closes, and streams an end`() throws {
+    @Test("All that wait get an answer that closes, and streams an end") func allWaitGetAnswer() throws {
         let server = try TestServer()
         let waiting = try server.connect()
         try waiting.send(get("/later1") + get("/later2"))
@@ -59,7 +60,7 @@ struct StoppingTests {
         #expect(server.script.log.count("closed") == 0)
     }
 
-    @Test func `Requests that are on their way are handled and answered`() throws {
+    @Test("Requests that are on their way are handled and answered") func requestsTheirWayHandled() throws {
         let server = try TestServer()
         let waiting = try server.connect()
         try waiting.send(get("/later"))
@@ -86,7 +87,7 @@ struct StoppingTests {
         #expect(server.script.log.wait(for: "stopped"))
     }
 
-    @Test func `A stream that begins during the stop says that it closes`() throws {
+    @Test("A stream that begins during the stop says that it closes") func streamBeginsDuringStop() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/later"))

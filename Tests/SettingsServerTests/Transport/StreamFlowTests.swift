@@ -37,7 +37,7 @@ struct StreamFlowTests {
         return 1000
     }
 
-    @Test func `A push tells what the kernel has not taken, the piece included`() throws {
+    @Test("A push tells what the kernel has not taken, the piece included") func pushTellsWhatKernel() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, receiveBuffer: nil)
         let counts = try server.onLoop(exchange) { loop, ticket in
@@ -52,7 +52,7 @@ struct StreamFlowTests {
         #expect(try server.onLoop(exchange) { $0.push($1, Self.piece.span) } == 0)
     }
 
-    @Test func `A push tells what waits of earlier pieces, too`() throws {
+    @Test("A push tells what waits of earlier pieces, too") func pushTellsWhatWaits() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         let pieces = try fill(server, exchange)
@@ -64,7 +64,7 @@ struct StreamFlowTests {
         #expect(try waiting(server, exchange) == 0)
     }
 
-    @Test func `What is pushed when room has just come goes out, however much it is`() throws {
+    @Test("What is pushed when room has just come goes out, however much it is") func whatPushedWhenRoom() throws {
         var limits = TransportLimits()
         limits.streamBytes = 1000
         let server = try TestServer(limits: limits)
@@ -85,7 +85,7 @@ struct StreamFlowTests {
         #expect(try client.readChunk() == "last")
     }
 
-    @Test func `Whoever asks hears once that all is sent, after asking`() throws {
+    @Test("Whoever asks hears once that all is sent, after asking") func whoeverAsksHearsOnce() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         try server.onLoop(exchange) { [log = server.script.log] loop, ticket in
@@ -105,7 +105,9 @@ struct StreamFlowTests {
         #expect(server.script.log.count("drained") == 2)
     }
 
-    @Test func `Who is told that all is sent after more was pushed hears when that is sent, too`() throws {
+    @Test("Who is told that all is sent after more was pushed hears when that is sent, too") func whoToldAllSent()
+        throws
+    {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         let state = [UInt8](repeating: 0x2E, count: 8 << 20)
@@ -125,7 +127,7 @@ struct StreamFlowTests {
         #expect(try waiting(server, exchange) == 0)
     }
 
-    @Test func `A long backlog goes piece by piece, and the others have their turns`() throws {
+    @Test("A long backlog goes piece by piece, and the others have their turns") func longBacklogGoesPiece() throws {
         var limits = TransportLimits()
         limits.streamBytes = 1000
         let server = try TestServer(limits: limits)
@@ -149,7 +151,8 @@ struct StreamFlowTests {
         #expect(server.script.log.count("closed") == 0)
     }
 
-    @Test func `A long first piece is not held against its reader, what comes behind it is`() throws {
+    @Test("A long first piece is not held against its reader, what comes behind it is") func longFirstPieceNot() throws
+    {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
         limits.streamTime = 0
@@ -188,7 +191,9 @@ struct StreamFlowTests {
         #expect(throws: RawClient.Failure.reset) { while try client.readChunk() != nil {} }
     }
 
-    @Test func `A reader that has caught up is not cut off for a lag before, one that lags on is`() throws {
+    @Test("A reader that has caught up is not cut off for a lag before, one that lags on is") func readerHasCaughtUp()
+        throws
+    {
         var limits = TransportLimits()
         // More than the kernel takes at a time, so that something waits while the reader catches up.
         limits.streamBytes = 64 * Self.piece.count
@@ -209,7 +214,8 @@ struct StreamFlowTests {
         #expect(server.script.log.wait(for: "closed"))
     }
 
-    @Test func `A stream that waits for an answer before it may not grow without end`() throws {
+    @Test("A stream that waits for an answer before it may not grow without end") func streamWaitsAnswerBefore() throws
+    {
         var limits = TransportLimits()
         limits.streamBytes = 10_000
         limits.streamTime = 0

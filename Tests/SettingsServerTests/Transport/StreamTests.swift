@@ -24,7 +24,7 @@ struct StreamTests {
         exchange.loop.run { exchange.loop.push(exchange.ticket, Array(text.utf8).span, isLast: isLast) }
     }
 
-    @Test func `A body that comes bit by bit arrives so, and answers behind it follow`() throws {
+    @Test("A body that comes bit by bit arrives so, and answers behind it follow") func bodyComesBitBit() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, get("/later") + get("/a"))
         #expect(try client.readHead().field("Transfer-Encoding") == "chunked")
@@ -42,7 +42,7 @@ struct StreamTests {
         #expect(try client.exchange(get("/b")).text == "GET /b ")
     }
 
-    @Test func `A stream waits for the answers before it`() throws {
+    @Test("A stream waits for the answers before it") func streamWaitsAnswersBefore() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, get("/later0") + get("/later"))
         push(exchange, "more", isLast: true)
@@ -54,7 +54,7 @@ struct StreamTests {
         #expect(try client.readChunk() == nil)
     }
 
-    @Test func `To HEAD a stream is a head, and ends with it`() throws {
+    @Test("To HEAD a stream is a head, and ends with it") func headStreamHeadEnds() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, "HEAD /later HTTP/1.1\r\nHost: a\r\n\r\n" + get("/a"))
         #expect(try client.readHead().field("Transfer-Encoding") == "chunked")
@@ -66,7 +66,7 @@ struct StreamTests {
         #expect(server.script.log.count("closed") == 0)
     }
 
-    @Test func `A stream begins while the request is handled`() throws {
+    @Test("A stream begins while the request is handled") func streamBeginsWhileRequest() throws {
         let server = try TestServer()
         let client = try server.connect()
         try client.send(get("/laterBegun") + get("/a"))
@@ -79,7 +79,7 @@ struct StreamTests {
         #expect(try client.readResponse().text == "GET /a ")
     }
 
-    @Test func `A request behind a stream waits for its end`() throws {
+    @Test("A request behind a stream waits for its end") func requestBehindStreamWaits() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, get("/later") + get("/after"))
         #expect(server.script.log.wait(for: "not yet"))
@@ -93,8 +93,10 @@ struct StreamTests {
         #expect(try client.readResponse().text == "GET /after ")
     }
 
-    @Test(arguments: [get("/later"), get("/later") + get("/after"), get("/later") + "GET /unfinished HT"])
-    func `A reset is noticed though nothing is to be sent`(requests: String) throws {
+    @Test(
+        "A reset is noticed though nothing is to be sent",
+        arguments: [get("/later"), get("/later") + get("/after"), get("/later") + "GET /unfinished HT"])
+    func resetNoticedThoughNothing(requests: String) throws {
         let server = try TestServer()
         let (client, _) = try begin(server, requests)
         #expect(try client.readHead().status == 200)
@@ -106,7 +108,7 @@ struct StreamTests {
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test func `Before HTTP/1.1 a stream ends with its connection`() throws {
+    @Test("Before HTTP/1.1 a stream ends with its connection") func beforeHTTP11() throws {
         let server = try TestServer()
         let request = "GET /later HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
         let (client, exchange) = try begin(server, request + get("/later2"))
@@ -117,7 +119,7 @@ struct StreamTests {
         #expect(server.script.log.count("closed") == 1)
     }
 
-    @Test func `A peer too far behind is closed, and the handler told`() throws {
+    @Test("A peer too far behind is closed, and the handler told") func peerTooFarBehind() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, get("/later"), receiveBuffer: 4096)
         let piece = String(repeating: "x", count: 100_000)
@@ -131,7 +133,7 @@ struct StreamTests {
         client.close()
     }
 
-    @Test func `A peer that leaves a stream is noticed`() throws {
+    @Test("A peer that leaves a stream is noticed") func peerLeavesStreamNoticed() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, get("/later"))
         #expect(try client.readHead().status == 200)
@@ -144,8 +146,8 @@ struct StreamTests {
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test(arguments: [false, true])
-    func `A peer that is gone when its stream ends takes nobody with it`(isBehind: Bool) throws {
+    @Test("A peer that is gone when its stream ends takes nobody with it", arguments: [false, true])
+    func peerGoneWhenStream(isBehind: Bool) throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, (isBehind ? get("/later0") : "") + get("/later"))
         let first = server.script.take("/later0")

@@ -23,7 +23,7 @@ struct UnixConnectionTests {
         try body()
     }
 
-    @Test func `Requests are answered in order, large answers too`() throws {
+    @Test("Requests are answered in order, large answers too") func requestsAnsweredOrderLarge() throws {
         let client = try server.connect(receiveBuffer: 4096)
         try client.send(get("/a") + get("/big") + post("/b", "body"))
         client.endSending()
@@ -33,7 +33,7 @@ struct UnixConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test func `The handler is told that the peer came over a Unix domain socket`() throws {
+    @Test("The handler is told that the peer came over a Unix domain socket") func handlerToldPeerCame() throws {
         let client = try server.connect()
         try client.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
@@ -43,8 +43,8 @@ struct UnixConnectionTests {
         #expect(exchange.peer.host == "")
     }
 
-    @Test(arguments: [4, 100_000])
-    func `What a peer sent before it closed is taken, also if it takes several reads`(length: Int) throws {
+    @Test("What a peer sent before it closed is taken, also if it takes several reads", arguments: [4, 100_000])
+    func whatPeerSentBefore(length: Int) throws {
         let client = try server.connect()
         #expect(try client.exchange(get("/a")).status == 200)
         try whileLoopWaits {
@@ -54,7 +54,9 @@ struct UnixConnectionTests {
         #expect(server.script.log.wait(for: "handled /last-words"))
     }
 
-    @Test func `A peer that closed is noticed at once, and what it was owed is called off`() throws {
+    @Test("A peer that closed is noticed at once, and what it was owed is called off") func peerClosedNoticedOnce()
+        throws
+    {
         let client = try server.connect()
         try client.send(get("/later1") + get("/later2"))
         #expect(server.script.log.wait(for: "handled /later2"))
@@ -64,7 +66,9 @@ struct UnixConnectionTests {
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test func `A request that is owed when its peer has closed does not keep the loop busy`() throws {
+    @Test("A request that is owed when its peer has closed does not keep the loop busy") func requestOwedWhenPeer()
+        throws
+    {
         let client = try server.connect()
         #expect(try client.exchange(get("/a")).status == 200)
         try whileLoopWaits {
