@@ -95,6 +95,8 @@ package struct FoundSetting {
 extension State {
     /// Finds what is stored under a key by the bytes of the names. Runs under the lock that publishes, so it does no more.
     package func find(_ suite: Span<UInt8>, _ key: Span<UInt8>) -> FoundSetting? {
+        // Read before, so that the closures capture the cursor and not the state, whose copy costs six retains.
+        let cursor = cursor
         let found = suites.with(suite) { suite in
             suite.records.find(key).map { record in
                 FoundSetting(suite: suite.id, record: record, cursor: cursor, schema: suite.schema)

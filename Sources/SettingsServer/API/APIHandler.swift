@@ -59,7 +59,7 @@ final class APIHandler: RequestHandler {
         } catch {
             return refuse(error, at: service.store.state.cursor, exchange)
         }
-        if let preflight = origins.preflight(head, bytes, service.store.state.cursor) {
+        if let preflight = origins.preflight(head, bytes, at: service.store.state.cursor) {
             return .answer(counted(preflight))
         }
         if let setting = plainSetting(head, bytes) { return .answer(counted(setting)) }

@@ -39,12 +39,12 @@ struct CrossOrigin {
     /// Answers a preflight request; nil for any other request.
     ///
     /// It says what the path allows, and leaves refusals to the request that follows: only that answer can the page read.
-    func preflight(_ head: RequestHead, _ bytes: Span<UInt8>, _ cursor: Cursor) -> Response? {
+    func preflight(_ head: RequestHead, _ bytes: Span<UInt8>, at cursor: @autoclosure () -> Cursor) -> Response? {
         guard head.method == .options, head.has(.accessControlRequestMethod), position(of: head, bytes) > 0 else {
             return nil
         }
         let methods = Route(head.path, in: bytes)?.resource.allowed ?? Resource.allowedSomewhere
-        var response = Response(allowing: methods, cursor)
+        var response = Response(allowing: methods, cursor())
         response.fields.append("Access-Control-Allow-Methods", text: methods.joined(separator: ", "))
         let asked = head.field(.accessControlRequestHeaders).map { bytes.text(in: $0) } ?? ""
         // Any field that begins as the interface's own do may be one that a later version knows.

@@ -189,7 +189,7 @@ final class Connection {
     }
 
     private func renewInterest(_ context: LoopContext) {
-        var wanted: Epoll.Events = unsent.isEmpty ? [] : .writable
+        var wanted: Epoll.Events = unsent.isEmpty ? .none : .writable
         if phase == .lingering {
             wanted = .readable
         } else if !inputEnded {
