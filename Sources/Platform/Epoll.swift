@@ -13,8 +13,6 @@ package final class Epoll {
             self.rawValue = rawValue
         }
 
-        /// Spares the array that a literal without elements would make.
-        package static let none = Events(rawValue: 0)
         package static let readable = Events(rawValue: EPOLLIN.rawValue)
         package static let writable = Events(rawValue: EPOLLOUT.rawValue)
         /// The peer has shut down its sending side. Reported without reading up to there.

@@ -189,7 +189,9 @@ final class Connection {
     }
 
     private func renewInterest(_ context: LoopContext) {
-        var wanted: Epoll.Events = unsent.isEmpty ? .none : .writable
+        // Not `[]`, for which the generic initializer makes an array each time.
+        var wanted = Epoll.Events(rawValue: 0)
+        if !unsent.isEmpty { wanted = .writable }
         if phase == .lingering {
             wanted = .readable
         } else if !inputEnded {
