@@ -116,6 +116,10 @@ let package = Package(
             ],
             swiftSettings: houseRules),
         .testTarget(
+            name: "SettingsEngineTests",
+            dependencies: ["SettingsAPI", "SettingsEngine", "SettingsModel", "TestSupport"],
+            swiftSettings: houseRules),
+        .testTarget(
             name: "SettingsServerTests",
             dependencies: [
                 "CLinux", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsModel", "SettingsServer",

@@ -1,72 +1,176 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// The recent commits, bounded by number and by bytes, in all and by the suites that they touch.
+/// The recent commits, bounded by number and by memory, in all and by the suites that they touch.
 ///
-/// The newest commits are in ``recent``, whatever they touch. Over the bound its oldest is forgotten, unless a suite
-/// that it touches protects it as one of its own newest: then it is spared, until the suite has newer ones, or until
-/// the spared take more than their share. So who writes a lot pushes out what is its own, and a quiet suite remembers
-/// for long.
-///
-/// A copy costs nothing, and one that is held by a reader makes an append copy a few short arrays.
+/// The newest commits are kept whatever they touch. The oldest of them is dropped when a bound is exceeded, unless a
+/// suite protects it as one of its own newest. Then it is *spared*: kept until the suite has newer ones, or until the
+/// spared take more than their share. So a suite that is written to all the time pushes out its own commits, and a quiet
+/// one keeps its history for long.
 package struct History: Sendable {
     /// The bounds.
     package struct Limits: Sendable {
-        /// How many commits are kept at most.
+        /// The number of commits that are kept at most.
         package var commits = 65_536
-        /// About how many bytes of memory they take at most.
+        /// The bytes of memory that they take at most, about.
         package var bytes = 64 << 20
-        /// So many of the newest commits of a suite are not pushed out by others,
+        /// The number of a suite's newest commits that others do not push out,
         package var suiteCommits = 256
         /// as far as they take no more bytes.
         package var suiteBytes = 64 << 10
-        /// The part of both bounds that is for the newest commits, whatever they touch. With none, and many suites, one
-        /// that is written to all the time would have no more than it protects, too little for requests that are
-        /// repeated.
+        /// The part of both bounds for the newest commits, whatever they touch. With none, and many suites, a busy one
+        /// would have only what it protects, too little for requests that are repeated.
         package var newestPercent = 50
 
         package init() {}
-
-        fileprivate func isExceeded(by spared: SparedCommits) -> Bool {
-            spared.count > commits - commits * newestPercent / 100
-                || spared.size > bytes - bytes * newestPercent / 100
-        }
     }
 
-    private var recent = CommitQueue()
-    private var spared = SparedCommits()
+    /// All commits by revision: up to ``passed`` those that are spared, then the newest.
+    private var kept = OrderedTree<KeptCommit>()
+    /// The same by the suites that they touch.
+    private var touches = OrderedTree<Touch>()
     private var logs = OrderedTree<SuiteLog>()
-    /// The number of commits.
-    package private(set) var count = 0
     /// About how many bytes of memory the commits take.
     package private(set) var size = 0
+    private var spared = (count: 0, size: 0)
     /// Every commit after this one is kept, whatever it touches.
     package private(set) var floor: Revision
     /// The floor of suites without a log: the highest of those that had one.
     package private(set) var base: Revision
-    /// The last commit that was due to be forgotten: those up to here that are kept are spared, those after it recent.
+    /// The last commit that was spared or dropped for a bound.
     package private(set) var passed = Revision.zero
 
     package init(floor: Revision, base: Revision? = nil) {
         self.floor = floor
         self.base = base ?? floor
     }
+
+    /// The number of commits.
+    package var count: Int { kept.count }
+}
+
+/// What is kept of the commits that touch one suite, which may have been dropped.
+package struct SuiteLog: TreeElement {
+    package let suite: SuiteName
+    /// Of the commits that touched the suite, those after this one are kept.
+    package fileprivate(set) var start: Revision
+    /// The last commit that was too large to be kept; zero if there was none.
+    package fileprivate(set) var gap: Revision
+    fileprivate var count = 0
+    /// The commits after this one are protected.
+    private var outgrown = Revision.zero
+    private var protected = (count: 0, size: 0)
+
+    package init(_ suite: SuiteName, start: Revision, gap: Revision = .zero) {
+        self.suite = suite
+        self.start = start
+        self.gap = gap
+    }
+
+    package var name: String { suite.text }
+    package var treeKey: UTF8Text { UTF8Text(suite.text) }
+    /// Every commit after this one that touched the suite is kept.
+    package var floor: Revision { max(start, gap) }
+
+    func holds(_ commit: KeptCommit) -> Bool { commit.revision > start }
+    func protects(_ commit: KeptCommit) -> Bool { commit.revision > outgrown }
+
+    fileprivate mutating func add(_ commit: KeptCommit) {
+        count += 1
+        protected.count += 1
+        protected.size += commit.size
+    }
+
+    fileprivate func exceeds(_ limits: History.Limits) -> Bool {
+        protected.count > limits.suiteCommits || protected.size > limits.suiteBytes
+    }
+
+    /// The place before the oldest protected commit.
+    fileprivate var protectedStart: Revision { max(outgrown, start) }
+
+    /// Ends the protection of the oldest protected commit.
+    fileprivate mutating func release(_ commit: KeptCommit) {
+        protected.count -= 1
+        protected.size -= commit.size
+        outgrown = commit.revision
+    }
+
+    /// Removes the oldest commit.
+    fileprivate mutating func dropFirst(_ commit: KeptCommit) {
+        if protects(commit) { release(commit) }
+        start = commit.revision
+        count -= 1
+    }
+}
+
+/// A commit as an entry in the log of a suite.
+private struct Touch: TreeElement {
+    let suite: SuiteName
+    let commit: KeptCommit
+
+    var treeKey: TouchKey { TouchKey(suite: suite.text, revision: commit.revision) }
+}
+
+/// The order of log entries: by suite, then by revision.
+private struct TouchKey: TreeKey {
+    let suite: String
+    let revision: Revision
+
+    var mark: UInt8 { revision.mark }
+
+    func order(against key: TouchKey) -> Int {
+        let order = suite.utf8Span.span.order(against: UTF8Text(key.suite))
+        return order != 0 ? order : revision.order(against: key.revision)
+    }
+
+    // Names stand first, so what they have in common tells bounds apart; equal heads are compared in full.
+    func sharedPrefix(with key: TouchKey, atMost limit: Int) -> Int {
+        suite.utf8Span.span.sharedPrefix(with: UTF8Text(key.suite), atMost: limit)
+    }
+
+    func head(behind prefix: Int) -> UInt64 { suite.utf8Span.span.head(behind: prefix) }
+
+    static func == (left: Self, right: Self) -> Bool { left.order(against: right) == 0 }
+    static func < (left: Self, right: Self) -> Bool { left.order(against: right) < 0 }
 }
 
 /// Reading.
 extension History {
     /// The commits that are kept of those after a revision, in order. None is missing if that is not before ``floor``.
-    package func commits(after revision: Revision) -> some Sequence<KeptCommit> {
-        [AnySequence(spared.after(revision)), AnySequence(recent.after(revision))].lazy.joined()
+    package func commits(after revision: Revision) -> [KeptCommit] {
+        var found: [KeptCommit] = []
+        forEach(after: revision) { commit in
+            found.append(commit)
+            return true
+        }
+        return found
     }
 
     /// All commits that are kept, in order.
-    package var all: some Sequence<KeptCommit> { commits(after: .zero) }
+    package var all: [KeptCommit] { kept.elements }
 
-    /// The commits after a revision that touched a suite, in order. None is missing if that is not before the suite's
-    /// floor.
-    package func commits(of suite: SuiteName, after revision: Revision) -> Slice<CommitQueue> {
-        (logs.find(suite.text)?.commits ?? CommitQueue()).after(revision)
+    /// Visits the commits after a revision in order until `body` returns false.
+    func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) {
+        guard let next = revision.advanced(by: 1) else { return }
+        kept.forEach(startingAt: next, body)
+    }
+
+    /// The commits after a revision that touched a suite, in order. None is missing if that is not before the suite's floor.
+    package func commits(of suite: SuiteName, after revision: Revision) -> [KeptCommit] {
+        var found: [KeptCommit] = []
+        forEach(of: suite, after: revision) { commit in
+            found.append(commit)
+            return true
+        }
+        return found
+    }
+
+    /// Visits the commits after a revision that touched a suite, in order, until `body` returns false.
+    func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
+        guard let next = revision.advanced(by: 1) else { return }
+        touches.forEach(startingAt: TouchKey(suite: suite.text, revision: next)) { touch in
+            touch.suite == suite && body(touch.commit)
+        }
     }
 
     /// Every commit after this one that touched the suite is kept.
@@ -74,89 +178,124 @@ extension History {
         logs.with(suite.text.utf8Span.span) { $0.floor } ?? base
     }
 
-    /// Whether anything is kept that touched a suite.
+    /// True if a commit is kept that touched the suite.
     package func hasLog(of suite: SuiteName) -> Bool {
         logs.with(suite.text.utf8Span.span) { _ in true } ?? false
     }
 
-    /// Goes through the logs by their suites' names, from the first that is not before `start`, until `body` returns false.
-    package func forEachLog(startingAt start: String = "", _ body: (SuiteLog) -> Bool) {
-        logs.forEach(startingAt: start, body)
+    /// Visits the logs of the suites by name until `body` returns false.
+    package func forEachLog(_ body: (SuiteLog) throws -> Bool) rethrows {
+        try logs.forEach(body)
+    }
+
+    /// Visits the logs of the suites whose names begin with a prefix.
+    func forEachLog(prefix: String, _ body: (SuiteLog) -> Bool) {
+        logs.forEach(prefix: prefix, body)
     }
 }
 
 /// Changing.
 extension History {
-    /// Adds the newest commit and returns what had to be forgotten for it, which may be this very one.
+    /// Adds the newest commit. Returns those that were dropped for it, which may include this very one.
     mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
         guard commit.size <= limits.bytes else {
             noteGap(commit)
             return [commit]
         }
-        var forgotten: [KeptCommit] = []
-        recent.append(commit)
-        count += 1
+        var dropped: [KeptCommit] = []
+        kept.set(commit)
         size += commit.size
-        commit.forEachSuite { suite in add(commit, to: suite, limits, &forgotten) }
+        commit.forEachSuite { suite in add(commit, to: suite, limits, &dropped) }
         while count > limits.commits || size > limits.bytes {
-            if recent.isEmpty || limits.isExceeded(by: spared), let oldest = spared.popFirst() {
-                oldest.forEachSuite { suite in takeOut(oldest, of: suite) }
-                forget(oldest, &forgotten)
-            } else if !pass(&forgotten) {
+            if (spared.count == count || limits.areExceeded(by: spared)), spared.count > 0 {
+                dropFirstSpared(&dropped)
+            } else if !pass(&dropped) {
                 break
             }
         }
-        return forgotten
+        return dropped
     }
 
-    /// The commit is too large to be kept: whoever asks for what came before it must know that something is missing.
+    /// Notes that a commit is too large to be kept, so that a read from before it finds that something is missing.
     private mutating func noteGap(_ commit: KeptCommit) {
         floor = max(floor, commit.revision)
         commit.forEachSuite { suite in
-            if logs.update(suite.text, { $0.noteGap(at: commit.revision) }) == nil {
+            if logs.update(suite.text.utf8Span.span, { $0.gap = max($0.gap, commit.revision) }) == nil {
                 base = max(base, commit.revision)
             }
         }
     }
 
     private mutating func add(
-        _ commit: KeptCommit, to suite: SuiteName, _ limits: Limits, _ forgotten: inout [KeptCommit]
+        _ commit: KeptCommit, to suite: SuiteName, _ limits: Limits, _ dropped: inout [KeptCommit]
     ) {
-        let (base, passed) = (base, passed)
-        let released = logs.update(suite.text) { log in
-            // A snapshot also has commits that are there for another suite that they touched.
-            log.holds(commit) ? log.append(commit, limits: limits, spared: passed) : []
+        var log = logs.find(suite.text.utf8Span.span) ?? SuiteLog(suite, start: base)
+        // A snapshot also has commits that are there for another suite that they touched.
+        guard log.holds(commit) else { return }
+        log.add(commit)
+        touches.set(Touch(suite: suite, commit: commit))
+        var released: [KeptCommit] = []
+        while log.exceeds(limits), let oldest = first(of: suite, after: log.protectedStart) {
+            log.release(oldest)
+            // Of what was spared, the log has only what it protects, so this one is its first.
+            guard oldest.revision <= passed else { continue }
+            log.dropFirst(oldest)
+            touches.remove(TouchKey(suite: suite.text, revision: oldest.revision))
+            released.append(oldest)
         }
-        guard let released else {
-            guard commit.revision > base else { return }
-            var log = SuiteLog(suite, start: base)
-            _ = log.append(commit, limits: limits, spared: passed)
-            logs.set(log)
-            return
-        }
+        logs.set(log)
         for commit in released where !isHeld(commit, besides: suite) {
-            spared.remove(commit)
-            forget(commit, &forgotten)
+            spared = (spared.count - 1, spared.size - commit.size)
+            drop(commit, &dropped)
         }
     }
 
-    /// Has the oldest of the recent commits be spared or forgotten; false if there is none.
-    private mutating func pass(_ forgotten: inout [KeptCommit]) -> Bool {
-        guard let oldest = recent.popFirst() else { return false }
+    private func first(after revision: Revision) -> KeptCommit? {
+        var first: KeptCommit?
+        forEach(after: revision) { commit in
+            first = commit
+            return false
+        }
+        return first
+    }
+
+    private func first(of suite: SuiteName, after revision: Revision) -> KeptCommit? {
+        var first: KeptCommit?
+        forEach(of: suite, after: revision) { commit in
+            first = commit
+            return false
+        }
+        return first
+    }
+
+    /// Spares or drops the oldest of the newest commits. Returns false if there is none.
+    private mutating func pass(_ dropped: inout [KeptCommit]) -> Bool {
+        guard let oldest = first(after: passed) else { return false }
         passed = oldest.revision
         var isProtected = false
         oldest.forEachSuite { suite in
             if logs.with(suite.text.utf8Span.span, { $0.holds(oldest) && $0.protects(oldest) }) ?? false {
                 isProtected = true
             } else {
-                takeOut(oldest, of: suite)
+                dropFromLog(oldest, of: suite)
             }
         }
-        if isProtected { spared.append(oldest) } else { forget(oldest, &forgotten) }
+        if isProtected {
+            spared = (spared.count + 1, spared.size + oldest.size)
+        } else {
+            drop(oldest, &dropped)
+        }
         return true
     }
 
-    /// Whether another suite has it in its log.
+    private mutating func dropFirstSpared(_ dropped: inout [KeptCommit]) {
+        guard let oldest = first(after: .zero) else { return }
+        oldest.forEachSuite { suite in dropFromLog(oldest, of: suite) }
+        spared = (spared.count - 1, spared.size - oldest.size)
+        drop(oldest, &dropped)
+    }
+
+    /// True if another suite has the commit in its log.
     private func isHeld(_ commit: KeptCommit, besides first: SuiteName) -> Bool {
         var isHeld = false
         commit.forEachSuite { suite in
@@ -166,45 +305,48 @@ extension History {
         return isHeld
     }
 
-    /// Takes the oldest commit of a suite out of its log, if it is there.
-    private mutating func takeOut(_ commit: KeptCommit, of suite: SuiteName) {
-        let rest = logs.update(suite.text) { log -> Int? in
+    /// Removes the oldest commit of a suite from its log, if it is there.
+    private mutating func dropFromLog(_ commit: KeptCommit, of suite: SuiteName) {
+        let rest = logs.update(suite.text.utf8Span.span) { log -> Int? in
             guard log.holds(commit) else { return nil }
-            log.dropFirst()
-            return log.commits.count
+            log.dropFirst(commit)
+            return log.count
         }
-        if rest == 0 { discardLog(of: suite) }
+        guard let rest, let rest else { return }
+        touches.remove(TouchKey(suite: suite.text, revision: commit.revision))
+        if rest == 0 { removeLog(of: suite) }
     }
 
-    private mutating func discardLog(of suite: SuiteName) {
-        if let log = logs.remove(suite.text) { base = max(base, log.floor) }
+    private mutating func removeLog(of suite: SuiteName) {
+        if let log = logs.remove(suite.text.utf8Span.span) { base = max(base, log.floor) }
     }
 
-    private mutating func forget(_ commit: KeptCommit, _ forgotten: inout [KeptCommit]) {
-        count -= 1
+    private mutating func drop(_ commit: KeptCommit, _ dropped: inout [KeptCommit]) {
+        kept.remove(commit.revision)
         size -= commit.size
         floor = max(floor, commit.revision)
-        forgotten.append(commit)
+        dropped.append(commit)
     }
 }
 
-/// Reading a snapshot: first the logs, then the commits, as they come to be, then the end.
+extension History.Limits {
+    fileprivate func areExceeded(by spared: (count: Int, size: Int)) -> Bool {
+        spared.count > commits - commits * newestPercent / 100 || spared.size > bytes - bytes * newestPercent / 100
+    }
+}
+
+/// Reading a snapshot: first the logs, then the commits, then the end.
 extension History {
-    /// Begins a suite's log; does nothing and says so if its name does not come after those of the others.
+    /// Begins the log of a suite. Returns false, and does nothing, if its name does not come after those of the others.
     mutating func restore(_ log: SuiteLog) -> Bool {
         logs.append(log)
     }
 
-    /// Has everything up to a commit be spared or forgotten that was so before.
+    /// Spares or drops everything up to a commit, as it was.
     mutating func restore(passed: Revision) {
-        var forgotten: [KeptCommit] = []
-        while let oldest = recent.first, oldest.revision <= passed, pass(&forgotten) {}
+        var dropped: [KeptCommit] = []
+        while let next = first(after: self.passed), next.revision <= passed, pass(&dropped) {}
         self.passed = max(self.passed, passed)
-        var empty: [SuiteName] = []
-        logs.forEach { log in
-            if log.commits.isEmpty { empty.append(log.suite) }
-            return true
-        }
-        for suite in empty { discardLog(of: suite) }
+        for log in logs.elements where log.count == 0 { removeLog(of: log.suite) }
     }
 }

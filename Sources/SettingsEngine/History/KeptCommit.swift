@@ -1,13 +1,12 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// A commit that is kept, with its weight and the suites that it touches.
-package final class KeptCommit: Sendable {
-    /// The commit.
+/// A commit in the history, with its weight and the suites that it touches.
+package final class KeptCommit: TreeElement {
     package let commit: Commit
-    /// About how many bytes of memory it takes.
+    /// About how many bytes of memory the commit takes.
     package let size: Int
-    // Nearly every commit touches one suite, and shall cost no array.
+    // Nearly every commit touches one suite, which then costs no array.
     private let suite: SuiteName?
     private let others: [SuiteName]
 
@@ -18,38 +17,90 @@ package final class KeptCommit: Sendable {
     init(_ commit: Commit, size: Int) {
         self.commit = commit
         self.size = size
-        var touched = TouchedSuites()
-        for index in commit.suiteChanges.indices { touched.add(commit.suiteChanges[index].suite) }
-        for index in commit.changes.indices { touched.add(commit.changes[index].suite) }
-        suite = touched.first
-        others = touched.others
+        var first: SuiteName?
+        var last: SuiteName?
+        var others: [SuiteName] = []
+        var seen: Set<SuiteName> = []
+        func add(_ suite: SuiteName) {
+            // Changes of one suite mostly stand together.
+            guard suite != last else { return }
+            last = suite
+            if first == nil {
+                first = suite
+            } else if suite != first, seen.insert(suite).inserted {
+                others.append(suite)
+            }
+        }
+        for index in commit.suiteChanges.indices { add(commit.suiteChanges[index].suite) }
+        for index in commit.changes.indices { add(commit.changes[index].suite) }
+        suite = first
+        self.others = others
     }
 
-    var revision: Revision { commit.revision }
+    package var revision: Revision { commit.revision }
+    package var treeKey: Revision { commit.revision }
 
-    /// Goes through the suites that it touches, by changes of keys or of the suite as a whole, each once.
+    /// Visits the suites that the commit touches, each once.
     func forEachSuite(_ body: (SuiteName) -> Void) {
         if let suite { body(suite) }
         for suite in others { body(suite) }
     }
 }
 
-/// The suites that changes are about, each once.
-private struct TouchedSuites {
-    private(set) var first: SuiteName?
-    private(set) var others: [SuiteName] = []
-    private var last: SuiteName?
-    private var seen: Set<SuiteName> = []
-
-    mutating func add(_ suite: SuiteName) {
-        // Changes of one suite mostly stand together.
-        guard suite != last else { return }
-        last = suite
-        guard first != nil else {
-            first = suite
-            return
+/// The memory that a commit takes, often several times its size in the journal. Counted as if nothing were shared: after
+/// a restart nothing is.
+extension Commit {
+    /// About how many bytes of memory the commit takes, with all that it holds.
+    var weight: Int {
+        var weight = Weight.allocation + MemoryLayout<Commit>.stride
+        weight += Weight.array(of: Change.self, changes.count) + Weight.array(of: SuiteChange.self, suiteChanges.count)
+        for text in [author, requestKey?.text, requestDigest] { weight += text.map(Weight.text) ?? 0 }
+        for change in changes {
+            weight += Weight.text(change.suite.text) + Weight.text(change.key.text)
+            for value in [change.old, change.new, change.record.oldRejected, change.record.rejected] {
+                weight += value?.weight ?? 0
+            }
         }
-        guard suite != first, seen.insert(suite).inserted else { return }
-        others.append(suite)
+        for change in suiteChanges {
+            weight += Weight.text(change.suite.text) + (change.replaced?.document.weight ?? 0)
+            for text in [change.schemaText, change.replaced?.text] { weight += text.map(Weight.text) ?? 0 }
+            if case .schemaSet(_, let document) = change.kind { weight += document.weight }
+        }
+        if case .setting(let setting)? = answer {
+            weight += Weight.text(setting.suite.text) + Weight.text(setting.key.text)
+            weight += (setting.value?.weight ?? 0) + (setting.previous?.value?.weight ?? 0)
+        }
+        return weight
+    }
+}
+
+extension JSONValue {
+    /// The memory that the value takes beyond its own place. Recursion follows nesting, which is bounded.
+    fileprivate var weight: Int {
+        switch self {
+        case .null, .bool, .integer, .double: 0
+        case .string(let text): Weight.text(text)
+        case .array(let elements):
+            elements.reduce(Weight.array(of: JSONValue.self, elements.count)) { $0 + $1.weight }
+        case .object(let object):
+            object.members.reduce(Weight.array(of: JSONObject.Member.self, object.count)) {
+                $0 + Weight.text($1.name) + $1.value.weight
+            }
+        }
+    }
+}
+
+private enum Weight {
+    /// The header of an object, and what the allocator adds.
+    static let allocation = 48
+
+    static func array<Element>(of element: Element.Type, _ count: Int) -> Int {
+        count == 0 ? 0 : allocation + count * MemoryLayout<Element>.stride
+    }
+
+    /// Up to fifteen bytes stand in the string itself; more are allocated, by sixteens.
+    static func text(_ text: String) -> Int {
+        let count = text.utf8.count
+        return count <= 15 ? 0 : allocation + (count / 16 + 1) * 16
     }
 }

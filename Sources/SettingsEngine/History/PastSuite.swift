@@ -45,7 +45,7 @@ extension State {
         if let revision = change?.oldRevision { return revision }
         // What is kept from before a gap may not be the last that there was.
         let floor = history.floor(of: past.id)
-        let last = history.commits(of: past.id, after: floor).upTo(moment).last
+        let last = history.commits(of: past.id, after: floor).last { $0.revision <= moment }
         return last?.commit.revision ?? past.newestRevision
     }
 

@@ -1,26 +1,26 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// What there is to tell a watcher that comes with a place in history.
+/// A result of looking for what a watcher does not know yet.
 package enum Finding: Sendable {
-    /// The suite that it asks for does not exist, and nothing can be said of how that came.
+    /// The one suite that it asks for does not exist, and its history is not known.
     case absent
-    /// The state: because it has none yet, or because history does not reach back to where it was.
+    /// The state as a whole, since the watcher has none, or since the history does not reach back to its place.
     case state(isReset: Bool)
-    /// Commits that concern it, oldest first. Never empty.
+    /// The commits that concern it, oldest first; never empty.
     case commits([KeptCommit])
     /// Nothing has happened since.
     case nothing
-    /// It was not found out: more commits than were allowed would have to be looked at.
+    /// More commits than were allowed would have to be looked at.
     case undecided
 }
 
 extension State {
-    /// What there is to tell somebody who watches from a place on.
+    /// Looks for what a watcher does not know yet.
     ///
     /// - Parameters:
-    ///   - since: the last place that is known to the watcher; nil if it knows nothing.
-    ///   - effort: how many commits may be looked at.
+    ///   - since: the last place in history that the watcher knows; nil if it knows nothing.
+    ///   - effort: the number of commits to look at, at most.
     package func find(_ subject: WatchSubject, since: ResumePoint?, effort: Int = .max) -> Finding {
         guard let since, reaches(subject, since) else {
             return isThere(subject) ? .state(isReset: since != nil) : .absent
@@ -29,28 +29,26 @@ extension State {
         return commits.isEmpty ? .nothing : .commits(commits)
     }
 
-    /// Whether all that concerned the watcher since that place is still known.
     private func reaches(_ subject: WatchSubject, _ since: ResumePoint) -> Bool {
         if case .cursor(let cursor) = since, cursor.epoch != epoch { return false }
         return reaches(subject, after: since.revision)
     }
 
-    /// Whether there is something to tell of: several suites are told of even if all of them are missing.
+    /// True if there is a state to show: of several suites also if all of them are missing.
     package func isThere(_ subject: WatchSubject) -> Bool {
         !subject.isOne || hasSuite(subject.suites[0])
     }
 
-    /// Whether all that concerned the watcher since a commit is still known.
+    /// True if the history has every commit after a revision that concerns the watcher.
     package func reaches(_ subject: WatchSubject, after revision: Revision) -> Bool {
-        // Mostly nothing at all is forgotten since then, and then it need not be looked at each of many suites.
+        // Mostly no commit at all was dropped since then, and the suites need not be looked at one by one.
         guard history.floor > revision else { return true }
         guard subject.suites.allSatisfy({ historyFloor(of: $0) <= revision }) else { return false }
         return subject.suitePrefixes.allSatisfy { prefix in
             // A suite that was dropped is watched, too, for as long as it has a log, and counts with those that have none.
             guard history.base <= revision else { return false }
             var isReached = true
-            history.forEachLog(startingAt: prefix.string) { log in
-                guard log.suite.text.hasBytePrefix(prefix.string) else { return false }
+            history.forEachLog(prefix: prefix.string) { log in
                 isReached = log.floor <= revision
                 return isReached
             }
@@ -58,27 +56,36 @@ extension State {
         }
     }
 
-    /// The commits after a revision among which those are that concern a watcher: one list in order, or several that may
-    /// have some in common.
-    private func candidates(for subject: WatchSubject, after revision: Revision) -> [AnySequence<KeptCommit>] {
-        guard subject.suitePrefixes.isEmpty else { return [AnySequence(history.commits(after: revision))] }
-        return subject.suites.map { AnySequence(history.commits(of: $0, after: revision)) }
+    /// Visits the commits after a revision that may concern a watcher, in order: those of a suite, or of all suites if
+    /// none is given.
+    private func forEachCandidate(of suite: SuiteName?, after revision: Revision, _ body: (KeptCommit) -> Bool) {
+        if let suite {
+            history.forEach(of: suite, after: revision, body)
+        } else {
+            history.forEach(after: revision, body)
+        }
     }
 
-    /// The commits after a revision that concern a watcher, oldest first; nil if that takes too many looks.
+    /// The suites whose logs have the commits that concern a watcher; one nil if those of all suites are to be searched.
+    private func candidates(for subject: WatchSubject) -> [SuiteName?] {
+        subject.suitePrefixes.isEmpty ? subject.suites : [nil]
+    }
+
+    /// Returns the commits after a revision that concern a watcher, oldest first; nil if that takes too many looks.
     package func commits(
         for subject: WatchSubject, after revision: Revision, upTo end: Revision? = nil, effort: Int = .max
     ) -> [KeptCommit]? {
         var found: [KeptCommit] = []
         var looks = 0
-        let candidates = candidates(for: subject, after: revision)
-        for commits in candidates {
-            for kept in commits {
-                if let end, kept.commit.revision > end { break }
+        let candidates = candidates(for: subject)
+        for suite in candidates {
+            forEachCandidate(of: suite, after: revision) { kept in
+                if let end, kept.commit.revision > end { return false }
                 looks += 1 + kept.commit.changes.count / 16
-                guard looks <= effort else { return nil }
-                if subject.matches(kept.commit) { found.append(kept) }
+                if looks <= effort, subject.matches(kept.commit) { found.append(kept) }
+                return looks <= effort
             }
+            guard looks <= effort else { return nil }
         }
         guard candidates.count > 1 else { return found }
         // A commit that touched several suites stands in the log of each.
@@ -88,25 +95,26 @@ extension State {
         return unique
     }
 
-    /// The first of the commits after a revision that concern a watcher, and how far was looked: to be called again from
-    /// there until that is the state's own revision.
+    /// Returns the first of the commits after a revision that concern a watcher, and the place up to which they were
+    /// looked for. The caller goes on from there until that is the state's own revision.
     ///
     /// - Parameters:
-    ///   - effort: how many commits are looked at, of each suite where suites are named.
-    ///   - bytes: how much the commits may weigh together, save that one is always given.
+    ///   - effort: the number of commits to look at, of each suite where suites are named.
+    ///   - bytes: the weight of the commits together. One is always returned.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, effort: Int, bytes: Int
     ) -> (commits: [KeptCommit], reached: Revision) {
         var reached = self.revision
-        for commits in candidates(for: subject, after: revision) {
+        for suite in candidates(for: subject) {
             var (count, last) = (0, revision)
-            for kept in commits {
+            forEachCandidate(of: suite, after: revision) { kept in
                 guard count < effort else {
                     reached = min(reached, last)
-                    break
+                    return false
                 }
                 count += 1
                 last = kept.commit.revision
+                return true
             }
         }
         var found: [KeptCommit] = []

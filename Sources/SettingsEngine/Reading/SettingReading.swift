@@ -142,7 +142,7 @@ extension State {
     package func unknownSuite(_ suite: SuiteName, isClosed: Bool = false) -> Problem {
         // One that is there now may not have been when the question was about.
         let nearest = NameSuggestion.nearest(to: suite.text) { place, count in
-            suites.neighbours(of: place, count).filter { !$0.hasSameBytes(as: suite.text) }
+            suites.neighbours(of: UTF8Text(place), count).map(\.string).filter { !$0.hasSameBytes(as: suite.text) }
         }
         let remedy = isClosed ? "; here a suite begins with its schema: PUT that first" : Self.hint(nearest)
         var problem = Problem(.unknownSuite, "there is no suite \(suite)" + remedy)

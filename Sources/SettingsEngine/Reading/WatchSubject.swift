@@ -1,15 +1,46 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// What an observer watches: one suite, or several by name and by what their names begin with; and which of their keys.
+/// A filter of keys: those that are named and those that begin with a prefix, together; all keys if neither is given.
+package struct KeyFilter: Hashable, Sendable {
+    package static let everything = KeyFilter(keys: [], prefixes: [])
+
+    /// Keys by name, in order, each once.
+    package let keys: [KeyName]
+    /// Prefixes of keys, in order, each once.
+    package let prefixes: [UTF8Text]
+
+    package init(keys: [KeyName], prefixes: [String]) {
+        // Mostly there is one, which is in order as it is.
+        self.keys = keys.count < 2 ? keys : Set(keys).sorted()
+        self.prefixes = prefixes.count < 2 ? prefixes.map(UTF8Text.init) : Set(prefixes.map(UTF8Text.init)).sorted()
+    }
+
+    package var isEverything: Bool { keys.isEmpty && prefixes.isEmpty }
+
+    package func admits(_ key: KeyName) -> Bool {
+        isEverything || names(key) || prefixes.contains { key.text.hasBytePrefix($0.string) }
+    }
+
+    private func names(_ key: KeyName) -> Bool {
+        if keys.count == 1 { return keys[0] == key }
+        var (low, high) = (0, keys.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if keys[middle] < key { low = middle + 1 } else { high = middle }
+        }
+        return low < keys.count && keys[low] == key
+    }
+}
+
+/// The suites and keys that a watcher asks for.
 package struct WatchSubject: Hashable, Sendable {
     /// The suites that are named, in order, each once.
     package let suites: [SuiteName]
-    /// What the names of further suites begin with, in order, each once. Those suites come and go.
+    /// The prefixes of further suites, in order, each once. Those suites come and go.
     package let suitePrefixes: [UTF8Text]
-    /// Whether it was asked for as one suite, which has answers of its own form.
+    /// True if it was asked for as one suite, which has answers of its own form.
     package let isOne: Bool
-    /// Which keys.
     package let filter: KeyFilter
 
     /// One suite.
@@ -28,9 +59,9 @@ package struct WatchSubject: Hashable, Sendable {
         self.filter = filter
     }
 
-    /// Whether a commit concerns whoever watches this. What happens to a suite as a whole concerns all of its watchers.
+    /// True if a commit concerns the watchers of this. What happens to a suite as a whole concerns all of its watchers.
     package func matches(_ commit: borrowing Commit) -> Bool {
-        // By places, and borrowed: thousands may be looked at for one answer, and copies would be most of that.
+        // By places, and borrowed: one answer may look at thousands, and copies would be most of the work.
         for place in commit.suiteChanges.indices where includes(commit.suiteChanges[place].suite) {
             return true
         }
@@ -40,12 +71,12 @@ package struct WatchSubject: Hashable, Sendable {
         return false
     }
 
-    /// Whether a change of a key is one of those watched.
+    /// True if a change is of a key that is watched.
     package func matches(_ change: Change) -> Bool {
         matches(change.suite, change.key)
     }
 
-    /// Whether a suite is one of those watched.
+    /// True if a suite is watched.
     package func includes(_ suite: SuiteName) -> Bool {
         suites.contains(suite) || suitePrefixes.contains { suite.text.hasBytePrefix($0.string) }
     }

@@ -1,27 +1,25 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// What is held of one key: a stored value or none, and since when it stands as it does.
+/// A record of one key: what is stored, and since when it stands so.
 ///
-/// There is one for each key with a value, and for each key that the schema lists. Millions of these may be held, so
-/// what can be had from the schema is not repeated here.
-package struct KeyRecord: Hashable, Named {
-    /// How a key stands; ``Source`` without the names of newer servers, in one byte.
+/// There is one for each key with a value, and for each that the schema lists and that ever changed. There may be
+/// millions, so nothing is repeated here that the schema says.
+package struct KeyRecord: Hashable, TreeElement {
+    /// The ``Source`` of a value without the names of newer servers, in one byte.
     package enum Standing: UInt8, Sendable {
         case stored, `default`, unset, invalid
     }
 
-    /// The key.
     package let key: KeyName
-    /// What is stored, fitting or not; nil if nothing is.
+    /// What is stored, valid or not.
     package var stored: JSONValue?
-    /// How the key stands.
     package var standing: Standing
     /// The last commit that changed the effective value, the source or the validity.
     package var revision: Revision
-    /// When that commit was made.
+    /// The time of that commit.
     package var modified: Timestamp
-    /// Whether what is stored is a secret, whatever the schema says now: the key was one since it was written.
+    /// True if what is stored is a secret whatever the schema says now: it was one since it was written.
     package var isSecret: Bool
 
     package init(
@@ -37,6 +35,18 @@ package struct KeyRecord: Hashable, Named {
     }
 
     package var name: String { key.text }
+    package var treeKey: UTF8Text { UTF8Text(key.text) }
+    /// The time of the last change; nil if the key was never written.
+    package var changeTime: Timestamp? { modified.milliseconds == 0 ? nil : modified }
+}
+
+extension KeyRecord {
+    /// A record of a key that has no value.
+    init(unset key: KeyName, revision: Revision, modified: Timestamp? = nil) {
+        self.init(
+            key: key, stored: nil, standing: .unset, revision: revision,
+            modified: modified ?? Timestamp(milliseconds: 0))
+    }
 }
 
 extension KeyRecord.Standing {
@@ -51,7 +61,7 @@ extension KeyRecord.Standing {
         }
     }
 
-    /// The name that the wire has for it.
+    /// The name on the wire.
     package var source: Source {
         switch self {
         case .stored: .stored
@@ -59,5 +69,53 @@ extension KeyRecord.Standing {
         case .unset: .unset
         case .invalid: .invalid
         }
+    }
+}
+
+/// A bounded memory of the tombstones of keys that are neither stored nor listed by a schema.
+///
+/// A guard made before a removal must not hold after it, so the revision of a removal is kept. When one is dropped,
+/// ``floor`` rises to it, which is then the revision of every key that is not here: a guard may fail without need, but
+/// never hold wrongly.
+package struct RemovedKeys: Sendable {
+    /// The number of removals that are kept at least. At most twice as many are.
+    static let generation = 1024
+
+    private var recent = OrderedTree<KeyRecord>()
+    private var earlier = OrderedTree<KeyRecord>()
+    private var lastRecent = Revision.zero
+    private var lastEarlier = Revision.zero
+    /// The revision of a key that was never here, or whose tombstone was dropped.
+    package private(set) var floor: Revision
+
+    package init(floor: Revision) {
+        self.floor = floor
+    }
+
+    /// Finds the tombstone of a key.
+    package func find(_ name: Span<UInt8>) -> KeyRecord? {
+        recent.find(name) ?? earlier.find(name)
+    }
+
+    package mutating func add(_ record: KeyRecord) {
+        if recent.count >= Self.generation {
+            floor = max(floor, lastEarlier)
+            (earlier, lastEarlier) = (recent, lastRecent)
+            recent = OrderedTree()
+        }
+        recent.set(record)
+        lastRecent = max(lastRecent, record.revision)
+    }
+
+    /// Removes the tombstone of a key that is back.
+    mutating func remove(_ key: KeyName) {
+        guard !recent.isEmpty || !earlier.isEmpty else { return }
+        recent.remove(key.text.utf8Span.span)
+        earlier.remove(key.text.utf8Span.span)
+    }
+
+    /// All tombstones, the oldest first.
+    package var records: [KeyRecord] {
+        (earlier.elements + recent.elements).sorted { ($0.revision, $0.key) < ($1.revision, $1.key) }
     }
 }

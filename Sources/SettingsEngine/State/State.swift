@@ -32,14 +32,18 @@ package struct State: Sendable {
     /// The place in history.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
-    /// Whether there is a suite of this name.
+    /// True if there is a suite of this name.
     package func hasSuite(_ name: SuiteName) -> Bool {
         suites.with(name.text.utf8Span.span) { _ in true } ?? false
     }
 
-    /// The suite of this name.
     package func suite(_ name: SuiteName) -> Suite? {
-        suites.find(name.text)
+        suites.find(name.text.utf8Span.span)
+    }
+
+    /// Visits the suites in order, from the first whose name is not before `start`, until `body` returns false.
+    package func forEachSuite(startingAt start: String = "", _ body: (Suite) -> Bool) {
+        suites.forEach(startingAt: start, body)
     }
 
     /// Every commit after this one that touched the suite is in the history.
@@ -109,7 +113,7 @@ extension State {
                 suite.revision = commit.revision
             }
         case .dropped:
-            guard suites.remove(change.suite.text) != nil else { throw missing(change.suite) }
+            guard suites.remove(change.suite.text.utf8Span.span) != nil else { throw missing(change.suite) }
             lastDrop = commit.revision
         }
     }
@@ -140,7 +144,7 @@ extension State {
     }
 
     private mutating func update(_ name: SuiteName, _ body: (inout Suite) -> Void) throws(CommitMismatch) {
-        if suites.update(name.text, body) == nil { throw missing(name) }
+        if suites.update(name.text.utf8Span.span, body) == nil { throw missing(name) }
     }
 
     private func missing(_ suite: SuiteName) -> CommitMismatch {

@@ -1,9 +1,21 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// One suite as it stands: its schema and its keys.
-package struct Suite: Named {
-    /// The suite's name.
+/// A schema in force, compiled once and shared by all readers of the suite. Two moments have the same schema exactly if
+/// they have the same object.
+package final class SchemaVersion: Sendable {
+    package let schema: Schema
+    /// The commit that set it.
+    package let revision: Revision
+
+    package init(_ schema: Schema, revision: Revision) {
+        self.schema = schema
+        self.revision = revision
+    }
+}
+
+/// A suite as it stands: its schema and its keys.
+package struct Suite: TreeElement {
     package let id: SuiteName
     /// The schema in force; nil for an open suite.
     package private(set) var schema: SchemaVersion?
@@ -19,6 +31,7 @@ package struct Suite: Named {
     package private(set) var keyCount = 0
 
     package var name: String { id.text }
+    package var treeKey: UTF8Text { UTF8Text(id.text) }
 
     /// A new open suite. `floor` is the revision that its keys have before they are ever written.
     package init(_ id: SuiteName, revision: Revision, schemaRevision: Revision = .zero, floor: Revision) {
@@ -31,14 +44,18 @@ package struct Suite: Named {
 
 /// Reading.
 extension Suite {
-    /// What is held of a key: its record, that of its removal, or what a key has that was never written.
-    package func record(_ key: KeyName) -> KeyRecord {
-        if let record = records.find(key.text) ?? removed.find(key.text.utf8Span.span) { return record }
-        return KeyRecord(
-            key: key, stored: nil, standing: .unset, revision: removed.floor, modified: Timestamp(milliseconds: 0))
+    /// Visits the records in order until `body` returns false.
+    package func forEachRecord(_ body: (KeyRecord) -> Bool) {
+        records.forEach(body)
     }
 
-    /// The value that readers get, if there is one.
+    /// Returns the record of a key: its own, its tombstone, or that of a key that was never written.
+    package func record(_ key: KeyName) -> KeyRecord {
+        if let record = records.find(key.text) ?? removed.find(key.text.utf8Span.span) { return record }
+        return KeyRecord(unset: key, revision: removed.floor)
+    }
+
+    /// Returns the value that readers get.
     package func effectiveValue(of record: KeyRecord) -> JSONValue? {
         switch record.standing {
         case .stored: record.stored
@@ -47,13 +64,13 @@ extension Suite {
         }
     }
 
-    /// Whether the schema lists the key by name, so that it is remembered for as long as it does.
+    /// True if the schema lists the key by name. Then its record is kept for as long as the schema does.
     func lists(_ key: KeyName) -> Bool {
         schema?.schema.lists(key.text) ?? false
     }
 }
 
-/// Changing: only ever called by the one function that applies commits, and by what reads snapshots.
+/// Changes. Only `State.apply` makes them, and the reader of snapshots.
 extension Suite {
     /// Puts a record in place of the one that the key has.
     mutating func put(_ record: KeyRecord) {
@@ -63,7 +80,7 @@ extension Suite {
             return
         }
         if record.standing == .unset {
-            if records.remove(record.name).map({ $0.standing != .unset }) ?? false { keyCount -= 1 }
+            if records.remove(record.treeKey).map({ $0.standing != .unset }) ?? false { keyCount -= 1 }
             removed.add(record)
         } else {
             removed.remove(record.key)
@@ -71,19 +88,19 @@ extension Suite {
         }
     }
 
-    /// Puts another schema in force, or none. What was listed only by the one before is forgotten as removed keys are.
+    /// Puts another schema in force, or none. Keys that only the one before listed become tombstones.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
         if let current = self.schema?.schema { keepSecrets(of: current) }
         self.schema = schema
         schemaRevision = revision
         for record in records.elements where record.standing == .unset && !lists(record.key) {
-            records.remove(record.name)
+            records.remove(record.treeKey)
             removed.add(record)
         }
         recount()
     }
 
-    /// Has stored values stay secrets whose keys are by a schema, also when that is no longer in force.
+    /// Marks the stored values of a schema's secret keys, so that they stay secrets when it goes.
     mutating func keepSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {
@@ -93,7 +110,7 @@ extension Suite {
         }
     }
 
-    /// A suite as a snapshot tells of it.
+    /// A suite from a snapshot.
     package init(
         _ id: SuiteName, revision: Revision, schema: SchemaVersion?, schemaRevision: Revision,
         records: OrderedTree<KeyRecord>, removed: RemovedKeys

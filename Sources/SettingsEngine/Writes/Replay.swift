@@ -1,4 +1,4 @@
-package import SettingsAPI
+internal import SettingsAPI
 internal import SettingsModel
 
 /// Answering a request that was done already.
@@ -6,7 +6,7 @@ extension WriteRequest {
     /// The first answer to this request, made again from the commit that it led to; an error if that was another request.
     ///
     /// - Parameter state: the present one: the answer tells nothing that is not true at its place in history.
-    package func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
+    func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
         guard mayBeSame(as: commit) else {
             throw Problem(
                 .idempotencyMismatch,

@@ -88,7 +88,7 @@ extension State {
     private func listing(prefix: String, after: String?, limit: Int) -> SuiteListing {
         var listing = SuiteListing(suites: [], revision: revision)
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
-        suites.forEach(startingAt: start) { suite in
+        forEachSuite(startingAt: start) { suite in
             guard suite.name.hasBytePrefix(prefix) else { return false }
             if let after, !after.precedesInBytes(suite.name) { return true }
             guard listing.suites.count < limit else {

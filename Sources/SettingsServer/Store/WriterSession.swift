@@ -2,7 +2,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// What the writer's queue works on: the staged state, the log, and the requests that may be repeated.
+/// The staged state of the writer, and the log that makes its commits durable.
 ///
 /// Every member is used on the writer's queue alone, which is what makes it safe to be sent there: `Writer` owns the only
 /// reference and touches it in blocks of that queue.
@@ -10,21 +10,13 @@ final class WriterSession: @unchecked Sendable {
     private let published: Published
     private let log: any CommitLog
     private let clock: @Sendable () -> Timestamp
-    private let opensSuites: Bool
-    /// What was published last. Kept here so that failing costs no lock.
+    /// The state that was published last. Kept here so that going back to it takes no lock.
     private(set) var publishedState: State
-    /// What will be published if the sync succeeds.
-    private var staged: State
-    /// The last revision that was given out, used or burned.
-    private var issued: Revision
-    /// That a commit of the batch does not fit the state that it was made for: a defect, after which nothing of the batch
-    /// may stay.
-    private var mismatch: CommitMismatch?
-    /// Whether a commit may be on disk that was answered as unknown. A restart could bring it back until the log has begun
+    /// What is published once its commits are durable.
+    private var staged: StagedState
+    /// True if a commit may be on disk that was answered as unknown. A restart could bring it back until the log has begun
     /// anew.
     private var isInDoubt = false
-    /// Commits that can be asked for again by their request keys.
-    private var repeatable: [RequestKey: Commit] = [:]
 
     init(
         _ state: State, published: Published, log: any CommitLog, opensSuites: Bool,
@@ -32,15 +24,12 @@ final class WriterSession: @unchecked Sendable {
     ) {
         self.published = published
         self.log = log
-        self.opensSuites = opensSuites
         self.clock = clock
         publishedState = state
-        staged = state
-        issued = state.revision
-        rememberRequests()
+        staged = StagedState(state, opensSuites: opensSuites)
     }
 
-    /// Decides the writes of a batch, makes what they commit durable with one sync, and answers all of them.
+    /// Decides the writes of a batch, makes their commits durable with one sync, and answers all of them.
     func decide(_ batch: [Writer.Parcel]) {
         var answers = batch.map { parcel in
             var outcomes: [WriteOutcome] = []
@@ -54,7 +43,7 @@ final class WriterSession: @unchecked Sendable {
             for (position, write) in parcel.writes.enumerated() {
                 let (result, isStaged) = decide(write.request)
                 if isStaged && firstStaged == nil { firstStaged = (index, position) }
-                answers[index].append(WriteOutcome(id: write.id, result: result, cursor: staged.cursor))
+                answers[index].append(WriteOutcome(id: write.id, result: result, cursor: staged.state.cursor))
             }
         }
         // In doubt, no answer may rest on what is published: what it lacks could be there after a restart.
@@ -63,13 +52,13 @@ final class WriterSession: @unchecked Sendable {
                 try flush()
                 isInDoubt = false
                 if firstStaged != nil {
-                    publishedState = staged
-                    listeners = published.publish(staged)
-                    log.published(staged)
+                    publishedState = staged.state
+                    listeners = published.publish(staged.state)
+                    log.published(staged.state)
                 }
             } catch {
                 if error.outcome == .unknown { isInDoubt = true }
-                recall()
+                staged.recall(to: publishedState)
                 refuse(&answers, from: first, because: error)
             }
         }
@@ -77,88 +66,33 @@ final class WriterSession: @unchecked Sendable {
         for listener in listeners { listener.published() }
     }
 
-    /// Lets the log see to itself.
+    /// Has the log do its periodic maintenance.
     func tend() {
         log.tend()
     }
 
     private func decide(_ request: WriteRequest) -> (result: Result<WriteAnswer, Problem>, isStaged: Bool) {
+        let predecessor = staged.state.revision
         do throws(Problem) {
-            if let key = request.requestKey, !request.isDryRun, let commit = repeatable[key] {
-                return (.success(try request.replay(commit, on: staged)), false)
-            }
-            guard let revision = issued.advanced(by: 1) else {
-                throw Problem(.storageFailed, "there are no revisions left")
-            }
-            let evaluation = try Evaluation(
-                request, on: staged, revision: revision, time: time(),
-                opensSuites: opensSuites)
-            guard case .commit(let commit, let answer, let schema) = evaluation else {
-                if case .unchanged(let answer) = evaluation { return (.success(answer), false) }
-                return (.failure(Problem(.storageFailed, "the write was neither made nor refused")), false)
-            }
-            issued = revision
-            stage(commit, schema: schema)
-            return (.success(answer), true)
+            let (answer, commit) = try staged.write(request, at: clock())
+            if let commit { log.stage(commit, after: predecessor) }
+            return (.success(answer), commit != nil)
         } catch {
             return (.failure(error), false)
         }
     }
 
-    /// How far a clock may be set back without taking times back.
-    private static let setBack: Int64 = 60_000
-
-    /// The time of the next commit. Small corrections of the clock do not take it back. If the clock was far ahead, the
-    /// last commit's time is wrong, and times follow the clock again.
-    private func time() -> Timestamp {
-        let now = clock()
-        let isBehind = now < staged.time && staged.time.milliseconds - now.milliseconds <= Self.setBack
-        return isBehind ? staged.time : now
-    }
-
-    private func stage(_ commit: Commit, schema: Schema?) {
-        let predecessor = staged.revision
-        // Before it is known what is forgotten: that may be this very commit, if it is larger than all of the history.
-        if let key = commit.requestKey { repeatable[key] = commit }
-        do {
-            let forgotten = try staged.apply(commit, schema: schema)
-            log.stage(commit, after: predecessor)
-            for forgotten in forgotten {
-                guard let key = forgotten.commit.requestKey,
-                    repeatable[key]?.revision == forgotten.commit.revision
-                else { continue }
-                repeatable[key] = nil
-            }
-        } catch {
-            mismatch = error
-        }
-    }
-
-    /// Makes the staged commits durable, unless one of them should not have been made.
+    /// Makes the staged commits durable, unless one of them does not fit the state.
     private func flush() throws(CommitLogError) {
-        if let mismatch {
-            self.mismatch = nil
+        if let mismatch = staged.mismatch {
             log.discard()
             throw CommitLogError(.notDone, .failed, "a commit did not follow from the state: \(mismatch)")
         }
         try log.flush()
     }
 
-    /// Drops what was staged. Its revisions are never used again.
-    private func recall() {
-        staged = publishedState
-        repeatable = [:]
-        rememberRequests()
-    }
-
-    private func rememberRequests() {
-        for kept in staged.history.all {
-            if let key = kept.commit.requestKey { repeatable[key] = kept.commit }
-        }
-    }
-
-    /// Tells the writers of a batch that failed: those that committed what the log says, those behind them that theirs
-    /// was not done, since it was decided on what is gone.
+    /// Answers the writes of a batch that failed: those that committed with what the log says, those behind them that they
+    /// were not done, since they were decided on commits that are gone.
     private func refuse(
         _ answers: inout [[WriteOutcome]], from first: (parcel: Int, write: Int), because error: CommitLogError
     ) {
@@ -174,7 +108,7 @@ final class WriterSession: @unchecked Sendable {
 }
 
 extension WriteOutcome {
-    /// Whether the answer tells of a commit that was staged and not published: for this write, or for one that it repeats.
+    /// True if the answer is about a commit that was staged and not published: of this write, or of one that it repeats.
     fileprivate func tellsOfCommit(after published: Revision) -> Bool {
         guard case .success(let answer) = result, let commit = answer.commit else { return false }
         return commit > published
@@ -182,7 +116,7 @@ extension WriteOutcome {
 }
 
 extension Problem {
-    /// That a write could not be made durable.
+    /// The problem of a write that could not be made durable.
     init(_ error: CommitLogError, wasCommitted: Bool) {
         let isUnknown = wasCommitted && error.outcome == .unknown
         let isFull = error.cause == .full && !isUnknown

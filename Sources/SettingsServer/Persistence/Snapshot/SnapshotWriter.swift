@@ -50,7 +50,7 @@ struct SnapshotWriter {
         add(head: state, journal)
         add(SnapshotFormat.suites)
         var isFirst = true
-        state.suites.forEach { suite in
+        state.forEachSuite { suite in
             add(suite, isFirst)
             isFirst = false
             return failure == nil
@@ -124,7 +124,7 @@ struct SnapshotWriter {
         }
         add(SnapshotFormat.records)
         var isFirst = true
-        suite.records.forEach { record in
+        suite.forEachRecord { record in
             add(isFirst) { record.write(to: &$0) }
             isFirst = false
             return failure == nil

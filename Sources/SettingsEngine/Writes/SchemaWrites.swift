@@ -2,14 +2,14 @@ internal import SettingsAPI
 internal import SettingsModel
 
 /// Schemas coming and going.
-extension Evaluator {
+extension WriteDraft {
     func setSchema(
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
-    ) throws(Problem) -> Evaluation {
+    ) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         try checkSchemaGuards(of: name, suite)
         if let current = suite?.schema, current.schema.document == schema.document {
-            return finish(suites: [], [], of: .schema(of: name))
+            return finish(.schema(of: name), suites: [], [])
         }
         var reset: Set<KeyName> = []
         if policy != .keep, let stored = suite?.storedSettings(), !stored.isEmpty {
@@ -30,7 +30,7 @@ extension Evaluator {
         suites.append(change)
         let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
         return finish(
-            suites: suites, changes, of: .schema(of: name), created: suite?.schema == nil, schema: schema)
+            .schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
     /// Why a document that is no schema is refused: for its mistakes, unless a guard does not hold.
@@ -43,13 +43,13 @@ extension Evaluator {
         }
     }
 
-    func removeSchema(_ name: SuiteName) throws(Problem) -> Evaluation {
+    func removeSchema(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
         try checkSchemaGuards(of: name, suite)
-        guard suite.schema != nil else { return finish(suites: [], [], of: .schema(of: name)) }
+        guard suite.schema != nil else { return finish(.schema(of: name), suites: [], []) }
         let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
-        return finish(
-            suites: [removed], changes(of: suite, name, to: nil) { _ in false }, of: .schema(of: name))
+        let changes = changes(of: suite, name, to: nil) { _ in false }
+        return finish(.schema(of: name), suites: [removed], changes)
     }
 
     /// What happens to keys when another schema, or none, comes into force: to those that are stored, and to those that
@@ -79,14 +79,10 @@ extension Evaluator {
     }
 
     private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {
-        let current = suite?.schemaRevision ?? .zero
-        let exists = suite?.schema != nil
-        for condition in request.guards where !condition.holds(revision: current, exists: exists) {
-            var problem = Problem(
-                .preconditionFailed, condition.detail("the schema of suite \(name)", revision: current, exists: exists))
-            problem.current = .suite(SuiteRevision(suite: name, revision: current))
-            throw problem
-        }
+        let revision = suite?.schemaRevision ?? .zero
+        try checkGuards(
+            of: "the schema of suite \(name)", at: revision, exists: suite?.schema != nil,
+            current: .suite(SuiteRevision(suite: name, revision: revision)))
     }
 
     /// - Parameter resetHelps: whether nothing is wrong with what is left without the values that do not fit by themselves.
@@ -141,7 +137,7 @@ extension Change {
                 oldRejected: record.standing == .invalid ? record.stored : nil,
                 rejected: standing == .invalid ? stored : nil,
                 oldRevision: record.revision == .zero ? nil : record.revision,
-                oldModified: record.modified.milliseconds == 0 ? nil : record.modified,
+                oldModified: record.changeTime,
                 wasSecret: record.isSecret, isSecret: isSecret && stored != nil))
     }
 }

@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 /// What a watcher makes of what it is told: the values of each suite, and the place in history that they are true at.
 struct WatcherView: Equatable {

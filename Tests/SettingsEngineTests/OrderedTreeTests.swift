@@ -1,15 +1,17 @@
+import SettingsAPI
 import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 @Suite("Ordered trees")
 struct OrderedTreeTests {
-    private struct Item: Named, Hashable {
+    private struct Item: TreeElement, Hashable {
         let name: String
         var number: Int
+
+        var treeKey: UTF8Text { UTF8Text(name) }
     }
 
     /// Names of few letters, so that they are met again, and of some length, so that there are many.
@@ -34,7 +36,9 @@ struct OrderedTreeTests {
             let after = names.drop { $0.precedesInBytes(place) }
             let before = Array(names[..<after.startIndex].reversed())
             let all = (0..<size).flatMap { Array(after.dropFirst($0).prefix(1)) + before.dropFirst($0).prefix(1) }
-            for count in [1, 2, 7, 1000] { #expect(tree.neighbours(of: place, count) == Array(all.prefix(count))) }
+            for count in [1, 2, 7, 1000] {
+                #expect(tree.neighbours(of: UTF8Text(place), count).map(\.string) == Array(all.prefix(count)))
+            }
         }
     }
 
@@ -60,14 +64,16 @@ struct OrderedTreeTests {
                     #expect(tree.set(item) == (isFound ? items[index] : nil), "seed \(random.seed)")
                     if isFound { items[index] = item } else { items.insert(item, at: index) }
                 case 9:
-                    let updated: Int? = tree.update(name) { element in
+                    let updated: Int? = tree.update(name.utf8Span.span) { element in
                         element.number = -step
                         return element.number
                     }
                     #expect(updated == (isFound ? -step : nil), "seed \(random.seed)")
                     if isFound { items[index].number = -step }
                 default:
-                    #expect(tree.remove(name) == (isFound ? items.remove(at: index) : nil), "seed \(random.seed)")
+                    #expect(
+                        tree.remove(name.utf8Span.span) == (isFound ? items.remove(at: index) : nil),
+                        "seed \(random.seed)")
                 }
                 #expect(tree.count == items.count, "seed \(random.seed)")
             }
@@ -123,7 +129,7 @@ struct OrderedTreeTests {
             }
             #expect(first == number)
         }
-        for number in numbers { try #require(tree.remove(name(number))?.number == number) }
+        for number in numbers { try #require(tree.remove(name(number).utf8Span.span)?.number == number) }
         #expect(tree.isEmpty)
         #expect(tree.elements.isEmpty)
     }
@@ -131,7 +137,7 @@ struct OrderedTreeTests {
     /// Names in order whose marks are the same.
     private static func alike(_ count: Int) -> [String] {
         let names = (0...).lazy.map { "key.\(1_000_000 + $0)" }
-        return Array(names.filter { OrderedTree<Item>.Leaf.mark($0.utf8Span.span) == 0 }.prefix(count))
+        return Array(names.filter { $0.utf8Span.span.mark == 0 }.prefix(count))
     }
 
     @Test("Names whose marks are the same are told apart")
@@ -143,14 +149,14 @@ struct OrderedTreeTests {
         }
         for (number, name) in names.enumerated() {
             try #require(tree.find(name)?.number == (number % 2 == 0 ? number : nil))
-            let updated: Int? = tree.update(name) { item in
+            let updated: Int? = tree.update(name.utf8Span.span) { item in
                 item.number += 1
                 return item.number
             }
             try #require(updated == (number % 2 == 0 ? number + 1 : nil))
         }
         for (number, name) in names.enumerated() where number % 4 < 2 {
-            try #require(tree.remove(name)?.number == (number % 4 == 0 ? number + 1 : nil))
+            try #require(tree.remove(name.utf8Span.span)?.number == (number % 4 == 0 ? number + 1 : nil))
         }
         #expect(tree.elements.map(\.name) == names.indices.filter { $0 % 4 == 2 }.map { names[$0] })
     }
@@ -161,10 +167,43 @@ struct OrderedTreeTests {
     func marks(beginning: String, end: String) {
         var found: [UInt8: Int] = [:]
         for number in 0..<4096 {
-            found[OrderedTree<Item>.Leaf.mark("\(beginning)\(10_000 + number)\(end)".utf8Span.span), default: 0] += 1
+            found["\(beginning)\(10_000 + number)\(end)".utf8Span.span.mark, default: 0] += 1
         }
         // Sixteen have each of them on average.
         #expect(found.count > 250)
         #expect(found.values.allSatisfy { $0 <= 48 })
+    }
+
+    private struct Number: TreeElement, Equatable {
+        let treeKey: Revision
+    }
+
+    @Test("A tree of numbers is in order, and takes out the first as well as any other")
+    func numbers() throws {
+        var random = SeededGenerator(seed: 3)
+        var tree = OrderedTree<Number>()
+        var revisions: [Revision] = []
+        for number in 1...3_000 {
+            let revision = try #require(Revision(Int64(number * 2)))
+            let isAppended = tree.append(Number(treeKey: revision))
+            let isRepeated = tree.append(Number(treeKey: revision))
+            #expect(isAppended && !isRepeated)
+            revisions.append(revision)
+            if random.chance(oneIn: 3) {
+                let index = random.chance(oneIn: 2) ? 0 : random.below(revisions.count)
+                let removed = tree.remove(revisions.remove(at: index))
+                #expect(removed != nil)
+            }
+        }
+        #expect(tree.elements.map(\.treeKey) == revisions)
+        for start in [0, 1, 999, 2_500, 6_001] {
+            let start = try #require(Revision(Int64(start)))
+            var found: [Revision] = []
+            tree.forEach(startingAt: start) { number in
+                found.append(number.treeKey)
+                return true
+            }
+            #expect(found == revisions.filter { $0 >= start })
+        }
     }
 }

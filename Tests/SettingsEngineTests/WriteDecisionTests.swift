@@ -4,11 +4,10 @@ import TestSupport
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 /// Random writes, decided and applied, held against plain dictionaries and against what was remembered.
 @Suite("Writes are decided and applied")
-struct EvaluationTests {
+struct WriteDecisionTests {
     /// A state with what should be in it.
     private struct Run {
         var state: State
@@ -31,24 +30,18 @@ struct EvaluationTests {
             let outcome = Result { try expected.apply(command, at: revision) }
             do {
                 let time = Timestamp(milliseconds: 1_000 + revision.number)
-                let evaluation = try Evaluation(request, on: state, revision: revision, time: time)
+                let decision = try state.decide(request, revision: revision, time: time)
                 guard case .success(let changed) = outcome else {
                     Issue.record("was not refused, \(told)")
                     return nil
                 }
-                switch evaluation {
-                case .commit(let commit, let answer, let schema):
-                    try #require(changed != nil && !isDryRun, told)
-                    issued = revision
-                    try expect(answer, changed, told)
-                    try state.apply(commit, schema: schema)
-                    plain = expected
-                    return commit
-                case .unchanged(let answer):
-                    try #require(changed == nil || isDryRun, told)
-                    try expect(answer, changed, told)
-                    return nil
-                }
+                try expect(decision.answer, changed, told)
+                try #require((decision.commit != nil) == (changed != nil && !isDryRun), told)
+                guard let commit = decision.commit else { return nil }
+                issued = revision
+                try state.apply(commit, schema: decision.schema)
+                plain = expected
+                return commit
             } catch let problem as Problem {
                 guard case .failure(let refusal as PlainSuites.Refusal) = outcome else {
                     Issue.record("was refused: \(problem.description), \(told)")
@@ -196,12 +189,14 @@ struct EvaluationTests {
 extension Suite {
     /// All that is shown of a suite, with or without the revisions of keys that are not set.
     fileprivate func shown(withUnset: Bool = true) -> String {
-        var listing = listing(prefix: "", after: nil, limit: 1_000)
-        for index in listing.keys.indices where !withUnset && listing.keys[index].setting.source == .unset {
-            listing.keys[index].setting.revision = .zero
-            listing.keys[index].setting.modified = nil
+        let settings = keys(prefix: "", after: nil, limit: 1_000).records.map { record in
+            var setting = setting(record)
+            if !withUnset && setting.source == .unset {
+                setting.revision = .zero
+                setting.modified = nil
+            }
+            return setting
         }
-        return "\(revision) \(schemaRevision) \(keyCount) \(schema?.schema.document.text() ?? "open")\n"
-            + listing.jsonText()
+        return "\(revision) \(schemaRevision) \(keyCount) \(schema?.schema.document.text() ?? "open")\n\(settings)"
     }
 }

@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 /// The rules of the history, told plainly: an array that is gone through for everything.
 struct HistoryModel {

@@ -3,29 +3,23 @@ import SettingsModel
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 @Suite("Values that are made to grow")
 struct GrowthTests {
     private func state(holding value: JSONValue) throws -> State {
         var state = State(epoch: try #require(Epoch("e0")))
         let put = WriteRequest(.setting(try operation(.set(value))))
-        guard case .commit(let commit, _, _) = try Self.evaluate(put, on: state) else {
-            throw Unexpected()
-        }
-        try state.apply(commit)
+        try state.apply(try #require(try Self.decide(put, on: state).commit))
         return state
     }
-
-    private struct Unexpected: Error {}
 
     private func operation(_ action: Transaction.Operation.Action) throws -> Transaction.Operation {
         Transaction.Operation(suite: try SuiteName("app"), key: try KeyName("k"), action)
     }
 
-    private static func evaluate(_ request: WriteRequest, on state: State) throws(Problem) -> Evaluation {
-        try Evaluation(
-            request, on: state, revision: state.revision.advanced(by: 1) ?? .zero, time: Timestamp(milliseconds: 1))
+    private static func decide(_ request: WriteRequest, on state: State) throws(Problem) -> WriteDecision {
+        try state.decide(
+            request, revision: state.revision.advanced(by: 1) ?? .zero, time: Timestamp(milliseconds: 1))
     }
 
     @Test("a text is not concatenated beyond what a body could bring")
@@ -33,9 +27,9 @@ struct GrowthTests {
         let megabyte = String(repeating: "x", count: 1 << 20)
         let state = try state(holding: .string(String(repeating: "x", count: 15 << 20)))
         let fits = WriteRequest(.setting(try operation(.change(.concat(megabyte)))))
-        #expect(throws: Never.self) { _ = try Self.evaluate(fits, on: state) }
+        #expect(throws: Never.self) { _ = try Self.decide(fits, on: state) }
         let tooLong = WriteRequest(.setting(try operation(.change(.concat(megabyte + megabyte)))))
-        let problem = #expect(throws: Problem.self) { _ = try Self.evaluate(tooLong, on: state) }
+        let problem = #expect(throws: Problem.self) { _ = try Self.decide(tooLong, on: state) }
         #expect(problem?.code == .invalidOperation)
     }
 
@@ -44,9 +38,9 @@ struct GrowthTests {
         let state = try state(holding: .array(Array(repeating: 1, count: 1_000_000)))
         let append = try operation(.change(.append([2])))
         let few = WriteRequest(.transaction(Transaction(do: Array(repeating: append, count: 10))))
-        #expect(throws: Never.self) { _ = try Self.evaluate(few, on: state) }
+        #expect(throws: Never.self) { _ = try Self.decide(few, on: state) }
         let many = WriteRequest(.transaction(Transaction(do: Array(repeating: append, count: 10_000))))
-        let problem = #expect(throws: Problem.self) { _ = try Self.evaluate(many, on: state) }
+        let problem = #expect(throws: Problem.self) { _ = try Self.decide(many, on: state) }
         #expect(problem?.status == 422)
     }
 }

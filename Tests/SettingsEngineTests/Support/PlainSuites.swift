@@ -2,8 +2,6 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 
-@testable import SettingsServer
-
 /// Suites as plain dictionaries, and what writes do to them: what the store is held against.
 struct PlainSuites {
     struct Plain {

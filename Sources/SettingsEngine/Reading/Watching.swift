@@ -49,7 +49,7 @@ extension State {
     }
 
     private func forEachSuite(_ prefix: UTF8Text, _ body: (Suite) -> Bool) {
-        suites.forEach(startingAt: prefix.string) { $0.name.hasBytePrefix(prefix.string) && body($0) }
+        suites.forEach(prefix: prefix.string, body)
     }
 
     /// What happened, as one answer.

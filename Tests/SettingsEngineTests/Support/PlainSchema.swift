@@ -1,3 +1,4 @@
+import SettingsAPI
 import SettingsModel
 
 /// A schema as a document, and what it says in plain words.

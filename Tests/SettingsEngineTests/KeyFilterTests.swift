@@ -1,8 +1,8 @@
+import SettingsAPI
 import SettingsModel
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 @Suite("Which keys are watched")
 struct KeyFilterTests {

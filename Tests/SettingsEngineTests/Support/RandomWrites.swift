@@ -3,8 +3,6 @@ import SettingsEngine
 import SettingsModel
 import TestSupport
 
-@testable import SettingsServer
-
 /// Random writes to few suites and keys, so that they meet.
 struct RandomWrites {
     var random: SeededGenerator

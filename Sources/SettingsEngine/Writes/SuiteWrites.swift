@@ -2,65 +2,62 @@ internal import SettingsAPI
 internal import SettingsModel
 
 /// Writes to a suite as a whole.
-extension Evaluator {
+extension WriteDraft {
     /// Merges a map into what is stored (RFC 7396): null removes, an object merges into the effective value, anything
     /// else sets.
-    func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
+    mutating func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
-        var draft = Draft(state, opensSuites: opensSuites)
-        let keys = try touch(values, in: suite, name, &draft, removesNull: true)
+        let keys = try touch(values, in: suite, name, removesNull: true)
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
             let value = values.members[position].value
             let place = JSONPointer([values.members[position].name])
             if value.isNull {
-                draft.remove(key)
+                remove(key)
                 continue
             }
             // What is merged into nothing loses its nulls, too: sent again it must change nothing.
             do {
-                let merged = try (draft[key].value ?? .null).merging(value)
-                draft.set(key, to: merged, at: place, isDerived: value.object != nil)
+                let merged = try (touched[key].value ?? .null).merging(value)
+                set(key, to: merged, at: place, isDerived: value.object != nil)
             } catch {
-                throw draft.problem(error, in: "merge", at: key)
+                throw problem(error, in: "merge", at: key)
             }
         }
-        return try finish(draft, of: .suite(name))
+        return try finish(.suite(name))
     }
 
     /// Makes a map what is stored. A locked key with the value that it has is not written.
-    func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> Evaluation {
+    mutating func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
-        var draft = Draft(state, opensSuites: opensSuites)
         var written = values
         if let suite, !request.overridesLocks, values.contains(where: suite.holdsLocked) {
             written.removeAll(where: suite.holdsLocked)
         }
-        let keys = try touch(written, in: suite, name, &draft, removesNull: false)
+        let keys = try touch(written, in: suite, name, removesNull: false)
         try checkLocks(in: suite) { values[$0.name] == nil }
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
             let member = written.members[position]
-            draft.set(key, to: member.value, at: [member.name])
+            set(key, to: member.value, at: [member.name])
         }
         if let suite {
-            try remove(from: suite, &draft) { values[$0.name] == nil }
+            try remove(from: suite) { values[$0.name] == nil }
         }
-        return try finish(draft, of: .suite(name))
+        return try finish(.suite(name))
     }
 
     /// Removes what is stored under keys that begin so.
-    func reset(_ name: SuiteName, prefix: String) throws(Problem) -> Evaluation {
+    mutating func reset(_ name: SuiteName, prefix: String) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
-        var draft = Draft(state, opensSuites: opensSuites)
         try checkLocks(in: suite) { $0.name.hasBytePrefix(prefix) }
         try checkGuards(of: name)
-        try remove(from: suite, &draft) { $0.name.hasBytePrefix(prefix) }
-        return try finish(draft, of: .suite(name))
+        try remove(from: suite) { $0.name.hasBytePrefix(prefix) }
+        return try finish(.suite(name))
     }
 
     /// Removes the suite with its schema.
-    func drop(_ name: SuiteName) throws(Problem) -> Evaluation {
+    func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: name)
@@ -70,12 +67,12 @@ extension Evaluator {
         }
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
         dropped.forgotten = suite.forgottenKeys
-        return finish(suites: [dropped], changes, of: .suite(name))
+        return finish(.suite(name), suites: [dropped], changes)
     }
 
     /// The keys of a map, in its order. Locks are looked at before anything else is decided.
-    private func touch(
-        _ values: JSONObject, in suite: Suite?, _ name: SuiteName, _ draft: inout Draft, removesNull: Bool
+    private mutating func touch(
+        _ values: JSONObject, in suite: Suite?, _ name: SuiteName, removesNull: Bool
     ) throws(Problem) -> [Int] {
         var positions: [Int] = []
         positions.reserveCapacity(values.count)
@@ -91,7 +88,7 @@ extension Evaluator {
             }
             try checkLock(key, in: suite)
             positions.append(
-                try draft.touch(
+                try touch(
                     suite, name, key, named: .body(place), isRemoval: removesNull && member.value.isNull))
         }
         return positions
@@ -106,11 +103,9 @@ extension Evaluator {
     }
 
     /// Removes what is stored under the keys of a kind.
-    private func remove(
-        from suite: Suite, _ draft: inout Draft, where isMeant: (KeyRecord) -> Bool
-    ) throws(Problem) {
+    private mutating func remove(from suite: Suite, where isMeant: (KeyRecord) -> Bool) throws(Problem) {
         for record in suite.records.elements where record.stored != nil && isMeant(record) {
-            draft.remove(try draft.touch(suite, suite.id, record.key, named: .path, isRemoval: true))
+            remove(try touch(suite, suite.id, record.key, named: .path, isRemoval: true))
         }
     }
 }

@@ -1,16 +1,50 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// A setting that conditions or operations are about.
+/// One operation on one key.
+extension WriteDraft {
+    mutating func setting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
+        let suite = state.suite(operation.suite)
+        try checkLock(operation.key, in: suite)
+        var isSet = false
+        if case .set = operation.action { isSet = true }
+        if suite == nil, !isSet { throw state.unknownSuite(operation.suite) }
+        let position = try touch(
+            suite, operation.suite, operation.key, named: .path, isRemoval: operation.action == .delete)
+        let before = touched[position].before
+        try checkGuards(
+            of: "\(before.key) of suite \(operation.suite)", at: before.revision, exists: before.stored != nil,
+            current: state.current(operation.suite, operation.key))
+        switch operation.action {
+        case .set(let value):
+            let isChecked = request.checkedAgainst != nil && request.checkedAgainst === suite?.schema
+            set(position, to: value, isChecked: isChecked)
+        case .delete: remove(position)
+        case .change(let change): try self.change(position, by: change, in: suite)
+        }
+        try check()
+        let key = touched[position]
+        let isDone = key.isDifferent && !request.isDryRun
+        var setting = key.setting(
+            revision: isDone ? revision : before.revision, time: isDone ? time : before.changeTime)
+        setting.isDryRun = request.isDryRun
+        let created = before.stored == nil && key.stored != nil && key.isChanged
+        guard isDone else { return unchanged(.setting(setting), created: created) }
+        return commit(
+            .setting(setting), created: created, suites: createdSuites(),
+            [key.change(revision: revision, time: time)])
+    }
+}
+
+/// A setting that a condition or an operation names.
 private struct Tested: Hashable {
     let suite: SuiteName
     let key: KeyName
 }
 
 /// Several operations, all or none.
-extension Evaluator {
-    func transaction(_ transaction: Transaction) throws(Problem) -> Evaluation {
-        var draft = Draft(state, opensSuites: opensSuites)
+extension WriteDraft {
+    mutating func transaction(_ transaction: Transaction) throws(Problem) -> WriteDecision {
         var positions: [Int] = []
         positions.reserveCapacity(transaction.operations.count)
         for (index, operation) in transaction.operations.enumerated() {
@@ -26,29 +60,29 @@ extension Evaluator {
             do throws(Problem) {
                 if suite == nil, !begun.contains(operation.suite) { throw state.unknownSuite(operation.suite) }
                 positions.append(
-                    try draft.touch(
+                    try touch(
                         suite, operation.suite, operation.key, named: .body(["do", String(index), "key"]),
                         isRemoval: operation.action == .delete))
             } catch {
                 throw error.of(operation, index, member: "suite", on: state)
             }
         }
-        try check(transaction.conditions, &draft)
-        for (index, operation) in transaction.operations.enumerated() where !draft[positions[index]].isUnknown {
+        try check(transaction.conditions)
+        for (index, operation) in transaction.operations.enumerated() where !touched[positions[index]].isUnknown {
             do {
-                try apply(operation.action, index, to: positions[index], in: operation.suite, &draft)
+                try apply(operation.action, index, to: positions[index], in: operation.suite)
             } catch {
                 throw error.of(operation, index, on: state)
             }
         }
         do throws(Problem) {
-            return try finish(draft, of: nil)
+            return try finish(nil)
         } catch {
             throw error.naming(transaction.operations, on: state)
         }
     }
 
-    /// The suites that an operation stores something in, so that others may speak of them.
+    /// The suites that an operation stores something in. The other operations may name them, too.
     private static func suitesStoredIn(by transaction: Transaction) -> Set<SuiteName> {
         var suites: Set<SuiteName> = []
         for operation in transaction.operations {
@@ -57,24 +91,23 @@ extension Evaluator {
         return suites
     }
 
-    private func apply(
-        _ action: Transaction.Operation.Action, _ index: Int, to position: Int, in suite: SuiteName,
-        _ draft: inout Draft
+    private mutating func apply(
+        _ action: Transaction.Operation.Action, _ index: Int, to position: Int, in suite: SuiteName
     ) throws(Problem) {
         switch action {
-        case .set(let value): draft.set(position, to: value, at: ["do", String(index), "value"])
-        case .delete: draft.remove(position)
+        case .set(let value): set(position, to: value, at: ["do", String(index), "value"])
+        case .delete: remove(position)
         case .change(let change):
-            try draft.change(position, by: change, in: state.suite(suite), at: ["do", String(index)])
+            try self.change(position, by: change, in: state.suite(suite), at: ["do", String(index)])
         }
     }
 
-    /// How many failed conditions about one setting are listed: each tells the whole setting, and a request is short that
-    /// asks for the same large one a hundred thousand times.
+    /// The number of failed conditions about one setting that are listed. Each shows the whole setting, and a short
+    /// request can ask for the same large one a hundred thousand times.
     private static let mostFailedOfOne = 4
 
-    /// Refuses the transaction if a condition does not hold, and tells of those that do not.
-    private func check(_ conditions: [Transaction.Condition], _ draft: inout Draft) throws(Problem) {
+    /// Throws if a condition does not hold, with those that do not.
+    private mutating func check(_ conditions: [Transaction.Condition]) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
         var count = 0
         var listed: [Tested: Int] = [:]
@@ -89,7 +122,7 @@ extension Evaluator {
                         index: Int64(index), current: .suite(SuiteRevision(suite: name, revision: current))))
             case .setting(let name, let key, let test):
                 if let suite = state.suite(name), !suite.admits(key), suite.record(key).stored == nil {
-                    draft.refuse(key, in: suite, at: ["if", String(index), "key"])
+                    refuse(key, in: suite, at: ["if", String(index), "key"])
                 }
                 let setting = state.setting(name, key)
                 guard !holds(test, of: setting) else { continue }
@@ -117,8 +150,8 @@ extension Evaluator {
 }
 
 extension Problem {
-    /// The problem as that of one operation of a transaction, which `failed` tells by its index. Pointers begin at the
-    /// operation in the body: behind its place stands the one in its result, or its member that is wrong.
+    /// The problem as that of one operation of a transaction, with its index in `failed`. Pointers begin at the operation
+    /// in the body.
     fileprivate func of(
         _ operation: Transaction.Operation, _ index: Int, member: String? = nil, on state: State
     ) -> Problem {
@@ -139,7 +172,7 @@ extension Problem {
         return problem
     }
 
-    /// The problem with `failed` telling of the operations that its errors lead to, of each setting the first.
+    /// The problem with the operations that its errors point to in `failed`, of each setting the first.
     fileprivate func naming(_ operations: [Transaction.Operation], on state: State) -> Problem {
         var problem = self
         var named: Set<Tested> = []

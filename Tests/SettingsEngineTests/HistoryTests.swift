@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 @Suite("The history kept")
 struct HistoryTests {

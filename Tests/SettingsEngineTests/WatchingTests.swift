@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 @Suite("What watchers are told")
 struct WatchingTests {
@@ -94,10 +93,10 @@ private struct World {
 
     mutating func write() throws {
         let next = try #require(state.revision.advanced(by: Int64(1 + random.below(3))))
-        let evaluation = try? Evaluation(
-            WriteRequest(try writes.next()), on: state, revision: next, time: Timestamp(milliseconds: 1))
-        guard case .commit(let commit, _, let schema)? = evaluation else { return }
-        _ = try state.apply(commit, schema: schema)
+        let command = try writes.next()
+        let decision = try? state.decide(WriteRequest(command), revision: next, time: Timestamp(milliseconds: 1))
+        guard let decision, let commit = decision.commit else { return }
+        try state.apply(commit, schema: decision.schema)
         past[state.revision] = state
     }
 

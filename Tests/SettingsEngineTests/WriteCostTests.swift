@@ -4,7 +4,6 @@ import TestSupport
 import Testing
 
 @testable import SettingsEngine
-@testable import SettingsServer
 
 /// There is one writer for all: no request may keep it, or make it tell, much more than it brings along.
 @Suite("What a write costs is bounded by what it brings along")
@@ -19,10 +18,9 @@ struct WriteCostTests {
         state = State(epoch: try #require(Epoch("e0")))
     }
 
-    private func decide(_ command: WriteRequest.Command) throws -> Evaluation {
+    private func decide(_ command: WriteRequest.Command) throws -> WriteDecision {
         let revision = try #require(state.revision.advanced(by: 1))
-        return try Evaluation(
-            WriteRequest(command), on: state, revision: revision, time: Timestamp(milliseconds: 1000))
+        return try state.decide(WriteRequest(command), revision: revision, time: Timestamp(milliseconds: 1000))
     }
 
     /// Why a write is refused.
@@ -31,8 +29,8 @@ struct WriteCostTests {
     }
 
     private mutating func write(_ command: WriteRequest.Command) throws {
-        guard case .commit(let commit, _, let schema) = try decide(command) else { return }
-        try state.apply(commit, schema: schema)
+        let decision = try decide(command)
+        if let commit = decision.commit { try state.apply(commit, schema: decision.schema) }
     }
 
     @Test("a transaction that begins many suites takes time in proportion to them")
@@ -40,11 +38,8 @@ struct WriteCostTests {
         let operations = try (0..<10_000).map { number in
             Transaction.Operation(suite: try SuiteName("s\(number)"), key: key, .set(1))
         }
-        let evaluation = try expectLinearTime { try decide(.transaction(Transaction(do: operations))) }
-        guard case .commit(let commit, _, _) = evaluation else {
-            Issue.record("nothing was committed")
-            return
-        }
+        let decision = try expectLinearTime { try decide(.transaction(Transaction(do: operations))) }
+        let commit = try #require(decision.commit)
         #expect(commit.suiteChanges.count == operations.count)
         #expect(commit.changes.count == operations.count)
     }

@@ -1,0 +1,82 @@
+package import SettingsAPI
+internal import SettingsModel
+
+/// A state that takes writes one after the other, ahead of what is durable.
+///
+/// The writer of the daemon owns one, and so does a suite in memory. Without I/O and without locks: the owner makes the
+/// commits durable, publishes ``state``, or goes back with ``recall(to:)``.
+package struct StagedState: Sendable {
+    /// The newest state.
+    package private(set) var state: State
+    /// The reason why a commit did not follow from the state that it was decided on: a defect, after which the state has to
+    /// be recalled.
+    package private(set) var mismatch: CommitMismatch?
+    private let opensSuites: Bool
+    /// The last revision that was given out, used or not.
+    private var issued: Revision
+    /// The commits in the history that have a request key.
+    private var repeatable: [RequestKey: Commit] = [:]
+
+    /// - Parameter opensSuites: true if a write may create a suite by storing something in it.
+    package init(_ state: State, opensSuites: Bool = true) {
+        self.state = state
+        self.opensSuites = opensSuites
+        issued = state.revision
+        indexRequests()
+    }
+
+    /// Decides a write and applies its commit. A request key that was used before gets its first answer again.
+    ///
+    /// - Returns: the answer, and the commit if one was made.
+    package mutating func write(
+        _ request: WriteRequest, at now: Timestamp
+    ) throws(Problem) -> (answer: WriteAnswer, commit: Commit?) {
+        if let key = request.requestKey, !request.isDryRun, let commit = repeatable[key] {
+            return (try request.replay(commit, on: state), nil)
+        }
+        guard let revision = issued.advanced(by: 1) else {
+            throw Problem(.storageFailed, "there are no revisions left")
+        }
+        let decision = try state.decide(
+            request, revision: revision, time: time(now), opensSuites: opensSuites)
+        guard let commit = decision.commit else { return (decision.answer, nil) }
+        issued = revision
+        // Before the commit drops others: it may drop itself, if it is larger than all of the history.
+        if let key = commit.requestKey { repeatable[key] = commit }
+        do {
+            for dropped in try state.apply(commit, schema: decision.schema) {
+                guard let key = dropped.commit.requestKey, repeatable[key]?.revision == dropped.revision else {
+                    continue
+                }
+                repeatable[key] = nil
+            }
+        } catch {
+            mismatch = error
+        }
+        return (decision.answer, commit)
+    }
+
+    /// Goes back to a state. The revisions given out since are never used again.
+    package mutating func recall(to state: State) {
+        self.state = state
+        mismatch = nil
+        repeatable = [:]
+        indexRequests()
+    }
+
+    private mutating func indexRequests() {
+        for kept in state.history.all {
+            if let key = kept.commit.requestKey { repeatable[key] = kept.commit }
+        }
+    }
+
+    /// The step back of a clock, in milliseconds, up to which times wait for it.
+    private static let setBack: Int64 = 60_000
+
+    /// The time of the next commit. A small correction of the clock does not take it back. After a larger one the last
+    /// commit's time was wrong, and times follow the clock again.
+    private func time(_ now: Timestamp) -> Timestamp {
+        let isBehind = now < state.time && state.time.milliseconds - now.milliseconds <= Self.setBack
+        return isBehind ? state.time : now
+    }
+}

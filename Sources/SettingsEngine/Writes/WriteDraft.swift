@@ -1,0 +1,331 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+/// A write that is being decided: the keys that it touches, over a state that stays as it is.
+///
+/// Each operation sees what those before it did. Values are checked against schemas in the end, by ``check()``.
+struct WriteDraft {
+    /// A key that the write touches, before and after.
+    struct Touched {
+        let suite: SuiteName
+        let before: KeyRecord
+        let valueBefore: JSONValue?
+        /// The rules of the key; nil in an open suite, and for a key that the schema does not admit.
+        let schema: KeySchema?
+        /// The value to store; nil for none.
+        var stored: JSONValue?
+        /// True if that is a secret, or was computed from one.
+        var isStoredSecret: Bool
+        /// True if an operation was done to it.
+        var isChanged = false
+        /// The place of the value in the request's body, for the pointers of violations.
+        var place = JSONPointer.root
+        /// True if the value was checked on the loop.
+        var isChecked = false
+        /// True if the suite does not admit the key, so that no operation is done to it.
+        var isUnknown = false
+
+        var key: KeyName { before.key }
+        /// True if the key is a secret, or what was stored before.
+        var isSecret: Bool { schema?.isSecret ?? false || before.isSecret }
+
+        /// The value that the next operation sees.
+        var value: JSONValue? {
+            guard isChanged else { return valueBefore }
+            return stored ?? schema?.defaultValue
+        }
+
+        var standing: KeyRecord.Standing {
+            guard isChanged else { return before.standing }
+            return stored != nil ? .stored : schema?.defaultValue != nil ? .default : .unset
+        }
+
+        var isDifferent: Bool {
+            guard isChanged else { return false }
+            return standing != before.standing || stored != before.stored
+        }
+    }
+
+    /// The place where a request names a key. An unknown one is answered 404 in a path and 422 in a body.
+    enum Naming {
+        case path
+        case body(JSONPointer)
+    }
+
+    let request: WriteRequest
+    let state: State
+    /// The revision of the commit, if there is one.
+    let revision: Revision
+    let time: Timestamp
+    /// True if storing something may create a suite.
+    let opensSuites: Bool
+    private(set) var touched: [Touched] = []
+    /// The keys named in the body that their suites do not admit. They are reported with the violations.
+    private(set) var unknown: [UnknownKey] = []
+    private var positions: [Address: Int] = [:]
+    /// The weight that the results of changes in place may still have, all together.
+    private var allowance = 16 << 20
+
+    /// A key that a body names and that its suite does not admit.
+    struct UnknownKey {
+        let suite: Suite
+        let key: KeyName
+        let pointer: JSONPointer
+    }
+
+    private struct Address: Hashable {
+        let suite: SuiteName
+        let key: KeyName
+    }
+
+    init(request: WriteRequest, state: State, revision: Revision, time: Timestamp, opensSuites: Bool) {
+        self.request = request
+        self.state = state
+        self.revision = revision
+        self.time = time
+        self.opensSuites = opensSuites
+    }
+
+    subscript(_ position: Int) -> Touched {
+        get { touched[position] }
+        _modify { yield &touched[position] }
+    }
+
+    /// Returns the position of a key among those that are touched, where it is added if it is new.
+    ///
+    /// - Parameter isRemoval: true if the key is only removed, which one that the schema does not admit may be.
+    mutating func touch(
+        _ suite: Suite?, _ name: SuiteName, _ key: KeyName, named naming: Naming, isRemoval: Bool = false
+    ) throws(Problem) -> Int {
+        if let position = position(of: name, key) {
+            if !isRemoval, let suite, touched[position].schema == nil { try refuse(suite, position, named: naming) }
+            return position
+        }
+        guard suite != nil || opensSuites else { throw state.unknownSuite(name, isClosed: true) }
+        let before =
+            suite?.record(key)
+            ?? KeyRecord(unset: key, revision: state.lastDrop)
+        let schema = suite?.schema?.schema.key(key.text)
+        touched.append(
+            Touched(
+                suite: name, before: before, valueBefore: suite?.effectiveValue(of: before), schema: schema,
+                stored: before.stored, isStoredSecret: before.isSecret))
+        if let suite, schema == nil, !(isRemoval && before.stored != nil) {
+            try refuse(suite, touched.count - 1, named: naming)
+        }
+        // One key is found without an index, which most writes then never need.
+        if touched.count == 2 {
+            positions[Address(suite: touched[0].suite, key: touched[0].key)] = 0
+        }
+        if touched.count >= 2 { positions[Address(suite: name, key: key)] = touched.count - 1 }
+        return touched.count - 1
+    }
+
+    /// Notes that a suite does not admit a key, unless it is open.
+    private mutating func refuse(_ suite: Suite, _ position: Int, named naming: Naming) throws(Problem) {
+        guard suite.schema != nil else { return }
+        let key = touched[position].key
+        guard case .body(let pointer) = naming else { throw suite.unknownKey(key) }
+        touched[position].isUnknown = true
+        unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
+    }
+
+    /// Notes that a condition names a key that its suite does not admit.
+    mutating func refuse(_ key: KeyName, in suite: Suite, at pointer: JSONPointer) {
+        unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
+    }
+
+    private func position(of suite: SuiteName, _ key: KeyName) -> Int? {
+        switch touched.count {
+        case 0: nil
+        case 1: touched[0].suite == suite && touched[0].key == key ? 0 : nil
+        default: positions[Address(suite: suite, key: key)]
+        }
+    }
+}
+
+/// Operations on a key.
+extension WriteDraft {
+    /// Stores a value, with integral numbers made integers where the schema asks for those.
+    ///
+    /// - Parameter isDerived: true if the value was computed from the one before, with which it is a secret.
+    mutating func set(
+        _ position: Int, to value: JSONValue, at place: JSONPointer = .root, isChecked: Bool = false,
+        isDerived: Bool = false
+    ) {
+        let isOldSecret = isDerived && touched[position].isStoredSecret
+        touched[position].isStoredSecret = isOldSecret || touched[position].schema?.isSecret ?? false
+        touched[position].stored =
+            isChecked ? value : touched[position].schema.map { $0.normalized(value) } ?? value
+        touched[position].isChanged = true
+        touched[position].place = place
+        touched[position].isChecked = isChecked
+    }
+
+    /// Removes what is stored.
+    mutating func remove(_ position: Int) {
+        touched[position].stored = nil
+        touched[position].isStoredSecret = false
+        touched[position].isChanged = true
+    }
+
+    /// Changes the value in place.
+    ///
+    /// - Parameter place: the place of the operation in the body.
+    mutating func change(
+        _ position: Int, by operation: InPlaceOperation, in suite: Suite?, at place: JSONPointer = .root
+    ) throws(Problem) {
+        let key = touched[position]
+        if !key.isChanged && key.before.standing == .invalid, let suite { throw suite.invalidStored(key.before) }
+        guard let value = key.value else {
+            throw suite?.notSet(key.key)
+                ?? Problem(.notSet, "\(key.key) of suite \(key.suite) is not set and has no default")
+        }
+        let result: JSONValue
+        do {
+            result = try operation.applied(to: value, holdsIntegers: key.schema?.holdsIntegers ?? false)
+        } catch {
+            throw problem(error, in: operation.name, at: position)
+        }
+        try weigh(result, of: key)
+        set(position, to: result, at: place, isDerived: true)
+    }
+
+    /// Throws if a result is too large, or if the request makes too many large ones. A value that grows with each request
+    /// would otherwise take all memory.
+    private mutating func weigh(_ result: JSONValue, of key: Touched) throws(Problem) {
+        let before = allowance
+        guard result.isWithin(&allowance), before - allowance <= Self.heaviestResult else {
+            throw Problem(
+                .invalidOperation,
+                "the result of changing \(key.key) of suite \(key.suite) in place is too large, or the request makes too many "
+                    + "large ones; store the value as a whole, or in parts under several keys")
+        }
+    }
+
+    /// About 16 MB of text, which is also what a body may bring.
+    private static let heaviestResult = (2 << 20) + 1024
+
+    /// The problem of an operation that could not be done to a key, or of a test in it that found another value.
+    func problem(_ error: OperationError, in operation: String, at position: Int) -> Problem {
+        let key = touched[position]
+        var problem = Problem(error, ofSecret: key.isSecret)
+        switch error.kind {
+        case .testFailed: problem.current = state.current(key.suite, key.key)
+        case .invalid:
+            problem.errors = [
+                Violation(
+                    suite: key.suite.text, key: key.key.text, pointer: problem.pointer ?? .root, keyword: operation,
+                    detail: problem.detail)
+            ]
+        }
+        return problem
+    }
+}
+
+/// The check of the values that are left in the end, and the changes.
+extension WriteDraft {
+    /// The number of unknown keys that get a suggestion. Each costs a search of all names on the one writer queue.
+    private static let mostSuggested = 16
+
+    /// Throws if the schemas do not allow the write, with all violations: names and single values first, then suites.
+    func check() throws(Problem) {
+        var violations: [Violation] = []
+        for key in touched where key.isDifferent && !key.isChecked {
+            guard let stored = key.stored, let schema = key.schema else { continue }
+            for violation in schema.violations(of: stored, isSecret: key.isStoredSecret || schema.isSecret) {
+                violations.append(violation.inSuite(key.suite, under: key.place))
+            }
+        }
+        if let first = unknown.first {
+            var problem = first.suite.unknownKey(first.key, status: 422)
+            problem.pointer = first.pointer
+            problem.errors = unknown.enumerated().map { $1.violation(suggests: $0 < Self.mostSuggested) } + violations
+            throw problem
+        }
+        violations += suiteViolations()
+        guard violations.isEmpty else { throw Problem(violations: violations) }
+    }
+
+    /// The violations of rules about suites as a whole that the write adds.
+    private func suiteViolations() -> [Violation] {
+        var judged: Set<SuiteName> = []
+        var violations: [Violation] = []
+        for key in touched where key.isDifferent && !judged.contains(key.suite) {
+            let hasRules = state.suites.with(key.suite.text.utf8Span.span) { $0.schema?.schema.hasSuiteRules ?? false }
+            guard hasRules ?? false else { continue }
+            judged.insert(key.suite)
+            guard let suite = state.suite(key.suite), let schema = suite.schema?.schema, schema.hasSuiteRules else {
+                continue
+            }
+            let before = suite.storedValues()
+            var after = before
+            for key in touched where key.suite == suite.id && key.isChanged { after[key.key.text] = key.stored }
+            let secrets = touched.filter { $0.suite == suite.id && $0.isStoredSecret }.map(\.key)
+            let new = schema.newSuiteViolations(
+                before: schema.effectiveValues(stored: before), after: schema.effectiveValues(stored: after),
+                secrets: suite.keptSecrets() + secrets)
+            violations += new.map { $0.inSuite(suite.id, under: .root) }
+        }
+        return violations
+    }
+
+    /// The changes, in the order in which the keys were touched first.
+    func changes() -> [Change] {
+        touched.filter(\.isDifferent).map { $0.change(revision: revision, time: time) }
+    }
+
+    /// The suites that the write creates by storing something in them.
+    func createdSuites() -> [SuiteChange] {
+        var created: [SuiteChange] = []
+        var names: Set<SuiteName> = []
+        for key in touched where key.isDifferent && key.stored != nil && !state.hasSuite(key.suite) {
+            guard names.insert(key.suite).inserted else { continue }
+            created.append(SuiteChange(suite: key.suite, kind: .created))
+        }
+        return created
+    }
+}
+
+extension WriteDraft.Touched {
+    func change(revision: Revision, time: Timestamp) -> Change {
+        Change(
+            suite: suite, key: key, old: valueBefore, new: value, oldSource: before.standing.source,
+            source: standing.source, revision: revision, modified: time, isSecret: isSecret,
+            record: Change.Record(
+                oldRejected: before.standing == .invalid ? before.stored : nil,
+                oldRevision: before.revision == .zero ? nil : before.revision,
+                oldModified: before.changeTime,
+                wasSecret: before.isSecret, isSecret: isStoredSecret))
+    }
+
+    /// The setting as it is after the write, or as it stands if the write changes nothing.
+    func setting(revision: Revision, time: Timestamp?) -> SettingState {
+        var setting = SettingState(
+            suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,
+            revision: revision, modified: time)
+        setting.isSecret = isSecret
+        setting.changed = isDifferent
+        setting.previous = SettingState.Previous(
+            value: valueBefore, source: before.standing.source, revision: before.revision)
+        return setting
+    }
+}
+
+extension WriteDraft.UnknownKey {
+    fileprivate func violation(suggests: Bool) -> Violation {
+        Violation(
+            suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
+            detail: suite.unknownKey(key, suggests: suggests).detail)
+    }
+}
+
+extension Violation {
+    /// The violation of a value at a place in a request about a suite.
+    func inSuite(_ suite: SuiteName, under place: JSONPointer) -> Violation {
+        var violation = self
+        violation.suite = suite.text
+        if place != .root { violation.pointer = JSONPointer(place.tokens + violation.pointer.tokens) }
+        return violation
+    }
+}
