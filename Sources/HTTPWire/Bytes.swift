@@ -106,7 +106,7 @@ struct ByteSet: Sendable {
 
     /// The bytes of a token of RFC 9110: letters, digits and ``!#$%&'*+-.^_`|~``.
     static let token = ByteSet(low: 0x03FF_6CFA_0000_0000, high: 0x57FF_FFFF_C7FF_FFFE)
-    /// The bytes of the name of a method: a token without lower-case letters. Methods are told apart by
+    /// The bytes of the name of a method: a token without lower-case letters. Methods are distinguished by
     /// case, and every registered one is in capitals, so `get` is a mistake rather than another method.
     static let method = ByteSet(low: 0x03FF_6CFA_0000_0000, high: 0x5000_0001_C7FF_FFFE)
     /// The bytes of the name of a host: unreserved bytes and sub-delimiters of RFC 3986.

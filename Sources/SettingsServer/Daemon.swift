@@ -39,7 +39,7 @@ package final class Daemon: Sendable {
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         addresses = listeners.map { ListenAddress($0.address) }
         do {
-            // Listens last: whoever can connect is served.
+            // Listens last: every client that can connect is served.
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport,
                 log: { log.add($0) }, makeHandler: { APIHandler(service, on: $0) })

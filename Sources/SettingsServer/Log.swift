@@ -7,13 +7,13 @@ internal import Synchronization
 package struct Log: Sendable {
     /// How much an event matters.
     package enum Level: String, CaseIterable, Comparable, Sendable {
-        /// For whoever looks for a defect.
+        /// For a developer who looks for a defect.
         case debug
         /// What an operator expects to read.
         case info
         /// What goes on by itself but should not happen.
         case warning
-        /// What somebody has to see to.
+        /// For an operator, who has to act.
         case error
 
         package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
@@ -40,7 +40,7 @@ package struct Log: Sendable {
             let bytes = Array((line + "\n").utf8)
             bytes.withUnsafeBytes { buffer in
                 guard let start = buffer.baseAddress else { return }
-                // Nobody is left to tell if this fails.
+                // There is nowhere to report a failure of this.
                 _ = Glibc.write(STDERR_FILENO, start, buffer.count)
             }
         }
@@ -60,7 +60,7 @@ package struct Log: Sendable {
 }
 
 extension Log {
-    /// Tells of something that happened to the transport.
+    /// Logs an event of the transport.
     func add(_ event: TransportEvent) {
         switch event {
         case .acceptPaused(let error):

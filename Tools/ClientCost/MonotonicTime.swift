@@ -1,6 +1,6 @@
 import Glibc
 
-/// Nanoseconds of a clock that nobody sets.
+/// Nanoseconds of the monotonic clock.
 func monotonicNanoseconds() -> Int {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)

@@ -20,7 +20,7 @@ final class RawExchange {
         var on: Int32 = 1
         setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         guard withLoopback(port, { connect(socket, $0, $1) }) == 0 else {
-            throw CostFailure("nobody listens on port \(port)")
+            throw CostFailure("there is no listener on port \(port)")
         }
         return socket
     }

@@ -16,7 +16,7 @@ struct ReadTiming {
     /// Reads after which the other thread says how far it is.
     private static let step = 50
 
-    /// Where results go, so that nobody finds that they are not needed.
+    /// A sink for results, so that the optimiser does not remove the reads.
     private static let sink = Atomic(0)
 
     init(_ read: Read, other: Read, milliseconds: Int) throws {

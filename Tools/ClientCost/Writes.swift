@@ -4,8 +4,8 @@ import SettingsClient
 /// How long a set takes beside a bare exchange of the same bytes, in turns on one thread.
 ///
 /// The bytes are what the client itself sends, taken down on their way to the daemon. From request to request the value and
-/// the name of the write differ; and bare ones go to a suite of their own, so that they are told to nobody, while what the
-/// adapter sets is told to its own observer, which is a part of what it costs.
+/// the name of the write differ; and bare ones go to a suite of their own, which has no observer, while what the
+/// adapter sets goes to its own observer, which is a part of what it costs.
 struct Writes {
     /// Microseconds, medians.
     let set: Double

@@ -8,7 +8,7 @@ struct LoadPlan {
         as it likes. Says {"prepared":true} once the keys are there, then takes commands, a line each:
 
           watch       connects all watchers, {"waiting":WATCHERS} once the server holds the requests of all. From then on
-                      whoever is answered asks again at once
+                      each watcher that is answered asks again at once
           wake COUNT  puts COUNT times, to one key after another, each time a value that was not there;
                       {"seconds":[...]}, from sending each PUT until the last watcher of its key had its whole answer.
                       They ask again after the last, and the next PUT is sent when all wait

@@ -6,14 +6,14 @@ func systemFailure(_ what: String) -> LoadFailure {
     LoadFailure("\(what): \(String(cString: strerror(errno)))")
 }
 
-/// Seconds of a clock that nobody sets.
+/// Seconds of the monotonic clock.
 func monotonicSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
     return seconds(time)
 }
 
-/// Seconds of the clock by which arrivals are told.
+/// Seconds of the clock of the kernel's receive time stamps.
 func wallClockSeconds() -> Double {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
@@ -30,7 +30,7 @@ func acknowledgeLate(_ socket: Int32) {
 }
 
 /// Takes what has arrived, without waiting. Tells how many bytes that were, as `recv` does, and when the last of them came,
-/// which the kernel has noted: whoever takes them late is told the same.
+/// which the kernel has noted: reading them late gives the same.
 func received(
     from socket: Int32, into room: UnsafeMutableBufferPointer<UInt8>
 ) -> (count: Int, arrival: Double) {

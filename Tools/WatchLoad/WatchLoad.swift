@@ -1,6 +1,6 @@
 import Glibc
 
-/// Many watchers and somebody who puts, all in one thread.
+/// Many watchers and one writer, all in one thread.
 final class WatchLoad {
     private enum Phase {
         case greeting

@@ -27,7 +27,7 @@ class Bench:
     _names: itertools.count = field(default_factory=itertools.count)
 
     def path(self, name):
-        """A path in the temporary folder that nobody else uses."""
+        """A new path in the temporary folder."""
         return self.folder / f"{next(self._names):03d}-{name}"
 
     def settingsd(self, durability=ALWAYS, options=None, data=None):
@@ -41,7 +41,7 @@ class Bench:
     def in_turns(self, **contenders):
         """Runs every contender once a round, never two at a time, and returns the results of each by name.
 
-        Every second round goes the other way, so that nobody always profits from, or pays for, who was before.
+        Every second round goes the other way, so that no contender always runs behind the same other one.
         """
         results = {name: [] for name in contenders}
         for number in range(self.rounds):

@@ -1,4 +1,4 @@
-"""Load generators, both written in C: wrk for whoever speaks HTTP, redis-benchmark for Redis.
+"""Load generators, both written in C: wrk for HTTP, redis-benchmark for Redis.
 
 Each drives all its connections from one thread and waits for an answer before it sends the next request of that
 connection, so the two put comparable load on a server: N clients, one request each in flight.

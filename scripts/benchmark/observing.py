@@ -82,7 +82,7 @@ def many_keys(bench):
 
 
 def reading_beside(bench):
-    """GETs of a setting that nobody watches, with 10,000 watchers of another that nobody writes, and without."""
+    """GETs of an unwatched setting, with and without 10,000 idle watchers of another one."""
     with bench.settingsd() as daemon:
         with Connection(daemon.port) as connection:
             connection.request("PUT", SETTING, 42)
@@ -130,7 +130,7 @@ def writing_beside(bench):
 
 
 def idle(bench):
-    """CPU that the daemon takes for 10,000 watchers of what nobody writes; they ask again at their deadlines."""
+    """CPU that the daemon takes for 10,000 idle watchers; they ask again at their deadlines."""
     with bench.settingsd() as daemon, Watchers(bench, "settingsd", daemon.port, MANY, wait=WAIT) as watchers:
         watchers.watch()
 

@@ -104,5 +104,5 @@ def mixed(bench):
 
 
 def revision(connection):
-    """The newest revision anybody may read, as the cursor that every answer carries has it."""
+    """The newest published revision, from the cursor that every answer carries."""
     return connection.request("GET", "/v1").fields["settings-cursor"].rpartition(".")[2]

@@ -50,7 +50,7 @@ class Ledger:
     def read_cursor(self, response, floor):
         """Checks the cursor that every answer carries; returns its revision.
 
-        `floor` is the highest revision that anybody had seen when the request was sent: an answer from before it
+        `floor` is the highest revision that any client had seen when the request was sent: an answer from before it
         would be from a state that is gone.
         """
         epoch, _, digits = response.fields.get("settings-cursor", "").rpartition(".")
@@ -65,7 +65,7 @@ class Ledger:
         return revision
 
     def committed(self, revision, floor, cursor):
-        """Checks the revision of an acknowledged commit: above all that was seen before, and nobody else's."""
+        """Checks the revision of an acknowledged commit: above all that was seen before, and of no other commit."""
         if revision <= floor:
             raise Broken(f"a commit got revision {revision}, but {floor} had been seen before it was asked for")
         if revision > cursor:

@@ -23,7 +23,7 @@ def path(place):
 
 
 class Request:
-    """One request under way. `floor` is the highest revision anybody had seen when it was sent."""
+    """One request under way. `floor` is the highest revision that any client had seen when it was sent."""
 
     def __init__(self, method, target, body=None, fields=()):
         self.bytes = render(method, target, body, fields)

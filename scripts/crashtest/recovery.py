@@ -97,7 +97,7 @@ class Recovery:
             if value != expected:
                 raise Broken(f"{name(place)} is {brief(value)}; at the same revision {last} it was {brief(expected)}")
         elif not any(place in write.adds or write.sets[place] == value for write in claims):
-            raise Broken(f"{name(place)} is {brief(value)} of revision {revision}, which nobody can have written; "
+            raise Broken(f"{name(place)} is {brief(value)} of revision {revision}, which no client can have written; "
                          f"{brief(expected)} of revision {last} was seen last")
         elif place not in BALANCES and not any(write.sets[place] == value and write.floor < revision
                                                for write in claims):

@@ -1,4 +1,4 @@
-"""A program that serves until it is told to stop."""
+"""A program that serves until it is stopped."""
 
 import collections
 import os
@@ -14,7 +14,7 @@ class ServiceFailed(Exception):
 
 
 class Service:
-    """Runs `command` and knows it ready by a line it prints, so nobody has to guess how long starting takes.
+    """Runs `command` and knows it ready by a line it prints, so that no caller has to guess how long starting takes.
 
     Everything the program prints is read by a thread, or a chatty program would block on a full pipe; the last
     lines are kept for messages.
@@ -139,7 +139,7 @@ class Service:
 
 
 def free_port():
-    """A port that nobody listens on, for peers that cannot be told to pick one themselves."""
+    """A free port, for peers that cannot pick one themselves."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

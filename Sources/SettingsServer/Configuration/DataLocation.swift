@@ -6,7 +6,7 @@ package struct DataLocation: Hashable, Sendable {
     /// Who said so, for the log.
     package let reason: String
 
-    /// The directory of a configuration, or the usual one of whoever runs the daemon.
+    /// The directory of a configuration, or the default one of the user who runs the daemon.
     ///
     /// - Parameters:
     ///   - environment: the value of an environment variable, if it is set.

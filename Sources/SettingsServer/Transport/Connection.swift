@@ -154,7 +154,7 @@ final class Connection {
         close(context)
     }
 
-    /// Closes at once. The handler is told of each answer that is owed.
+    /// Closes at once. The handler gets a call for each answer that is owed.
     func close(_ context: LoopContext) {
         guard phase != .closed else { return }
         phase = .closed
@@ -167,7 +167,7 @@ final class Connection {
         callOff(from: 0, context)
     }
 
-    /// Drops the owed answers from a position on. The handler is told of each; their numbers are used again.
+    /// Drops the owed answers from a position on. The handler gets a call for each; their numbers are used again.
     func callOff(from position: Int, _ context: LoopContext) {
         let firstNumber = firstNumber
         let dropped = Array(owed[position...])

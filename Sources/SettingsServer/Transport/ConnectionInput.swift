@@ -20,7 +20,7 @@ final class Backlog {
     var waiting: Waiting
     /// True if bytes have come since it was last looked at.
     var isFresh = false
-    /// True if the peer was told to send the body.
+    /// True if the peer was asked to send the body (`100 Continue`).
     var isContinued = false
 
     init(_ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting) {

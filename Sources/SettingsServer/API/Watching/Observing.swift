@@ -173,7 +173,7 @@ extension Watchers {
 
 /// What observers are answered.
 extension State {
-    /// The body that tells of everything that is watched.
+    /// The body with the state of everything that is watched.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
         Rendering(weight: weight(of: subject, upTo: Rendering.mostOnLoop)) {
             guard let observed = self.observed(subject, isReset: isReset) else {
@@ -183,7 +183,7 @@ extension State {
         }
     }
 
-    /// The body that tells of commits.
+    /// The body with the changes of commits.
     func rendering(
         of subject: WatchSubject, _ commits: [KeptCommit], after place: Revision, limit: Int?, keepsLatest: Bool
     ) -> Rendering {

@@ -58,7 +58,7 @@ struct Subscription {
     /// The address that it counts for.
     let peer: WatcherCount.Peer
     var form: Question.Form
-    /// The caller has been told of every matching commit up to here. May be ahead of what is published.
+    /// The caller has had every matching commit up to here. May be ahead of the published state.
     var place: Revision
     var sink: Sink
     /// True if it is in the queue of those to look at.
