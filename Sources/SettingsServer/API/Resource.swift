@@ -138,16 +138,5 @@ extension Method {
     /// True if it only reads.
     var isSafe: Bool { self == .get || self == .head || self == .options }
 
-    var name: String {
-        switch self {
-        case .get: "GET"
-        case .head: "HEAD"
-        case .put: "PUT"
-        case .post: "POST"
-        case .delete: "DELETE"
-        case .patch: "PATCH"
-        case .options: "OPTIONS"
-        case .other: ""
-        }
-    }
+    var name: String { "\(text)" }
 }
