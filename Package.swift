@@ -82,7 +82,8 @@ let package = Package(
             name: "outbox-writer", dependencies: ["SettingsClient"], path: "Tests/OutboxWriter",
             swiftSettings: houseRules),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel"], swiftSettings: houseRules),
+            name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel", "TestSupport"],
+            swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

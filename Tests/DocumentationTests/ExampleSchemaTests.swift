@@ -1,8 +1,9 @@
 import Foundation
 import SettingsModel
+import TestSupport
 import Testing
 
-@Suite("The example schemas")
+@Suite(.ownThread)
 struct ExampleSchemaTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../config/schemas").standardized

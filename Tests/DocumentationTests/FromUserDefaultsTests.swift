@@ -1,8 +1,9 @@
 import Foundation
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("The article \"From user defaults to settings\"")
+@Suite(.ownThread)
 struct FromUserDefaultsTests {
     private let article: Article
 

@@ -1,8 +1,9 @@
 import Foundation
 import SettingsModel
+import TestSupport
 import Testing
 
-@Suite("The article \"Keys and schemas\"")
+@Suite(.ownThread)
 struct KeysAndSchemasTests {
     @Test("Every piece of code in the article is code that compiles here")
     func codeCompiles() throws {

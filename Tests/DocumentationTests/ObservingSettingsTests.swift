@@ -1,8 +1,9 @@
 import Foundation
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("The article \"Observing settings\"")
+@Suite(.ownThread)
 struct ObservingSettingsTests {
     @Test("Every piece of code in the article is code that compiles here")
     func codeCompiles() throws {

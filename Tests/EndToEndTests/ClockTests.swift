@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Times of commits when the clock is not what it was.
-@Suite("The clock")
+@Suite(.ownThread)
 struct ClockTests {
     /// A directory whose last commit was made so many seconds from now.
     private func directory(lastCommitIn seconds: TimeInterval) throws -> TemporaryDirectory {

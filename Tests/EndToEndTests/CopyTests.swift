@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Which data directory it is: a copy must not be taken for the one that it was copied from.
-@Suite("Copies of a data directory")
+@Suite(.ownThread)
 struct CopyTests {
     /// A way to copy a directory that no daemon uses.
     enum Way: String, CaseIterable, CustomTestStringConvertible {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a browser needs to let a page of another origin use the daemon.
-@Suite("Pages of other origins")
+@Suite(.ownThread)
 struct CrossOriginTests {
     private static let origin = "https://console.example.com"
     private static let other = "http://localhost:3000"

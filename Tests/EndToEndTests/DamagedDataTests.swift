@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What a start makes of files that are not as they were written: everything acknowledged is there, or it refuses.
-@Suite("Damaged data", .timeLimit(.minutes(3)))
+@Suite(.ownThread)
 struct DamagedDataTests {
     private static let fontSize: Request = "GET editor/keys/fontSize?raw"
 

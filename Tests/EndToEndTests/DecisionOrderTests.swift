@@ -1,9 +1,10 @@
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 /// Section 4 of the contract: of all that is wrong with a request, what it is told.
-@Suite("The order of decisions")
+@Suite(.ownThread)
 struct DecisionOrderTests {
     static let stale = "If-Match: \"999\""
 

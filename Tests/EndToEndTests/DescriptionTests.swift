@@ -5,7 +5,7 @@ import Testing
 
 /// Bodies that the description allows are understood, others are refused. That requests and answers are as described is
 /// checked for each row of each table.
-@Suite("The description of the interface")
+@Suite(.ownThread)
 struct DescriptionTests {
     static let bodies: [(name: String, body: String)] = [
         ("InPlaceOperation", #"{"op":"add","by":1}"#), ("InPlaceOperation", #"{"op":"add","by":"1"}"#),

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// A daemon whose data directory is removed or moved while it runs.
-@Suite("The data directory of a daemon that runs")
+@Suite(.ownThread)
 struct DirectoryTests {
     private let directory: TemporaryDirectory
     private let data: String

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The answers to writes that the disk does not take.
-@Suite("Failures of the disk")
+@Suite(.ownThread)
 struct DiskFailureTests {
     @Test("A write that the disk refuses tells the reason to the caller, and the file to the log alone")
     func path() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Section 4 of the contract, the statuses that any request may have: each code by several requests.
-@Suite("Errors of any request")
+@Suite(.ownThread)
 struct ErrorTableTests {
     static let badRequests: [Row] = [
         Row("An empty body", "PUT app/keys/a", 400, .badRequest, #"{"line":1,"column":1}"#),

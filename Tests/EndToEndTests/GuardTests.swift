@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Section 3 of the contract: guards on settings, suites and schemas.
-@Suite("Guards")
+@Suite(.ownThread)
 struct GuardTests {
     static let settings: [Row] = [
         Row("The tag that was seen", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),

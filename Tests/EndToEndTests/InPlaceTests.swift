@@ -1,8 +1,9 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Section 5 of the contract: changes in place.
-@Suite("Operations in place")
+@Suite(.ownThread)
 struct InPlaceTests {
     static let mergePatch = "Content-Type: application/merge-patch+json"
     static let jsonPatch = "Content-Type: application/json-patch+json; charset=utf-8"

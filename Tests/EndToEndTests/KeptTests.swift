@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Whatever could be stored is there again after a restart, clean or not, and so is what can be asked about the past.
-@Suite("What is kept")
+@Suite(.ownThread)
 struct KeptTests {
     /// Values and names of every sort, some at their limits.
     static let story: [Request] = [
@@ -40,7 +40,7 @@ struct KeptTests {
     }
 
     @Test(
-        "What was stored is there after a restart, after the machine went down, and after both", .ownThread
+        "What was stored is there after a restart, after the machine went down, and after both"
     )
     func restart() throws {
         let directory = try TemporaryDirectory()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Answers that take long to make do not come before others, nor others before them.
-@Suite("Large suites")
+@Suite(.ownThread)
 struct LargeSuiteTests {
     static let count = 6_000
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Section 4 of the contract: what a daemon with little room answers.
-@Suite("Limits")
+@Suite(.ownThread)
 struct LimitTests {
     static func full(_ configuration: inout Configuration) {
         configuration.writes.waitingBytes = 16

@@ -3,7 +3,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-@Suite("Where it listens")
+@Suite(.ownThread)
 struct ListenTests {
     private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil
 

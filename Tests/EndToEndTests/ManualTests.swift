@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `docs/operations.md` names what the program has: its metrics, files, messages and options.
-@Suite("The operations manual")
+@Suite(.ownThread)
 struct ManualTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

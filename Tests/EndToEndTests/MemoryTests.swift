@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a daemon takes of the machine's memory.
-@Suite("Memory", .timeLimit(.minutes(10)))
+@Suite(.ownThread)
 struct MemoryTests {
     /// What a process has in memory, in bytes.
     private func resident(_ process: Substring) throws -> Int {

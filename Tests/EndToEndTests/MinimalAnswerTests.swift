@@ -1,8 +1,9 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Section 6 of the contract: answers to writes without what the caller knows already.
-@Suite("Minimal answers")
+@Suite(.ownThread)
 struct MinimalAnswerTests {
     static let minimal = "Prefer: return=minimal"
     static let applied = "Preference-Applied: return=minimal"

@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// Files of a data directory that are gone, or are something else: nothing acknowledged disappears unnoticed.
-@Suite("Missing files", .timeLimit(.minutes(3)))
+@Suite(.ownThread)
 struct MissingFileTests {
     /// A directory after three starts: a clean stop with a snapshot, another one, and a crash. `app/keys/n` is 6.
     private static func history(_ durability: Configuration.Durability) throws -> StoredData {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// More connections than there may be files open, to the real program.
-@Suite("A limit of open files", .serialized)
+@Suite(.ownThread, .serialized)
 struct OpenFileLimitTests {
     /// Some limits, and with `FUZZ_ITERATIONS` one more for each thousand: up to that of the unit file, as far as the test
     /// may have so many connections itself.

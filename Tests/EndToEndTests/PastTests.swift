@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// Section 6 of the contract: suites as they were.
-@Suite("Suites as they were")
+@Suite(.ownThread)
 struct PastTests {
     static let story: [Request] = [
         "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", Samples.narrow,

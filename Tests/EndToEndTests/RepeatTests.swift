@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Section 3 of the contract: requests that are repeated by their key.
-@Suite("Repeats")
+@Suite(.ownThread)
 struct RepeatTests {
     static let key = "Idempotency-Key: one two"
     static let put = Request("PUT app/keys/a 1", key)

@@ -1,9 +1,10 @@
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 /// Section 7 of the contract: schemas coming and going.
-@Suite("Schemas")
+@Suite(.ownThread)
 struct SchemaTests {
     static let rules: Request = """
         PUT app/schema {"additionalProperties":false,"properties":{"tls":{"type":"boolean","default":false},\

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Sections 4 and 7 of the contract: the value of a secret is in no error, for any caller.
-@Suite("Secrets")
+@Suite(.ownThread)
 struct SecretTests {
     static let value = "hunter2"
     static let schema: Request = """

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Section 9 of the contract, and how requests of one connection follow each other.
-@Suite("Service")
+@Suite(.ownThread)
 struct ServiceTests {
     static let rows: [Row] = [
         Row("Health", "GET /healthz", 200, nil, #"{"status":"*"}"#),

@@ -1,9 +1,10 @@
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
 /// Section 5 of the contract, without the operations in place.
-@Suite("Settings")
+@Suite(.ownThread)
 struct SettingTests {
     static let reading: [Row] = [
         Row(

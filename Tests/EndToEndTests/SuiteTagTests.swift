@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Section 3 of the contract: what answers to writes of suites and schemas are tagged with.
-@Suite("Tags of writes to suites")
+@Suite(.ownThread)
 struct SuiteTagTests {
     /// The suite is at `$2` and its schema at `$1`, and another suite is further on.
     static let given: [Request] = [

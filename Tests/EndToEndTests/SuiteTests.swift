@@ -1,8 +1,9 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Section 6 of the contract: suites read and written as a whole.
-@Suite("Suites")
+@Suite(.ownThread)
 struct SuiteTests {
     static let three: [Request] = ["PUT app/keys/a 1", "PUT app.ui/keys/b 1", "PUT zoo/keys/c 1"]
 

@@ -1,8 +1,9 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 /// Section 6 of the contract: transactions.
-@Suite("Transactions")
+@Suite(.ownThread)
 struct TransactionTests {
     /// A transaction on suite `app`, where nothing else is said.
     static func transaction(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Section 2 of the contract.
-@Suite("Values")
+@Suite(.ownThread)
 struct ValueTests {
     static func kept(_ name: String, _ json: String, as stored: String? = nil) -> Row {
         Row(

@@ -2,7 +2,7 @@ import SettingsClient
 import TestSupport
 import Testing
 
-@Suite("A program whose module belongs to the main actor", .serialized)
+@Suite(.serialized)
 struct MainActorAppTests {
     init() {
         Defaults.removeAll()

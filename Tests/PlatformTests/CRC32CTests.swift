@@ -1,7 +1,9 @@
 import Platform
+import TestSupport
 import Testing
 
-@Suite struct CRC32CTests {
+@Suite(.ownThread)
+struct CRC32CTests {
     /// The vectors of RFC 3720, B.4, and the usual check value.
     private static let published: [(bytes: [UInt8], checksum: UInt32)] = [
         ([UInt8](repeating: 0, count: 32), 0x8A91_36AA), ([UInt8](repeating: 0xFF, count: 32), 0x62A8_AB43),

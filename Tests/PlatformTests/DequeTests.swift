@@ -2,7 +2,8 @@ import Platform
 import TestSupport
 import Testing
 
-@Suite struct DequeTests {
+@Suite(.ownThread)
+struct DequeTests {
     @Test("Random operations give what an array gives") func randomOperationsGiveWhat() {
         var generator = SeededGenerator(seed: 7)
         var deque: Deque<Int> = []

@@ -3,7 +3,8 @@ import Platform
 import TestSupport
 import Testing
 
-@Suite struct ListenerTests {
+@Suite(.ownThread)
+struct ListenerTests {
     private func loopback(port: UInt16 = 0) throws -> SocketAddress {
         try #require(try SocketAddress.resolve("127.0.0.1", port: port, isNumeric: true).first)
     }

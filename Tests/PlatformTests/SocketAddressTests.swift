@@ -1,7 +1,9 @@
 import Platform
+import TestSupport
 import Testing
 
-@Suite struct SocketAddressTests {
+@Suite(.ownThread)
+struct SocketAddressTests {
     private func address(_ host: String, port: UInt16 = 80) throws -> SocketAddress {
         try #require(try SocketAddress.resolve(host, port: port, isNumeric: true).first)
     }

@@ -3,7 +3,8 @@ import Platform
 import TestSupport
 import Testing
 
-@Suite struct SocketTests {
+@Suite(.ownThread)
+struct SocketTests {
     private static var soon: ContinuousClock.Instant { .now + .seconds(10) }
 
     /// A connected pair.

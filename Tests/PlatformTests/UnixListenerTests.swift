@@ -4,7 +4,8 @@ import TestSupport
 import Testing
 
 /// The files of Unix domain sockets.
-@Suite struct UnixListenerTests {
+@Suite(.ownThread)
+struct UnixListenerTests {
     private let directory: TemporaryDirectory
     private let path: String
 

@@ -1,12 +1,14 @@
 import Foundation
 import FoundationNetworking
 import HTTPWire
+import TestSupport
 import Testing
 
 @testable import SettingsClientHTTPS
 @testable import SettingsHTTP
 
 /// What is made of how a session ends, without a session.
+@Suite(.ownThread)
 struct DeliveryTests {
     private static let read = Request(.get, RequestTarget("v1"))
     private static let write = Request(.put, RequestTarget("v1", "suites", "app"), body: [1, 2, 3])

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 /// The raw client over TLS, with a proxy before a real daemon.
+@Suite(.ownThread)
 struct SecureClientTests {
     private let app: SuiteName
     private let strange: KeyName

@@ -1,5 +1,6 @@
 import SettingsClient
 import SettingsHTTP
+import TestSupport
 import Testing
 
 extension DefaultsKeys {
@@ -8,6 +9,7 @@ extension DefaultsKeys {
 }
 
 /// Typed settings over TLS.
+@Suite(.ownThread)
 struct SecureDefaultsTests {
     private func adapter(_ address: ServerAddress) throws -> DefaultsAdapter<DefaultsKeys> {
         DefaultsAdapter(
@@ -31,7 +33,7 @@ struct SecureDefaultsTests {
         #expect(try plain.send(.suite(try SuiteName("app"))).contents.values.isEmpty)
     }
 
-    @Test("They follow what others write", .timeLimit(.minutes(2))) func theyFollowWhatOthers() async throws {
+    @Test("They follow what others write", .timeLimit(.minutes(10))) func theyFollowWhatOthers() async throws {
         let daemon = try SecureDaemon()
         let defaults = try adapter(try daemon.address())
         let updates = defaults.updates(of: \.theme)

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 /// What takes its time over TLS: waiting for changes, deadlines, cancellation; and what ends without an answer.
+@Suite(.ownThread)
 struct SecureWaitingTests {
     private let app: SuiteName
     private let theme: KeyName
@@ -13,7 +14,7 @@ struct SecureWaitingTests {
         theme = try KeyName("theme")
     }
 
-    @Test("Each of many listeners is told of a change, and none keeps a write from its turn", .timeLimit(.minutes(2)))
+    @Test("Each of many listeners is told of a change, and none keeps a write from its turn", .timeLimit(.minutes(10)))
     func eachManyListenersTold() async throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let app = app
@@ -38,7 +39,7 @@ struct SecureWaitingTests {
         }
     }
 
-    @Test("A task that is cancelled is told so, and its connection is closed", .timeLimit(.minutes(2)))
+    @Test("A task that is cancelled is told so, and its connection is closed", .timeLimit(.minutes(10)))
     func taskCancelledToldSo()
         async throws
     {

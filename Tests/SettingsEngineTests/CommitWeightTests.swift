@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsEngine
 
-@Suite("What kept commits weigh")
+@Suite(.ownThread)
 struct CommitWeightTests {
     private static let short = "fifteen bytes.."
     private static let long = String(repeating: "x", count: 1_000)

@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsEngine
 
-@Suite("Values that are made to grow")
+@Suite(.ownThread)
 struct GrowthTests {
     private func state(holding value: JSONValue) throws -> State {
         var state = State(epoch: try #require(Epoch("e0")))

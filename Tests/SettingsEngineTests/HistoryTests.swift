@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsEngine
 
-@Suite("The history kept")
+@Suite(.ownThread)
 struct HistoryTests {
     private static func commit(_ revision: Revision, textBytes: Int) -> Commit {
         Commit(

@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsEngine
 
-@Suite("Which keys are watched")
+@Suite(.ownThread)
 struct KeyFilterTests {
     @Test(
         "Names and beginnings are taken together, and none of them means all",

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsEngine
 
-@Suite("Ordered trees")
+@Suite(.ownThread)
 struct OrderedTreeTests {
     private struct Item: TreeElement, Hashable {
         let name: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsEngine
 
-@Suite("Keys that are gone")
+@Suite(.ownThread)
 struct RemovedKeysTests {
     @Test("Recent removals are remembered; what is forgotten is no younger than the floor")
     func random() throws {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsEngine
 
-@Suite("The history kept, by suites")
+@Suite(.ownThread)
 struct SuiteHistoryTests {
     /// How a commit touches a suite.
     enum Touch: CaseIterable {

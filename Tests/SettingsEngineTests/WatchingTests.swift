@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsEngine
 
-@Suite("What watchers are told")
+@Suite(.ownThread)
 struct WatchingTests {
     @Test("Whatever happens, a watcher that asks on from its cursor sees at each place what was there")
     func random() throws {

@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsEngine
 
 /// There is one writer for all: no request may keep it, or make it tell, much more than it brings along.
-@Suite("What a write costs is bounded by what it brings along")
+@Suite(.ownThread)
 struct WriteCostTests {
     private let suite: SuiteName
     private let key: KeyName

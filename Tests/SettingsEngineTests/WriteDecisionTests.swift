@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsEngine
 
 /// Random writes, decided and applied, held against plain dictionaries and against what was remembered.
-@Suite("Writes are decided and applied")
+@Suite(.ownThread)
 struct WriteDecisionTests {
     /// A state with what should be in it.
     private struct Run {

@@ -3,7 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@Suite("Clients of a daemon that is killed", .serialized)
+@Suite(.ownThread, .serialized)
 struct LinearizabilityAcrossKillsTests {
     private static let clients = 8
 

@@ -1,6 +1,7 @@
+import TestSupport
 import Testing
 
-@Suite("The checker of histories")
+@Suite(.ownThread)
 struct LinearizabilityCheckerTests {
     @Test("a history that some order explains is accepted", arguments: HistoryCase.rightOnes)
     func accepts(_ example: HistoryCase) {

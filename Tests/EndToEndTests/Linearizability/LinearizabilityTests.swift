@@ -2,7 +2,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-@Suite("Concurrent clients", .serialized)
+@Suite(.ownThread, .serialized)
 struct LinearizabilityTests {
     private static let clients = 8
 

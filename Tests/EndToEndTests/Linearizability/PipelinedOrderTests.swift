@@ -3,7 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@Suite("Requests of a connection that does not wait")
+@Suite(.ownThread)
 struct PipelinedOrderTests {
     /// Requests sent in one go, with their answers.
     private func answers(_ requests: [String], after first: [String] = []) throws -> [RawResponse] {

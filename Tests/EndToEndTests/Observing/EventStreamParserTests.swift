@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// The parser that the tests of streams rely on.
-@Suite("Server-sent events")
+@Suite(.ownThread)
 struct EventStreamParserTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

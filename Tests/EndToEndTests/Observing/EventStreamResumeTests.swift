@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Streams that are cut and taken up again.
-@Suite("Streams of events, resumed")
+@Suite(.ownThread)
 struct EventStreamResumeTests {
     /// A daemon with a number that was written so often, and the cursors after each time.
     private func numbered(_ count: Int) throws -> (TestDaemon, cursors: [String]) {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The same as server-sent events.
-@Suite("Streams of events")
+@Suite(.ownThread)
 struct EventStreamTests {
     static let schema = ObservedRowTests.schema
 

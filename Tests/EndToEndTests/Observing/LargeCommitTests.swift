@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Commits too large to be told, or kept, like others.
-@Suite("Streams of events, large commits", .ownThread)
+@Suite(.ownThread)
 struct LargeCommitTests {
     private static let size = 6_000
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Watchers for whom so much has to be gone through that it is done beside the loop.
-@Suite("Watchers with a long way back")
+@Suite(.ownThread)
 struct LongLookTests {
     @Test("Who goes, or says that it is done, while it is looked for what to tell, waits for nothing")
     func leaving() throws {

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Much to tell, and readers that do not read.
-@Suite("Streams of events, long ones", .ownThread)
+@Suite(.ownThread)
 struct LongStreamTests {
     @Test("A state of twenty thousand keys comes whole, and what happens meanwhile behind it")
     func largeState() throws {

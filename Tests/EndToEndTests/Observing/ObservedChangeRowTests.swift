@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What has happened since a place in history.
-@Suite("Observing, what happened")
+@Suite(.ownThread)
 struct ObservedChangeRowTests {
     static let schema = ObservedRowTests.schema
 

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// What observing answers at once: the state, or what happened since.
-@Suite("Observing, answered at once")
+@Suite(.ownThread)
 struct ObservedRowTests {
     static let schema: Request = """
         PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":1},\

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A place in history is one after a restart as well.
-@Suite("Observing across restarts", .ownThread)
+@Suite(.ownThread)
 struct ObservingAcrossRestartTests {
     private func request(_ text: String, on port: UInt16, _ fields: String...) throws -> RawResponse {
         var request = Request(text)

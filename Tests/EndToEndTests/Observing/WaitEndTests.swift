@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// How waiting ends where nothing happened.
-@Suite("Observing, ends of the wait")
+@Suite(.ownThread)
 struct WaitEndTests {
     /// Everything that can be held, with what is answered when nothing comes.
     struct Wait: Sendable, CustomTestStringConvertible {

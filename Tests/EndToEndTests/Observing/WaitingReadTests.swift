@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A GET that waits until its answer is another one.
-@Suite("Reading, held until there is something else")
+@Suite(.ownThread)
 struct WaitingReadTests {
     static let invalid: [Request] = [
         "PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#,

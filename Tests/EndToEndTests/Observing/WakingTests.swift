@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Who waits is answered by what concerns it, at once, and by nothing else.
-@Suite("Observing, woken")
+@Suite(.ownThread)
 struct WakingTests {
     static let schema = ObservedRowTests.schema
 

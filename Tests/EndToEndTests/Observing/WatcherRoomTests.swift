@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// How many may wait, and how a waiting request gets on with others of its connection.
-@Suite("Observing, room and order")
+@Suite(.ownThread)
 struct WatcherRoomTests {
     /// Every way to wait.
     static let requests: [Request] = [

@@ -1,7 +1,7 @@
 import TestSupport
 import Testing
 
-@Suite("A storm", .serialized)
+@Suite(.ownThread, .serialized)
 struct StormTests {
     /// How long a storm lasts, in seconds. `scripts/storm` reckons with that.
     private static let length = 4.0

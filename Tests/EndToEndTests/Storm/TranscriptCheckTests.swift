@@ -1,8 +1,9 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
-@Suite("The checker of what watchers are told")
+@Suite(.ownThread)
 struct TranscriptCheckTests {
     @Test("what is right is accepted", arguments: TranscriptCase.rightOnes)
     func accepts(_ example: TranscriptCase) {

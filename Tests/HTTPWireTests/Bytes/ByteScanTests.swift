@@ -3,7 +3,6 @@ import Testing
 
 @testable import HTTPWire
 
-@Suite("Looking for bytes, eight at a time")
 struct ByteScanTests {
     @Test("Each byte is found or passed over at every place of a word, whatever stands around it")
     func everyByte() {

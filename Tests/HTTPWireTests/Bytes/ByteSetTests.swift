@@ -2,7 +2,6 @@ import Testing
 
 @testable import HTTPWire
 
-@Suite("Sets of bytes")
 struct ByteSetTests {
     private static let digits = "0123456789"
     private static let capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

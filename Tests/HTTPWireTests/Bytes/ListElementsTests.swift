@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Values that are lists")
 struct ListElementsTests {
     @Test("Elements stand between commas that are not quoted, without blanks; empty ones are passed over")
     func elements() {

@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Requests that are taken")
 struct AcceptedRequestTests {
     struct Accepted: Sendable, CustomTestStringConvertible {
         let testDescription: String

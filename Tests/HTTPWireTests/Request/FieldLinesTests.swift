@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Fields on several lines")
 struct FieldLinesTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let lines: [String]

@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Requests one behind the other")
 struct PipeliningTests {
     private static let requests = [
         "GET /1 HTTP/1.1\r\nHost: a\r\nIf-Match: \"1\"\r\n\r\n",

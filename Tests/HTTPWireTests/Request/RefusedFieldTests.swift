@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Fields that are refused")
 struct RefusedFieldTests {
     private static func head(_ fields: String) -> String {
         "GET / HTTP/1.1\r\nHost: a\r\n\(fields)\r\n\r\n"

@@ -2,7 +2,6 @@ import HTTPWire
 import Testing
 
 /// What two readers could take for messages of different lengths: the ways to smuggle a request past a proxy.
-@Suite("Framings that are refused")
 struct RefusedFramingTests {
     private static func post(_ fields: String, _ body: String = "", version: String = "1.1") -> String {
         "POST / HTTP/\(version)\r\nHost: a\r\n\(fields)\r\n\r\n\(body)"

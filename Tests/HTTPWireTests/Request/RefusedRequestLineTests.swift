@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Request lines that are refused")
 struct RefusedRequestLineTests {
     static let methods: [RefusedRequest] = [
         RefusedRequest("no method", " / HTTP/1.1\r\n", "begins with a method"),

@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Bodies of requests")
 struct RequestBodyTests {
     struct Body: Sendable, CustomTestStringConvertible {
         let testDescription: String

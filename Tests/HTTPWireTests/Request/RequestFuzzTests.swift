@@ -4,7 +4,6 @@ import Testing
 
 /// Whatever the bytes, parsing ends in the same way wherever they are divided, and what is taken says the same when it
 /// is sent again.
-@Suite("Random bytes as requests")
 struct RequestFuzzTests {
     private static let limits = MessageLimits(
         maximumTargetLength: 40, maximumHeadLength: 300, maximumFieldCount: 8, maximumBodyLength: 200)

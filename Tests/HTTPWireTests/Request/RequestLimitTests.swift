@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Limits of requests")
 struct RequestLimitTests {
     private static let small = MessageLimits(
         maximumTargetLength: 12, maximumHeadLength: 80, maximumFieldCount: 3, maximumBodyLength: 10)

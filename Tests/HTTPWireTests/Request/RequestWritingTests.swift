@@ -2,7 +2,7 @@ import HTTPWire
 import Testing
 
 /// Requests to bytes.
-@Suite struct RequestWritingTests {
+struct RequestWritingTests {
     @Test("Segments and values are percent-encoded, byte by byte") func segmentsValuesPercentEncoded() {
         let target = RequestTarget("v1", "keys", "a/b c?é%~").with("prefix", "x&y=z+")
             .with(flag: "dryRun", true).with(flag: "raw", false).with("after", nil).with("empty", "")

@@ -2,7 +2,6 @@ import Testing
 
 @testable import HTTPWire
 
-@Suite("Fields of responses")
 struct FieldBlockTests {
     private static func text(_ block: FieldBlock) -> String {
         String(decoding: block.bytes, as: UTF8.self)

@@ -3,7 +3,6 @@ import HTTPWire
 import TestSupport
 import Testing
 
-@Suite("Dates of responses")
 struct HTTPDateTests {
     @Test(
         "A second has its date",

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Bytes to one response.
-@Suite struct ResponseReaderTests {
+struct ResponseReaderTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let text: String

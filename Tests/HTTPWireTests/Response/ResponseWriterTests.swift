@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Responses as they are written")
 struct ResponseWriterTests {
     private static let date = HTTPDate(unixSeconds: 784_111_777)
 

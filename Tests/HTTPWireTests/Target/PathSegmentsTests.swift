@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Segments of a path")
 struct PathSegmentsTests {
     @Test("A path is divided at its slashes, not at encoded ones")
     func segments() {

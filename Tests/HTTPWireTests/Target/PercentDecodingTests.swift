@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Percent-encoded text")
 struct PercentDecodingTests {
     private static func decode(_ bytes: [UInt8]) throws(PercentDecodingError) -> String {
         // Among other bytes, so that the range is seen to be kept.

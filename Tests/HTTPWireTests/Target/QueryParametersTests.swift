@@ -1,7 +1,6 @@
 import HTTPWire
 import Testing
 
-@Suite("Parameters of a query")
 struct QueryParametersTests {
     typealias Parameter = QueryParameters.Parameter
 

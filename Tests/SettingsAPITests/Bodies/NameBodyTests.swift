@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Names in bodies")
 struct NameBodyTests {
     @Test("A name in a body is refused with the reason of the name")
     func inBodies() throws {

@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Requests: transactions and operations")
 struct RequestBodiesTests {
     @Test(
         "An operation in place reads back as it was written",

@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Settings as answers")
 struct SettingStateTests {
     static let time = #""modified":"2026-11-20T10:00:00.123Z""#
     static let violation = #"{"pointer":"","keyword":"type","detail":"must be an integer, but is a string"}"#

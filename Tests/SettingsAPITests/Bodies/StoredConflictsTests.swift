@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("A schema against what is stored")
 struct StoredConflictsTests {
     private let schema: Schema
 

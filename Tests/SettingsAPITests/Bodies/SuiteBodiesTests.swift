@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Suites, listings and summaries as answers")
 struct SuiteBodiesTests {
     static let setting =
         #""suite":"app","key":"k","value":1,"source":"stored","revision":17,"modified":"2026-11-20T10:00:00.123Z""#

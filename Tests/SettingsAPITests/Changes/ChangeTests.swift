@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Changes and commits")
 struct ChangeTests {
     static let time = "\"modified\":\"2026-11-20T10:00:00.123Z\""
 

@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Revisions, cursors and tags")
 struct RevisionTests {
     @Test("A revision is never negative")
     func range() {

@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Moments")
 struct TimestampTests {
     @Test(
         "A moment and its text",

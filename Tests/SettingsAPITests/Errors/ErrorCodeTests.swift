@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Codes of errors")
 struct ErrorCodeTests {
     /// The contract's table, by status.
     static let contract: [(status: Int, codes: Set<String>)] = [

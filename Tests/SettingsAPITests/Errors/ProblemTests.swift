@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Problems")
 struct ProblemTests {
     static let example =
         #"{"type":"about:blank","status":422,"title":"Value not allowed","code":"invalid_value","#

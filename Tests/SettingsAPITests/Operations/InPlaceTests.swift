@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Operations in place")
 struct InPlaceTests {
     struct Sum: CustomTestStringConvertible, Sendable {
         let testDescription: String

@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("The limits of JSON Patch")
 struct JSONPatchLimitTests {
     static func copy(_ from: String, _ path: String) throws -> JSONPatch.Step {
         .copy(from: try #require(JSONPointer(from)), to: try #require(JSONPointer(path)))

@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("JSON Patch (RFC 6902)")
 struct JSONPatchTests {
     struct Case: CustomTestStringConvertible, Sendable {
         let testDescription: String

@@ -2,7 +2,6 @@ import SettingsAPI
 import SettingsModel
 import Testing
 
-@Suite("Merge patches (RFC 7396)")
 struct MergePatchTests {
     struct Merge: CustomTestStringConvertible, Sendable {
         let testDescription: String

@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("A suite in memory follows the rules of the daemon")
+@Suite(.ownThread)
 struct InMemorySuiteTests {
     private let name: SuiteName
     private let key: KeyName

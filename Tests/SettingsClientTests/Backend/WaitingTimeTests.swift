@@ -1,8 +1,10 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
+@Suite(.ownThread)
 struct WaitingTimeTests {
     @Test("Requests of one getter or setter share a timeout, what was spent before included")
     func requestsOneGetterSetter() {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("A suite with a cache")
+@Suite(.ownThread)
 struct CachingTests {
     private let suite: SuiteName
     private let directory: TemporaryDirectory

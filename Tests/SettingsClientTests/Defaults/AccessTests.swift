@@ -1,7 +1,8 @@
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("Access to settings by their keys")
+@Suite(.ownThread)
 struct AccessTests {
     private let username = DefaultsKey<String?>("username")
     private let count = DefaultsKey<Int>("launchCount", defaultValue: 0)

@@ -1,7 +1,8 @@
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("The forms for async code")
+@Suite(.ownThread)
 struct AsyncFormsTests {
     @Test("They read, store and change", arguments: Place.allCases)
     func basics(_ place: Place) async throws {

@@ -1,7 +1,9 @@
 import SettingsClient
+import TestSupport
 import Testing
 
 /// The forms for async code, by key.
+@Suite(.ownThread)
 struct AsyncKeyFormsTests {
     @Test("A key that stands in no store has the same forms", arguments: Place.allCases)
     func keyStandsNoStore(_ place: Place) async throws {

@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsClient
 
 /// Async forms of one adapter at the same time.
+@Suite(.ownThread)
 struct ConcurrentFormsTests {
     private let backend: SilentBackend
     private let world: World
@@ -95,6 +96,7 @@ struct ConcurrentFormsTests {
 }
 
 /// The order of work as a value would have it: what waits for what.
+@Suite(.ownThread)
 struct KeyedWorkTests {
     private let a: KeyName
     private let b: KeyName

@@ -1,8 +1,9 @@
 import Dispatch
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("Changes in place that meet others")
+@Suite(.ownThread)
 struct ConflictTests {
     @Test("A sum adds what was added to what is there by then", arguments: Place.allCases)
     func sums(_ place: Place) throws {

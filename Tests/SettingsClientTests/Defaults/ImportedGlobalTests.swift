@@ -1,10 +1,11 @@
 import ExportingKit
 import SettingsClient
+import TestSupport
 import Testing
 
 import let ExportingKit.Defaults
 
-@Suite("A global of another module")
+@Suite(.ownThread)
 struct ImportedGlobalTests {
     @Test("It is meant where it is imported by name, in place of the ready-made one")
     func shadowing() {

@@ -1,9 +1,10 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("What goes wrong where nothing can be thrown")
+@Suite(.ownThread)
 struct IssueTests {
     @Test("A value beyond the key's limits is not stored, and reported", arguments: Place.allCases)
     func limits(_ place: Place) throws {

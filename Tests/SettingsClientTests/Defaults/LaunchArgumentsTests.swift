@@ -1,9 +1,10 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("Launch arguments")
+@Suite(.ownThread)
 struct LaunchArgumentsTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let arguments: [String]

@@ -1,7 +1,8 @@
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("The layers of values")
+@Suite(.ownThread)
 struct LayersTests {
     @Test(
         "A key is set if somebody stored it, and has a value if any layer but the defaults has",

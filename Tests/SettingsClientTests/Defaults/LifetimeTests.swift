@@ -1,11 +1,12 @@
 import Dispatch
 import SettingsModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("Adapters under load and at their end")
+@Suite(.ownThread)
 struct LifetimeTests {
     struct IndexedKeys: DefaultsKeyStore {
         subscript(index: Int) -> DefaultsKey<Int> { .init("key\(index % 4)", defaultValue: index % 4) }

@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsClient
 
 /// Who waits for a suite that is not there.
+@Suite(.ownThread)
 struct LoadingTests {
     private let backend: SilentBackend
     private let world: World

@@ -1,5 +1,6 @@
 import Foundation
 import SettingsClient
+import TestSupport
 import Testing
 
 private let sharedSettings = DefaultsAdapter.inMemory(keyStore: ClientKeys())
@@ -20,7 +21,7 @@ private enum Other {
 /// What is used by many threads.
 private let accountSettings = sharedSettings.namespace(Settings.Account.self)
 
-@Suite("Settings of namespaces")
+@Suite(.ownThread)
 struct NamespaceSettingsTests {
     @Test("A type that knows its adapter is all that is needed")
     func statics() throws {

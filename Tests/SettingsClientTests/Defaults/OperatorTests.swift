@@ -1,8 +1,9 @@
 import SettingsClient
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("The operators ?= and ++")
+@Suite(.ownThread)
 struct OperatorTests {
     @Test("?= stores only if nothing is stored", arguments: Place.allCases)
     func ifAbsent(_ place: Place) throws {

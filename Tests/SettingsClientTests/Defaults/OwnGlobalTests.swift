@@ -1,11 +1,12 @@
 import SettingsClient
+import TestSupport
 import Testing
 
 // As a program writes it: no other file of these tests does, and there the ready-made one is meant.
 // swift-format-ignore: AlwaysUseLowerCamelCase
 private let Defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
 
-@Suite("A program's own global")
+@Suite(.ownThread)
 struct OwnGlobalTests {
     @Test("It is meant where it is visible, in place of the ready-made one")
     func shadowing() {

@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// The global `Defaults`, each time in a process of its own, with an environment of its own.
-@Suite("The ready-made settings")
+@Suite(.ownThread)
 struct ReadyMadeTests {
     @Test("They are where the environment says")
     func environment() async {

@@ -1,8 +1,9 @@
 import Glibc
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("Keys made at run time")
+@Suite(.ownThread)
 struct RunTimeKeysTests {
     /// Processor time of this thread, which does not depend on what else the machine does.
     private func seconds(_ body: () -> Void) -> Double {

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Stores within stores")
+@Suite(.ownThread)
 struct ScopeTests {
     @Test("A scope has what the adapter has for keys", arguments: Place.allCases)
     func members(_ place: Place) async throws {

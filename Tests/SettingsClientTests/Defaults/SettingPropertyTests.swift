@@ -28,7 +28,7 @@ extension DefaultsKeys {
     fileprivate var ofProgram: DefaultsKey<Int> { .init("ofProgram", defaultValue: 1) }
 }
 
-@Suite("Settings as properties", .serialized)
+@Suite(.ownThread, .serialized)
 struct SettingPropertyTests {
     @Test("All forms of a property are the setting of the adapter")
     func forms() {

@@ -24,7 +24,7 @@ private struct Appearance {
 
 /// Every spelling of typed settings in one place, as a reader of the documentation would type it. What each of them does at
 /// the edges is the matter of the other tests.
-@Suite("Every spelling", .serialized)
+@Suite(.ownThread, .serialized)
 struct SpellingTests {
     init() {
         Defaults.removeAll()

@@ -3,6 +3,7 @@ import Foundation
 import Observation
 import SettingsClient
 import Synchronization
+import TestSupport
 import Testing
 
 /// A model as apps have it. The macro writes names of the module `Observation` into this file.
@@ -12,6 +13,7 @@ private final class Appearance {
 }
 
 /// What an app imports beside SettingsClient keeps its meaning: these uses have to compile in one file with it.
+@Suite(.ownThread)
 struct ToolchainModulesTests {
     private let settings = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
 

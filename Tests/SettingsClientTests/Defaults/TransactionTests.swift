@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// What a transaction reads, and what it does not send.
+@Suite(.ownThread)
 struct TransactionTests {
     private struct Failure: Error {}
 

@@ -1,9 +1,11 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
 /// Values of which nobody has told whether they are stored or a default of the schema.
+@Suite(.ownThread)
 struct UnknownSourceTests {
     @Test("What is registered is read as soon as somebody tells that nothing is stored", arguments: Place.allCases)
     func whatRegisteredReadSoon(_ place: Place) async throws {

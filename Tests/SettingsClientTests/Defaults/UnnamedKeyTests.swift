@@ -1,7 +1,9 @@
 import SettingsClient
+import TestSupport
 import Testing
 
 /// Keys without a name that a key can have.
+@Suite(.ownThread)
 struct UnnamedKeyTests {
     @Test("Everything that would store something is reported") func everythingWouldStoreSomething() throws {
         let world = try Place.memory.world()

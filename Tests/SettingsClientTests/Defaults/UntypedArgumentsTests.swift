@@ -1,7 +1,9 @@
 import SettingsClient
+import TestSupport
 import Testing
 
 /// Launch arguments for settings without declared keys.
+@Suite(.ownThread)
 struct UntypedArgumentsTests {
     private let defaults: DefaultsAdapter<ClientKeys>
 

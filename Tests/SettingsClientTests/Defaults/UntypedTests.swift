@@ -1,9 +1,10 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("Access without declared keys")
+@Suite(.ownThread)
 struct UntypedTests {
     @Test("Values of every kind are assigned and removed", arguments: Place.allCases)
     func assignment(_ place: Place) throws {

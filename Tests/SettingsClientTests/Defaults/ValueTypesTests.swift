@@ -1,8 +1,9 @@
 import Foundation
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("Values of every type")
+@Suite(.ownThread)
 struct ValueTypesTests {
     /// Stores values as a value, an optional, an optional with a default and an array, and reads them in another program.
     private func expectKept<Value: DefaultsSerializable & Equatable>(

@@ -1,10 +1,11 @@
 import Foundation
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("Where files are kept")
+@Suite(.ownThread)
 struct KeptFilesTests {
     @Test("The directory is the one that was chosen, else the user's for such files")
     func directories() throws {

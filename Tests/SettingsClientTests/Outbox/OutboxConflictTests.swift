@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Writes that waited and find something else")
+@Suite(.ownThread)
 struct OutboxConflictTests {
     private let world: KeptWorld
 

@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("The content of a file of kept writes")
+@Suite(.ownThread)
 struct OutboxContentsTests {
     private let samples: SampleWrites
 

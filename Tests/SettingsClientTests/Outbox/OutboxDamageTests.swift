@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("Damaged lines of kept writes that cannot be put aside")
+@Suite(.ownThread)
 struct OutboxDamageTests {
     private let harness: StoreHarness
     private var samples: SampleWrites { harness.samples }

@@ -1,10 +1,11 @@
 import SettingsModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("Files of kept writes, as they are begun")
+@Suite(.ownThread)
 struct OutboxDraftTests {
     private let harness: StoreHarness
     private var samples: SampleWrites { harness.samples }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("The store of kept writes, where files are damaged and disks are full")
+@Suite(.ownThread)
 struct OutboxFaultTests {
     private let harness: StoreHarness
     private var samples: SampleWrites { harness.samples }

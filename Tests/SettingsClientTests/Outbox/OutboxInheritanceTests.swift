@@ -4,7 +4,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Writes that others left behind")
+@Suite(.ownThread)
 struct OutboxInheritanceTests {
     private let world: KeptWorld
 

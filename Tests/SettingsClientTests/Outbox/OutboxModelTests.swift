@@ -9,7 +9,7 @@ import Testing
 /// Random programs against a server that comes and goes, held against what they should come to.
 ///
 /// To repeat a failure, set FUZZ_SEED to the seed in its message and FUZZ_ITERATIONS to 1.
-@Suite("The outbox against its model")
+@Suite(.ownThread)
 struct OutboxModelTests {
     /// What the server should have in the end, of keys that one program alone writes.
     private struct Model: Equatable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("The store of kept writes")
+@Suite(.ownThread)
 struct OutboxStoreTests {
     private let harness: StoreHarness
     private var samples: SampleWrites { harness.samples }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Writing while nobody is there")
+@Suite(.ownThread)
 struct OutboxTests {
     private let world: KeptWorld
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("An outbox in trouble")
+@Suite(.ownThread)
 struct OutboxTroubleTests {
     private let world: KeptWorld
 
@@ -72,7 +72,7 @@ struct OutboxTroubleTests {
         #expect(program.link.log.all.count <= 2)
     }
 
-    @Test("Whoever is told of an issue may write something", .timeLimit(.minutes(2)))
+    @Test("Whoever is told of an issue may write something", .timeLimit(.minutes(10)))
     func writingLog() async throws {
         let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
         let program = world.program { issue in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Setters while another thread sends what waits")
+@Suite(.ownThread)
 struct OutboxWaitingTests {
     private let world: KeptWorld
 

@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("What an answer means for a write that waits")
+@Suite(.ownThread)
 struct SendOutcomeTests {
     private let samples: SampleWrites
 

@@ -2,6 +2,7 @@ import TestSupport
 import Testing
 
 /// The log that programs have unless they give another, in a real program.
+@Suite(.ownThread)
 struct LogTests {
     @Test("A standard error that takes nothing does not end the program", arguments: ["2>&-", "2>/dev/full"])
     func standardErrorTakesNothing(_ redirection: String) throws {

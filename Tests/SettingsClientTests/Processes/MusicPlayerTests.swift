@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The program in Examples/MusicPlayer, run as its reader would run it.
-@Suite("The example")
+@Suite(.ownThread)
 struct MusicPlayerTests {
     private let directory: TemporaryDirectory
 

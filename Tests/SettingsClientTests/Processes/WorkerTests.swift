@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Several real programs that use one suite over TCP, as `Tests/SettingsWorker` says.
-@Suite("Several programs")
+@Suite(.ownThread)
 struct WorkerTests {
     private let directory: TemporaryDirectory
     private let daemon: DaemonProcess

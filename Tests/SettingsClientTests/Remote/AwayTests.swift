@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Adapters whose daemon is not there, or does not answer.
+@Suite(.ownThread)
 struct AwayTests {
     private let names: SampleNames
 

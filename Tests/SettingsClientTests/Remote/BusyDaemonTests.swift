@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsClient
 
 /// Programs that keep what they cannot send, and a daemon that is there and takes nothing.
+@Suite(.ownThread)
 struct BusyDaemonTests {
     private let names: SampleNames
     private let directory: TemporaryDirectory

@@ -9,6 +9,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Following one suite, from answer to answer.
+@Suite(.ownThread)
 struct FollowingTests {
     private let names: SampleNames
 

@@ -10,6 +10,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Writes that wait for a real daemon.
+@Suite(.ownThread)
 struct KeptWritesTests {
     private let names: SampleNames
     private let directory: TemporaryDirectory

@@ -9,6 +9,7 @@ import Testing
 
 /// What adapters leave behind in a process: nothing. Each test counts in a process of its own, where nobody else opens
 /// and closes.
+@Suite(.ownThread)
 struct LeftBehindTests {
     /// Threads and descriptors of this process.
     struct Count: Equatable, CustomStringConvertible {

@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Writes that were done, and whose answers were lost on the way.
+@Suite(.ownThread)
 struct LostWriteTests {
     private let names: SampleNames
 

@@ -1,9 +1,11 @@
 import ClientTestSupport
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
 /// Setters block the thread that calls, also where that is one of the few that all tasks share.
+@Suite(.ownThread)
 struct ManyTasksTests {
     @Test(
         "Eight tasks that set at once wait for nothing that waits for them", arguments: ServedDaemon.Transport.allCases)

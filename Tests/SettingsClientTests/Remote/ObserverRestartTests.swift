@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Observers whose daemon goes and comes back.
+@Suite(.ownThread)
 struct ObserverRestartTests {
     private let names: SampleNames
 

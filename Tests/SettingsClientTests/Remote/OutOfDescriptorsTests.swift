@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// A program that has no descriptors left at the wrong moment.
+@Suite(.ownThread)
 struct OutOfDescriptorsTests {
     @Test("Following begins when there are descriptors again, if there was none for its thread")
     func followingBeginsWhenThere() async {

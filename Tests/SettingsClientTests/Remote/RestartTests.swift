@@ -9,6 +9,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Adapters whose daemon goes and comes back.
+@Suite(.ownThread)
 struct RestartTests {
     private let names: SampleNames
 

@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// What all adapters of one server share.
+@Suite(.ownThread)
 struct SharedServerTests {
     private let names: SampleNames
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("The history that was told of")
+@Suite(.ownThread)
 struct ToldHistoryTests {
     private let first: Epoch
     private let second: Epoch

@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsClient
 
 /// What a server answers that is none of an adapter's.
+@Suite(.ownThread)
 struct TroubleTests {
     private let names: SampleNames
 

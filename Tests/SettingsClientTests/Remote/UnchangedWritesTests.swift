@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Writes that change nothing, at a daemon that is further on than the suite is, as others commit too.
+@Suite(.ownThread)
 struct UnchangedWritesTests {
     private let names: SampleNames
     private let daemon: ServedDaemon

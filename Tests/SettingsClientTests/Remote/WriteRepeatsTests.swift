@@ -5,7 +5,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-@Suite("Whether a write is sent again")
+@Suite(.ownThread)
 struct WriteRepeatsTests {
     private var generator = SeededGenerator(seed: 3)
 

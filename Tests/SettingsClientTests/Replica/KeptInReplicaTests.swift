@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Writes that wait, in the replica")
+@Suite(.ownThread)
 struct KeptInReplicaTests {
     private let suite: SuiteName
     private let key: KeyName

@@ -5,7 +5,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("What readers and writers of one key share")
+@Suite(.ownThread)
 struct KeyCellTests {
     private struct Reentered: Error {}
 

@@ -2,11 +2,12 @@ import Dispatch
 import SettingsAPI
 import SettingsModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("Listening to the replica")
+@Suite(.ownThread)
 struct ReplicaListeningTests {
     private let suite: SuiteName
     private let key: KeyName

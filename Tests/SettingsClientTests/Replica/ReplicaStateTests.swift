@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("The replica's state")
+@Suite(.ownThread)
 struct ReplicaStateTests {
     private let suite: SuiteName
     private let key: KeyName

@@ -1,8 +1,9 @@
 import Foundation
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("The list of the adapter's members")
+@Suite(.ownThread)
 struct AdapterMembersTests {
     /// The sources are where members that do not exist at run time can be seen.
     private var members: Set<String> {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("The program's keys are held against the server's schema")
+@Suite(.ownThread)
 struct HandshakeTests {
     struct Keys: DefaultsKeyStore {
         var volume: DefaultsKey<Double> { .init("player.volume", defaultValue: 0.5, in: 0...1) }

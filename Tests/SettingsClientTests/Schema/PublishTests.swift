@@ -1,10 +1,11 @@
 import SettingsHTTP
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("A program publishes the schema of its keys")
+@Suite(.ownThread)
 struct PublishTests {
     struct StoredKeys: DefaultsKeyStore {
         let name = DefaultsKey<String?>("name")

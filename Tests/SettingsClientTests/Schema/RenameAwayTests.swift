@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsClient
 
 /// Renamed keys whose former names nobody could be asked about.
+@Suite(.ownThread)
 struct RenameAwayTests {
     private typealias OldKeys = RenameTests.OldKeys
     private typealias NewKeys = RenameTests.NewKeys
@@ -29,7 +30,7 @@ struct RenameAwayTests {
         #expect(try world.storedKeys() == [])
     }
 
-    @Test("What a cache does not know of is taken over when somebody is there", .timeLimit(.minutes(5)))
+    @Test("What a cache does not know of is taken over when somebody is there", .timeLimit(.minutes(10)))
     func whatCacheDoesNot()
         async throws
     {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("A renamed key takes its value over when it is first read")
+@Suite(.ownThread)
 struct RenameTests {
     struct OldKeys: DefaultsKeyStore {
         var folders: DefaultsKey<[String]> { .init("folders", defaultValue: []) }

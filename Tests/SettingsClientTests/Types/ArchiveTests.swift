@@ -1,5 +1,6 @@
 import Foundation
 import SettingsClient
+import TestSupport
 import Testing
 
 /// A class with the older of the two protocols.
@@ -77,7 +78,7 @@ enum Shelf {
     }
 }
 
-@Suite("Classes that archive themselves")
+@Suite(.ownThread)
 struct ArchiveTests {
     private let bridge = Bookmark.defaultsBridge
 

@@ -1,7 +1,8 @@
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("A Codable type that grew")
+@Suite(.ownThread)
 struct CodableEvolutionTests {
     struct First: Codable, DefaultsSerializable, Equatable {
         var name: String

@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("Limits of keys hold here and on the server")
+@Suite(.ownThread)
 struct LimitTests {
     struct Keys: DefaultsKeyStore {
         var closed: DefaultsKey<Double> { .init("closed", defaultValue: 0.5, in: 0...1) }

@@ -1,7 +1,8 @@
 import SettingsClient
+import TestSupport
 import Testing
 
-@Suite("Changes deep inside a value")
+@Suite(.ownThread)
 struct NestedMutationTests {
     struct Address: Codable, Hashable {
         var city: String

@@ -1,5 +1,6 @@
 import Foundation
 import SettingsClient
+import TestSupport
 import Testing
 
 /// A class that archives itself.
@@ -58,7 +59,7 @@ enum Level: Int, DefaultsSerializable {
     case high = 9
 }
 
-@Suite("Twelve types, each in every form")
+@Suite(.ownThread)
 struct ValueTableTests {
     /// A type with a first value, which is the default, and another.
     struct Row: CustomTestStringConvertible, Sendable {

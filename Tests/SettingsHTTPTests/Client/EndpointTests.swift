@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Every endpoint against a real daemon: the blocking forms over both transports, and that the others do the same.
+@Suite(.ownThread)
 struct EndpointTests {
     private let names: SampleNames
 

@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Connections that end when they should not.
+@Suite(.ownThread)
 struct LostAnswerTests {
     private let names: SampleNames
     /// A line of a head.

@@ -5,6 +5,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// What an observer makes of answers and failures, without any daemon.
+@Suite(.ownThread)
 struct ObservedPlaceTests {
     private var generator = SeededGenerator(seed: 7)
 
@@ -117,7 +118,8 @@ struct ObservedPlaceTests {
         }
     }
 
-    @Test("Backoff grows to a bound, is jittered, and starts over after a success") mutating func backoffGrowsJittered() {
+    @Test("Backoff grows to a bound, is jittered, and starts over after a success") mutating func backoffGrowsJittered()
+    {
         for _ in 0..<100 {
             var backOff = BackOff()
             for failures in 0..<20 {

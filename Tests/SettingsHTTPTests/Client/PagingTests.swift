@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Pages that lead nowhere.
+@Suite(.ownThread)
 struct PagingTests {
     private let names: SampleNames
 

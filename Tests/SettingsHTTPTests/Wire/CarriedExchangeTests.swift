@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// What goes over a carrier instead of a socket: `https://`.
+@Suite(.ownThread)
 struct CarriedExchangeTests {
     private static let read = Request(.get, RequestTarget("v1"))
     private static let write = Request(.put, RequestTarget("v1", "suites", "app"), body: Array("{}".utf8))

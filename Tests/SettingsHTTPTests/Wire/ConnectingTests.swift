@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Getting a connection where that is not plain.
+@Suite(.ownThread)
 struct ConnectingTests {
     private func serve(_ socket: ListeningSocket, as name: String, port: UInt16) throws -> ScriptedServer {
         ScriptedServer(on: socket, at: try ServerAddress("http://\(name):\(port)")) { _, peer, _ in

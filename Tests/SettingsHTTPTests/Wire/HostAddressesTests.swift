@@ -9,6 +9,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Looking up the names of hosts, with a resolver that a test plays.
+@Suite(.ownThread)
 struct HostAddressesTests {
     private let log = EventLog()
 

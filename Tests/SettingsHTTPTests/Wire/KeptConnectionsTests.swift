@@ -1,10 +1,12 @@
 import Glibc
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsHTTP
 
 /// Which connections are kept, and how long.
+@Suite(.ownThread)
 struct KeptConnectionsTests {
     private let begin = ContinuousClock.now
 

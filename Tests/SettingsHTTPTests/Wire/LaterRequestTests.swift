@@ -7,6 +7,7 @@ import Testing
 @testable import SettingsHTTP
 
 /// Requests that go out some time after they are started.
+@Suite(.ownThread)
 struct LaterRequestTests {
     private let server: ScriptedServer
     private let pool: ConnectionPool

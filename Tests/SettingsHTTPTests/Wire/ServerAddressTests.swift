@@ -1,9 +1,11 @@
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsHTTP
 
 /// From the text of an address to where a socket connects.
+@Suite(.ownThread)
 struct ServerAddressTests {
     @Test(
         "An address is read, and written so that it reads back",

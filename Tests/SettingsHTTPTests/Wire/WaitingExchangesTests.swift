@@ -1,11 +1,13 @@
 import Glibc
 import HTTPWire
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsHTTP
 
 /// Waiting for many requests at once.
+@Suite(.ownThread)
 struct WaitingExchangesTests {
     @Test("More requests than a program may have descriptors wait without one, and without effort")
     func moreRequestsThanProgram() async {

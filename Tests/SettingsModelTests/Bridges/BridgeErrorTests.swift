@@ -8,7 +8,6 @@ import Testing
     import Foundation
 #endif
 
-@Suite("What is no value of a type is refused with its place and what was expected")
 struct BridgeErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -8,7 +8,6 @@ import Testing
     import Foundation
 #endif
 
-@Suite("Every value reads back equal")
 struct BridgeRoundTripTests {
     private var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
 

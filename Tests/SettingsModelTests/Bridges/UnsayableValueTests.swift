@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("What JSON cannot say is refused rather than changed")
 struct UnsayableValueTests {
     @Test("Numbers that are not finite inside JSON values", arguments: [Double.nan, .infinity, -.infinity])
     func nonFinite(number: Double) throws {

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("What cannot be decoded")
 struct CodableDecodingErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -4,7 +4,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Codable values that nest too deep")
 struct CodableDepthTests {
     static let tooDeep = "is nested more than 128 levels deep"
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("What cannot be encoded")
 struct CodableEncodingErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Codable types that change while their values are stored")
 struct CodableEvolutionTests {
     struct First: Codable, Equatable {
         var name: String

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Decoding, call by call")
 struct CodableReadingTests {
     /// A decoder of JSON text, as a type gets it.
     private func decoder(_ text: String) throws -> any Decoder {

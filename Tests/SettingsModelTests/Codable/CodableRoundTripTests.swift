@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Codable values there and back")
 struct CodableRoundTripTests {
     @Test("A struct with members of every kind comes back equal")
     func richStruct() throws {

@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("The JSON of Codable containers")
 struct CodableShapeTests {
     /// What a script encodes, as compact text.
     struct Case: Sendable, CustomTestStringConvertible {

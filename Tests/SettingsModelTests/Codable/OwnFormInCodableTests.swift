@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Types with a form of their own, as parts of Codable values")
 struct OwnFormInCodableTests {
     struct Holder: Codable, Equatable {
         var one: Hexadecimal

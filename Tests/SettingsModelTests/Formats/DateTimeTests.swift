@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Dates and times")
 struct DateTimeTests {
     static let dates: [FormatCase] = [
         .good("an ordinary day", "2026-11-20"),
@@ -99,7 +98,6 @@ struct DateTimeTests {
     }
 }
 
-@Suite("Calendar days")
 struct CivilDateTests {
     @Test("Every day from the year -1 to 10001 follows the one before it")
     func everyDay() throws {

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Host names")
 struct HostNameTests {
     private static let label63 = String(repeating: "a", count: 63)
 

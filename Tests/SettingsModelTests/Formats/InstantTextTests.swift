@@ -9,7 +9,6 @@ import Testing
     import Foundation
 #endif
 
-@Suite("Instants as text")
 struct InstantTextTests {
     struct Instant: Sendable, CustomTestStringConvertible {
         let seconds: Double
@@ -121,7 +120,6 @@ struct InstantTextTests {
     }
 }
 
-@Suite("Random instants")
 struct InstantRoundTripTests {
     private func expectRoundTrip(_ seconds: Double, _ context: String) throws {
         let text = try #require(InstantText.text(for: Date(timeIntervalSinceReferenceDate: seconds)), "\(context)")

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("E-mail addresses")
 struct MailboxTests {
     static let cases: [FormatCase] = [
         .good("a plain address", "name@example.com"),
@@ -60,7 +59,6 @@ struct MailboxTests {
     }
 }
 
-@Suite("IP addresses")
 struct IPAddressTests {
     static let ipv4: [FormatCase] = [
         .good("an ordinary address", "192.0.2.1"),

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("String formats")
 struct StringFormatTests {
     @Test("The raw values are the names that JSON Schema gives")
     func names() {
@@ -87,7 +86,6 @@ struct FormatCase: Sendable, CustomTestStringConvertible {
     }
 }
 
-@Suite("UUIDs")
 struct UUIDTests {
     static let cases: [FormatCase] = [
         .good("lower case", "123e4567-e89b-12d3-a456-426614174000"),
@@ -112,7 +110,6 @@ struct UUIDTests {
     }
 }
 
-@Suite("The syntax of JSON pointers")
 struct JSONPointerSyntaxTests {
     static let cases: [FormatCase] = [
         .good("the whole document", ""),
@@ -141,7 +138,6 @@ struct JSONPointerSyntaxTests {
     }
 }
 
-@Suite("Durations")
 struct DurationTests {
     static let cases: [FormatCase] = [
         .good("all units", "P1Y2M3DT4H5M6S"),

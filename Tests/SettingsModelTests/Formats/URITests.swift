@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("URIs")
 struct URITests {
     static let absolute: [FormatCase] = [
         .good("every part", "https://user:secret@example.com:8080/a/b;c=1?q=1&r=/?#top/?"),

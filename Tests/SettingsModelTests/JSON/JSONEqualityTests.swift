@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("The two equalities of JSON values")
 struct JSONEqualityTests {
     struct Pair: Sendable, CustomTestStringConvertible {
         let testDescription: String
@@ -156,7 +155,6 @@ struct JSONEqualityTests {
     }
 }
 
-@Suite("The canonical order of JSON values")
 struct JSONOrderTests {
     /// Each before the next.
     private static let ascending: [JSONValue] = [

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 /// Documents of a size at which anything that is not linear does not end.
-@Suite("Large documents")
 struct JSONLargeDocumentTests {
     private static let million = 1_000_000
 

@@ -2,7 +2,6 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@Suite("Numbers as they are read")
 struct JSONNumberParsingTests {
     @Test(
         "A number without fraction and exponent is an exact integer",

@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("JSON objects")
 struct JSONObjectTests {
     private struct Refusal: Error, Equatable {}
 
@@ -101,7 +100,6 @@ struct JSONObjectTests {
 }
 
 /// Random operations on an object, held against a plain array of pairs.
-@Suite("JSON objects against a model")
 struct JSONObjectModelTests {
     private typealias Pair = (name: String, value: JSONValue)
 

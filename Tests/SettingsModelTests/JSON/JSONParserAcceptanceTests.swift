@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("JSON values")
 struct JSONValueTests {
     @Test("A literal is the value of its kind")
     func literals() {
@@ -33,7 +32,6 @@ struct JSONValueTests {
     }
 }
 
-@Suite("JSON that is accepted")
 struct JSONParserAcceptanceTests {
     struct Accepted: Sendable, CustomTestStringConvertible {
         let testDescription: String

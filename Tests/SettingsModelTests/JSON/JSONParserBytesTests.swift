@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("Invalid UTF-8 and truncated documents")
 struct JSONParserBytesTests {
     struct InvalidUTF8: Sendable, CustomTestStringConvertible {
         let testDescription: String

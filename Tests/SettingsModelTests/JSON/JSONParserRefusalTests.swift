@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("JSON that is refused")
 struct JSONParserRefusalTests {
     struct Refused: Sendable, CustomTestStringConvertible {
         let testDescription: String

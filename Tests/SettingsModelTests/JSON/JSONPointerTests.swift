@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("JSON pointers")
 struct JSONPointerTests {
     /// The document of RFC 6901, section 5.
     private static let document: JSONValue = [

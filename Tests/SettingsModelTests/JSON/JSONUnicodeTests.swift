@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("Unicode in JSON")
 struct JSONParserUnicodeTests {
     private static func scalars(_ range: ClosedRange<UInt32>, step: Int = 1) -> [Unicode.Scalar] {
         stride(from: range.lowerBound, through: range.upperBound, by: step).compactMap { Unicode.Scalar($0) }
@@ -49,7 +48,6 @@ struct JSONParserUnicodeTests {
 }
 
 /// Swift's `==` takes both for one string; as JSON they are two.
-@Suite("Two Unicode forms of é")
 struct JSONUnicodeNamesTests {
     private static let composed = "\u{E9}"
     private static let decomposed = "e\u{301}"
@@ -121,7 +119,6 @@ struct JSONUnicodeNamesTests {
     }
 }
 
-@Suite("Strings are scanned eight bytes at a time")
 struct JSONStringScanTests {
     @Test("A control character, an escape and the end are found at every place of a string")
     func everyPlace() throws {

@@ -2,7 +2,6 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@Suite("JSON as it is written")
 struct JSONWriterTests {
     static let nested: JSONValue = [
         "name": "player", "empty array": [], "empty object": [:],
@@ -139,7 +138,6 @@ struct JSONWriterTests {
     }
 }
 
-@Suite("JSON written piece by piece")
 struct JSONWriterPiecesTests {
     private static let styles: [JSONWriter.Style] = [.compact, .pretty, .canonical, .canonicalPretty]
 

@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("A key encodes, decodes and refuses")
 struct KeyCodecTests {
     private let keys = SampleKeys()
 

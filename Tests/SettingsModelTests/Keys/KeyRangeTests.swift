@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("Ranges of keys")
 struct KeyRangeTests {
     private func document<Value>(_ key: DefaultsKey<Value>) throws -> String {
         JSONValue.object(try key.schemaDocument()).text()

@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("Namespaces")
 struct NamespaceTests {
     enum Account: DefaultsNamespace {
         enum Key: String { case isUserLoggedIn }

@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("A schema from typed keys")
 struct SchemaOfKeysTests {
     @Test("Each key becomes the property that its type, limits, default and traits say")
     func documents() throws {

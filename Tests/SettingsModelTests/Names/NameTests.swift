@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("Names of suites and keys")
 struct NameTests {
     static let longestSuite = String(repeating: "a", count: 128)
     static let longestKey = String(repeating: "é", count: 128)

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("The cost of patterns")
 struct PatternCostTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String

@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Random patterns")
 struct PatternFuzzTests {
     @Test("Random patterns match exactly where plain backtracking finds a match", arguments: UInt64(1)...24)
     func agreesWithBacktracking(seed: UInt64) throws {

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Matching patterns")
 struct PatternMatchingTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String
@@ -170,7 +169,6 @@ struct PatternMatchingTests {
     }
 }
 
-@Suite("Unicode properties")
 struct UnicodePropertyTests {
     static let categories = """
         Cased_Letter LC Close_Punctuation Pe Connector_Punctuation Pc Control Cc cntrl Currency_Symbol Sc \

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("The syntax of patterns")
 struct PatternSyntaxTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Defaults and the top of a suite's schema")
 struct DefaultProblemTests {
     typealias Problem = BadSchema.Problem
 

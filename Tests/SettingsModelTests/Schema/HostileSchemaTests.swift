@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Schemas and values that are costly to check")
 struct HostileSchemaTests {
     /// Far more than any of these takes on a slow machine, far less than any would take unbounded.
     static let bound = Duration.seconds(60)

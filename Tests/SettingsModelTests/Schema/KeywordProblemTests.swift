@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Problems of keywords")
 struct KeywordProblemTests {
     typealias Problem = BadSchema.Problem
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Integral doubles where a schema asks for integers")
 struct NormalizationTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let name: String

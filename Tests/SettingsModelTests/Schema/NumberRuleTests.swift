@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Number rules")
 struct NumberRuleTests {
     @Test(
         "Limits are exact between integers and doubles",

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("References within a schema")
 struct ReferenceTests {
     typealias Problem = BadSchema.Problem
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Bounds of schemas that must not change an answer")
 struct SchemaBoundsTests {
     @Test("A new violation is found behind more old ones than are listed")
     func manyOldBreaches() throws {
@@ -72,7 +71,6 @@ struct SchemaBoundsTests {
     }
 }
 
-@Suite("The length of violations")
 struct ViolationLengthTests {
     static let long = JSONValue.string(String(repeating: "q", count: 3_000))
 

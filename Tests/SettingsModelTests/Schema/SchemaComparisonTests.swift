@@ -1,7 +1,6 @@
 import SettingsModel
 import Testing
 
-@Suite("Comparing a program's keys with a schema")
 struct SchemaComparisonTests {
     /// The differences between a key and a schema that lists its name with this document.
     private func differences(
@@ -214,7 +213,6 @@ struct SchemaComparisonTests {
     }
 }
 
-@Suite("Which keywords are compared")
 struct ComparedKeywordTests {
     /// Each keyword that says something of values, in a schema that says no more than it and the type.
     private static let keywords: [(any AnyDefaultsKey, JSONObject)] = {

@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Random schemas")
 struct SchemaFuzzTests {
     @Test(
         "Random values are allowed by random schemas exactly where the plain rules allow them",

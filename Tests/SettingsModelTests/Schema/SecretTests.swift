@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Secrets in messages")
 struct SecretTests {
     /// A schema of a key, and values that break it; `§` in them is the secret.
     struct Case: Sendable, CustomTestStringConvertible {

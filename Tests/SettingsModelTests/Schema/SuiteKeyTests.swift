@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("The keys of a suite's schema")
 struct SuiteKeyTests {
     static func schema() throws -> Schema {
         try Schema(
@@ -137,7 +136,6 @@ struct SuiteKeyTests {
     }
 }
 
-@Suite("Schemas and their documents")
 struct SchemaEqualityTests {
     static let text = #"""
         {"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object", "additionalProperties": false,

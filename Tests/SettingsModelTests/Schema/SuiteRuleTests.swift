@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Rules about a suite as a whole")
 struct SuiteRuleTests {
     static func encrypted() throws -> Schema {
         try Schema(

@@ -2,7 +2,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Violations")
 struct ViolationTests {
     typealias Case = ViolationCase
 

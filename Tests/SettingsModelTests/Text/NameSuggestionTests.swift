@@ -2,7 +2,6 @@ import SettingsModel
 import TestSupport
 import Testing
 
-@Suite("Suggestions of names")
 struct NameSuggestionTests {
     static let names = ["launchCount", "launchDate", "player.volume", "theme", "username", "e\u{301}t\u{E9}"]
 

@@ -3,7 +3,6 @@ import Testing
 
 @testable import SettingsModel
 
-@Suite("Text by its bytes")
 struct UTF8TextTests {
     /// Each before the next in UTF-8. UTF-16 would put U+10000 before U+FFFF, and Unicode both forms of é together.
     private static let ascending = [

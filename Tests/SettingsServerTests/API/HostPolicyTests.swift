@@ -2,11 +2,12 @@ import HTTPWire
 import Platform
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
-@Suite("Hosts and origins")
+@Suite(.ownThread)
 struct HostPolicyTests {
     static let policy = HostPolicy(hosts: ["Settings.example"], origins: ["https://Console.example:8443"])
 

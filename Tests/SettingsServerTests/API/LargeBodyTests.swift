@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsServer
 
-@Suite("Large bodies")
+@Suite(.ownThread)
 struct LargeBodyTests {
     /// A text whose body is read beside the loop.
     static let long = "\"" + String(repeating: "a", count: APIHandler.largeBody) + "\""

@@ -1,11 +1,12 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsEngine
 @testable import SettingsServer
 
-@Suite("Long listings")
+@Suite(.ownThread)
 struct ListingWeightTests {
     @Test("a listing of keys whose schema is long comes in pages, which together have every key once")
     func pages() throws {

@@ -1,11 +1,12 @@
 import HTTPWire
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
 /// Holds the document to the tables that requests are routed and read by.
-@Suite("The OpenAPI document against the tables of the daemon")
+@Suite(.ownThread)
 struct OpenAPITests {
     let document: JSONValue
 

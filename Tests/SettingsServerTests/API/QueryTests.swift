@@ -1,11 +1,12 @@
 import HTTPWire
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
-@Suite("Queries")
+@Suite(.ownThread)
 struct QueryTests {
     private static func query(_ text: String, _ resource: Resource, _ method: HTTPWire.Method) throws -> Query {
         let bytes = Array(text.utf8)

@@ -8,7 +8,7 @@ import Testing
 @testable import SettingsEngine
 @testable import SettingsServer
 
-@Suite("The cache of rendered answers")
+@Suite(.ownThread)
 struct ResponseCacheTests {
     private var cache = ResponseCache()
 
@@ -60,7 +60,7 @@ struct ResponseCacheTests {
     }
 }
 
-@Suite("The queue for long work")
+@Suite(.ownThread)
 struct BackgroundQueueTests {
     @Test("work runs in its turn, unless it is cancelled before; beyond the bound there is no room")
     func turns() {

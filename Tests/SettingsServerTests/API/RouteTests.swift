@@ -1,10 +1,11 @@
 import HTTPWire
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
-@Suite("Routes")
+@Suite(.ownThread)
 struct RouteTests {
     static let places: [(path: String, resource: Resource, suite: String?, key: String?)] = [
         ("/v1", .service, nil, nil), ("/v1/suites", .suites, nil, nil), ("/v1/suites/app", .suite, "app", nil),

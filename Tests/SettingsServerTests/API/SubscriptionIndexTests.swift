@@ -8,7 +8,7 @@ import Testing
 @testable import SettingsServer
 
 /// Holds the index of subscriptions against a plain list.
-@Suite("The index of subscriptions")
+@Suite(.ownThread)
 struct SubscriptionIndexTests {
     private struct Filed {
         let ticket: Ticket

@@ -1,11 +1,12 @@
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
-@Suite("Lists of tags")
+@Suite(.ownThread)
 struct TagListTests {
     private static func revisions(_ numbers: [Int64]) -> TagList {
         .tags(numbers.compactMap { Revision($0) })

@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsServer
 
 /// The ends of waits and the signs of life of streams, by a clock that the test moves.
-@Suite("The time that watchers wait")
+@Suite(.ownThread)
 struct WaitTimeTests {
     private let time = ManualClock()
 

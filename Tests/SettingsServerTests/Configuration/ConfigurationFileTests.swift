@@ -5,6 +5,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct ConfigurationFileTests {
     /// What a file makes of the defaults, or the error.
     private func read(_ text: String) throws -> Configuration {

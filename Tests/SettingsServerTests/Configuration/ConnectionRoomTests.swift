@@ -1,7 +1,8 @@
 import SettingsServer
+import TestSupport
 import Testing
 
-@Suite("Room for connections")
+@Suite(.ownThread)
 struct ConnectionRoomTests {
     @Test(
         "Limits are lowered to what there is room for, and some connections are left to those who do not wait",

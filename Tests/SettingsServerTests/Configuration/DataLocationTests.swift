@@ -1,6 +1,8 @@
 import SettingsServer
+import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct DataLocationTests {
     private func location(
         _ configured: String? = nil, isRoot: Bool = false, _ environment: [String: String] = [:],

@@ -1,8 +1,10 @@
 import Foundation
 import SettingsModel
 import SettingsServer
+import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct ShippedConfigurationTests {
     private static let root = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

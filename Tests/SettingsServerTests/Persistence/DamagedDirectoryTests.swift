@@ -8,7 +8,7 @@ import Testing
 @testable import SettingsServer
 
 /// Directories that were edited by hand: whether they start, what `check` says of them, and what `repair` makes of them.
-@Suite("Persistence: damaged directories")
+@Suite(.ownThread)
 struct DamagedDirectoryTests {
     private func folder(_ damage: DamageCase) throws -> (DataFolder, [Int64: State]) {
         let folder = try DataFolder()

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsServer
 
-@Suite("Epochs of a data directory")
+@Suite(.ownThread)
 struct EpochTests {
     /// How a daemon ran and ended, and how the next one starts.
     struct Case: CustomTestStringConvertible, Sendable {

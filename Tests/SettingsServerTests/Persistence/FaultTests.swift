@@ -2,12 +2,13 @@ import Glibc
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
 /// Each call to the file system goes wrong in turn, in each way; then the process or the power goes, and there is a start.
-@Suite("Persistence: each call fails in turn")
+@Suite(.ownThread)
 struct FaultTests {
     static let faults: [SimulatedDisk.Fault] = [.error(EIO), .errorsFromHere(ENOSPC), .shortWrite, .powerLoss]
 

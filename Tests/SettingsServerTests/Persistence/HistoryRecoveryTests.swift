@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsServer
 
-@Suite("The history after a restart")
+@Suite(.ownThread)
 struct HistoryRecoveryTests {
     /// One of them is written to all the time.
     private static let suites = Array(repeating: "noisy", count: 7) + ["app", "editor", "net"]

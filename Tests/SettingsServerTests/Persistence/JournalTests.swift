@@ -2,11 +2,12 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
-@Suite("Lines and checks of the files")
+@Suite(.ownThread)
 struct JournalTests {
     @Test(
         "the check is CRC-32C, as others compute it",

@@ -2,11 +2,12 @@ import Glibc
 import Platform
 import SettingsEngine
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsServer
 
-@Suite("The log of one machine")
+@Suite(.ownThread)
 struct LocalLogTests {
     private func harness(_ setup: LogHarness.Setup = LogHarness.Setup(), seed: UInt64 = 11) throws -> LogHarness {
         let harness = try LogHarness(SimulatedDisk(), setup, seed: seed)

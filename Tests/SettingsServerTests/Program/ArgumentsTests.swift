@@ -3,6 +3,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct ArgumentsTests {
     @Test(
         "A command line says what to do",

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 /// The daemon as a process: how it starts, what signals do to it.
+@Suite(.ownThread)
 struct LifecycleTests {
     /// A daemon that serves, and its port.
     private func start(

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 /// What the program says and how it ends where it does not serve.
+@Suite(.ownThread)
 struct ProgramTests {
     @Test("It tells what it can do") func tellsWhatCanDo() throws {
         let end = try ChildProcess.run(["--help"])

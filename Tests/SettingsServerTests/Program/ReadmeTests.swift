@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// The examples of the README, run as a reader would run them.
+@Suite(.ownThread)
 struct ReadmeTests {
     private static let readme = URL(filePath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()

@@ -2,13 +2,14 @@ import Glibc
 import Platform
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsEngine
 @testable import SettingsServer
 
 /// The writer over a log whose disk fails: what it answers while a commit may come back with the next start.
-@Suite("Writes after one whose outcome is unknown")
+@Suite(.ownThread)
 struct UnknownOutcomeTests {
     private let disk = SimulatedDisk()
     private let replies = CollectedReplies()

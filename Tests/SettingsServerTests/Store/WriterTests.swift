@@ -1,11 +1,12 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsEngine
 @testable import SettingsServer
 
-@Suite("The writer")
+@Suite(.ownThread)
 struct WriterTests {
     private let log: ScriptedLog
     private let store: Store

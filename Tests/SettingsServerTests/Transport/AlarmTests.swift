@@ -3,6 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct AlarmTests {
     private static let millisecond: UInt64 = 1_000_000
 

@@ -2,6 +2,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct ConnectionTests {
     @Test("A request is answered and the connection stays open") func requestAnsweredConnectionStays() throws {
         let server = try TestServer()

@@ -2,6 +2,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct DeadlineTests {
     /// A request that is answered and, in the same bytes, the beginning of another: once the answer is there, the beginning
     /// has been read too.

@@ -3,6 +3,7 @@ import Testing
 
 @testable import SettingsServer
 
+@Suite(.ownThread)
 struct DeadlineWheelTests {
     private let second = TransportLimits.second
     private let tick: UInt64 = 250_000_000

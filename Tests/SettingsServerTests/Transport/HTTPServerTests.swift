@@ -6,6 +6,7 @@ import Testing
 
 @testable import SettingsServer
 
+@Suite(.ownThread)
 struct HTTPServerTests {
     @Test("Connections are spread evenly and served by all loops") func connectionsSpreadEvenlyServed() throws {
         let server = try TestServer(loops: 3)

@@ -8,6 +8,7 @@ import Testing
 @testable import SettingsServer
 
 /// Hundreds that are answered at one moment.
+@Suite(.ownThread)
 struct JointSendingTests {
     private static let count = 2 * JointSending.least
 

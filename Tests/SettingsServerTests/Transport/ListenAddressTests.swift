@@ -5,7 +5,8 @@ import Testing
 
 @testable import SettingsServer
 
-@Suite struct ListenAddressTests {
+@Suite(.ownThread)
+struct ListenAddressTests {
     @Test(
         "An address is read, and written the same",
         arguments: [

@@ -5,6 +5,7 @@ import Testing
 @testable import SettingsServer
 
 /// Peers that wait, all at once.
+@Suite(.ownThread)
 struct ManyStreamsTests {
     private static let count = 200
 

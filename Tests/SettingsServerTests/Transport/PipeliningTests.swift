@@ -2,6 +2,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct PipeliningTests {
     @Test("Pipelined requests are answered in order") func pipelinedRequestsAnsweredOrder() throws {
         let server = try TestServer()

@@ -4,6 +4,7 @@ import Testing
 
 @testable import SettingsServer
 
+@Suite(.ownThread)
 struct StoppingTests {
     @Test("The handler of each loop is told once, before idle connections are closed") func handlerEachLoopTold() throws
     {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 /// Streams whose readers are slower than what is pushed.
+@Suite(.ownThread)
 struct StreamFlowTests {
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)
 

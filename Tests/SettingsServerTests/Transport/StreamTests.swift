@@ -4,6 +4,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
+@Suite(.ownThread)
 struct StreamTests {
     /// Connects, sends the requests, and begins to answer the one with the path `/later`.
     private func begin(

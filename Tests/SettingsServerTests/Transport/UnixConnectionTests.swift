@@ -6,6 +6,7 @@ import Testing
 @testable import SettingsServer
 
 /// Connections over Unix domain sockets, where they differ from those over TCP.
+@Suite(.ownThread)
 struct UnixConnectionTests {
     private let directory: TemporaryDirectory
     private let server: TestServer

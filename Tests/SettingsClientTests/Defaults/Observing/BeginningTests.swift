@@ -7,9 +7,9 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Where observing begins")
+@Suite(.ownThread)
 struct BeginningTests {
-    @Test("Threads that begin at once each miss nothing of what they do next", .timeLimit(.minutes(5)))
+    @Test("Threads that begin at once each miss nothing of what they do next", .timeLimit(.minutes(10)))
     func atOnce() {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let missed = Mutex<[Int]>([])

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Setters, getters and observers at once")
+@Suite(.ownThread)
 struct ManyThreadsTests {
     /// What an observer was told of one key: each update has to go on from where the last ended.
     private final class Chain: Sendable {

@@ -1,10 +1,11 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("What waits for somebody slow")
+@Suite(.ownThread)
 struct NoticeBacklogTests {
     private func saw(_ key: String, _ value: Int64) throws -> ObserverNotice {
         .saw(try setting(key, value))

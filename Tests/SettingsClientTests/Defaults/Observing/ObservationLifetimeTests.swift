@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("The beginning and the end of observing")
+@Suite(.ownThread)
 struct ObservationLifetimeTests {
     @Test("A handler is not called any more once its observation was dropped, and what it held is freed")
     func dropping() throws {

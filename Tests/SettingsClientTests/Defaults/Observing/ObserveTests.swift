@@ -3,7 +3,7 @@ import SettingsClient
 import TestSupport
 import Testing
 
-@Suite("Observing with handlers")
+@Suite(.ownThread)
 struct ObserveTests {
     @Test(
         "A handler is told of what this program and others write, in all ways to name a key", arguments: Place.allCases)

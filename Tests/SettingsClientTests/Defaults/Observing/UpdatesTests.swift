@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Observing with sequences")
+@Suite(.ownThread)
 struct UpdatesTests {
     @Test("A sequence begins when it is asked for, and tells all that came since, in order", arguments: Place.allCases)
     func calling(_ place: Place) async throws {

@@ -1,8 +1,9 @@
 import SettingsClient
 import Synchronization
+import TestSupport
 import Testing
 
-@Suite("How often what is stored is decoded", .serialized)
+@Suite(.ownThread, .serialized)
 struct DecodingTests {
     /// Counts how often it is decoded.
     struct Window: Codable, Hashable, DefaultsSerializable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-@Suite("Reading without a lock")
+@Suite(.ownThread)
 struct ReadersTests {
     /// Holds something until it goes.
     private final class Kept: Sendable {

@@ -1,11 +1,12 @@
 import Dispatch
 import SettingsModel
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SettingsClient
 
-@Suite("How keys are found")
+@Suite(.ownThread)
 struct SlotTableTests {
     struct Keys: DefaultsKeyStore {
         var count: DefaultsKey<Int> { .init("count", defaultValue: 0) }
