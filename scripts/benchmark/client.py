@@ -10,6 +10,8 @@ from .load import LoadFailed
 from .report import Required, Row, absolute, compared, kilobytes, microseconds, nanoseconds
 
 READ, READ_BY_KEY = 100, 150
+# Two threads at once may take so many times as long: they wait for a lock when they need the same one.
+TWO_THREADS = 3
 SET = 1.5
 ADAPTERS, ADAPTER_BYTES = 300, 100e3
 TURNS = 40
@@ -47,9 +49,10 @@ def reads(bench):
                "[key:], made for the read": f"with limits {said(medians.pop(MADE_WITH_LIMITS))}, to make the key above all"}
     for name, figures in medians.items():
         bound = READ_BY_KEY if name.startswith("[key:]") else READ
-        slowest = max(figures[figure] for figure in figures if figure != "besideSame" or name not in counted)
+        beside = max(figures[figure] for figure in ("besideOther", "besideSame")
+                     if figure != "besideSame" or name not in counted)
         yield Row(name, nanoseconds(figures["alone"]), two_threads(figures), "", f"<= {nanoseconds(bound)}",
-                  slowest <= bound, remarks.get(name, ""))
+                  figures["alone"] <= bound and beside <= TWO_THREADS * bound, remarks.get(name, ""))
 
 
 def said(figures):

@@ -2,24 +2,29 @@ internal import Dispatch
 internal import SettingsModel
 internal import Synchronization
 
-/// What all views of one adapter share: the replica, the layers over and under it, and the way to the backend. Nothing of
-/// it is for programs.
-public final class AdapterCore: Sendable {
+/// The state that an adapter shares with its scopes, references and observers: resolved keys, the layers over and under
+/// what is stored, and the session of the suite.
+final class AdapterCore: Sendable {
     let session: SuiteSession
     let arguments: LaunchArguments
-    @usableFromInline let slots: SlotTable
+    /// The adapter's own key store.
+    let keyStore: any Sendable
+    let slots: SlotTable
     let issues: IssueBoard
     /// What was registered: the layer under what is stored.
     let registered = Mutex<[KeyName: JSONValue]>([:])
     let namespaces = Mutex(NamespaceRegistry())
-    /// What was reported of the keys that disagree with the schema.
-    let toldDifferences = Mutex<[UTF8Text: [SchemaDifference]]>([:])
+    /// The reported differences between keys and the schema.
+    let reportedDifferences = Mutex<[UTF8Text: [SchemaDifference]]>([:])
     let observers: ObserverTable
 
     /// Where async forms wait for the backend, so that they block no thread of the pool.
     let work = KeyedWork()
 
-    init(session: SuiteSession, arguments: [String], log: @escaping IssueBoard.Log) {
+    init(
+        keyStore: any Sendable, session: SuiteSession, arguments: [String], log: @escaping IssueBoard.Log
+    ) {
+        self.keyStore = keyStore
         self.session = session
         self.arguments = LaunchArguments(arguments)
         observers = ObserverTable(session)
@@ -31,7 +36,9 @@ public final class AdapterCore: Sendable {
         }
         session.join(
             SuiteSession.Handlers(
-                report: { issues.reportLater($0) }, onLoaded: { [weak self] in self?.beginObserving() }))
+                report: { issues.reportLater($0) },
+                // Not weakly to the core: references to an object that has weak ones are slow to count, and each read does.
+                onLoaded: { [weak observers] in observers?.beginWaiting() }))
     }
 
     deinit {
@@ -78,47 +85,5 @@ extension AdapterCore {
     /// Reports that something could not be read; that the suite could not be loaded, once for each attempt.
     func reportUnread(_ error: DefaultsError, _ key: String?) {
         if session.isToBeReported(error) { report(error, key, .read) }
-    }
-}
-
-extension AdapterCore {
-    /// Does something that blocks away from the threads of the pool, behind what is to be done about the same keys.
-    nonisolated(nonsending) func offload<Value: Sendable>(
-        about keys: Set<KeyName> = [], _ body: @escaping @Sendable () throws(DefaultsError) -> Value
-    ) async throws(DefaultsError) -> Value {
-        try await offload(body) { [work] in work.add(about: keys, $0) }
-    }
-
-    /// Does something that blocks behind all that is to be done.
-    nonisolated(nonsending) func offloadBehindAll(
-        _ body: @escaping @Sendable () throws(DefaultsError) -> Void
-    ) async throws(DefaultsError) {
-        try await offload(body) { [work] in work.addBehindAll($0) }
-    }
-
-    /// What was not begun when the task was cancelled is not done.
-    private nonisolated(nonsending) func offload<Value: Sendable>(
-        _ body: @escaping @Sendable () throws(DefaultsError) -> Value, _ add: (@escaping @Sendable () -> Void) -> Void
-    ) async throws(DefaultsError) -> Value {
-        let mark = CancellationMark()
-        let result: Result<Value, DefaultsError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                add { continuation.resume(returning: mark.isSet ? .failure(.cancelled) : Result(catching: body)) }
-            }
-        } onCancel: {
-            mark.set()
-        }
-        return try result.get()
-    }
-}
-
-/// Whether a task was cancelled, for work that is not the task's own.
-private final class CancellationMark: Sendable {
-    private let mark = Atomic(false)
-
-    var isSet: Bool { mark.load(ordering: .acquiring) }
-
-    func set() {
-        mark.store(true, ordering: .releasing)
     }
 }

@@ -39,11 +39,6 @@ extension AdapterCore {
         }
     }
 
-    /// What a typed setter does.
-    func assign<Value>(_ value: Value, to slot: Slot<Value>) {
-        attempt(slot.key.name) { () throws(DefaultsError) in try set(slot, to: value) }
-    }
-
     /// Takes what is stored for a key away.
     func remove<Value>(_ slot: Slot<Value>) {
         guard let cell = slot.cell else { return }

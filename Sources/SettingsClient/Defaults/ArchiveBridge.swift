@@ -6,9 +6,9 @@ public import SettingsModel
 /// The class must be final and stand at the top level of a module, not private: only then has it a name that an archive
 /// can give. That name includes the module's, so what is stored is lost to a program that calls either otherwise.
 ///
-/// What is no archive, or none of this class, is refused with an error. But `NSKeyedUnarchiver` ends the process at
-/// some archives that were made to look like one of this class and hold other objects inside: let nobody write such a
-/// setting whom the program could not be ended by. An object that holds an `NSDictionary` or an `NSSet` has another
+/// A value that is no archive, or none of this class, is refused with an error. But `NSKeyedUnarchiver` ends the process at
+/// some archives that were made to look like one of this class and hold other objects inside: give write access to such a
+/// setting only to clients that may end the program. An object that holds an `NSDictionary` or an `NSSet` has another
 /// archive in each run, so that its defaults never are those of a schema. Other programs can do little with an archive;
 /// `Codable` is the better choice for a new type.
 public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBridge {
@@ -84,7 +84,7 @@ public struct ArchiveBridge<Value: NSObject & NSCoding & Sendable>: DefaultsBrid
 }
 
 extension DefaultsSerializable where Self: NSObject & NSCoding {
-    /// By what the class archives.
+    /// The bridge by keyed archives.
     public static var defaultsBridge: ArchiveBridge<Self> {
         ArchiveBridge()
     }

@@ -6,45 +6,37 @@ public import SettingsModel
 ///     Defaults[\.libraries].append("x")       Defaults[\.username] = nil
 ///
 /// Reads come from a replica of the suite that is loaded at first use and kept fresh. A setter returns when the write is
-/// acknowledged; as it cannot throw, what is refused is taken back and told to ``issues`` and to the log. A change in
+/// acknowledged; as it cannot throw, a refused write is rolled back and reported in ``issues`` and the log. A change in
 /// place is done only to the value that it was computed from, unless the key says how to merge; while it is under way,
 /// nothing is locked, and one that throws or changes nothing sends nothing.
 ///
 /// While the server is away, a setter returns when the write is on disk: it is seen here, and is sent in its turn when the
-/// server is back, by a later run of the program if need be. What is refused then is taken back and told likewise. The async
+/// server is back, by a later run of the program if need be. A refusal then is rolled back and reported likewise. The async
 /// forms return when the write is acknowledged, and throw ``DefaultsError/kept(_:)`` if it waits.
 ///
 /// A few members of the adapter hide keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means
-/// the key. Keys that are hidden so are told when a schema is made of them.
+/// the key. Keys that are hidden so are reported when a schema is made of them.
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     // Members that hide no key stand in extensions that ask for a `DefaultsKeyStore`, which the store of every adapter is.
     // Beside a member of such an extension the compiler considers the dynamic one, too, and takes what fits.
-    @usableFromInline let core: AdapterCore
-    @usableFromInline let keepers: InlineArray<16, CoreKeeper>
-    let root: StorePlace<KeyStore>
-    /// The same, not counted when it is used, as threads that read would wait for each other there.
-    @usableFromInline let rootPlace: Unmanaged<StorePlace<KeyStore>>
+    let core: AdapterCore
 
     init(
         keyStore: KeyStore, session: SuiteSession, arguments: [String] = [],
         log: @escaping @Sendable (DefaultsIssue) -> Void = IssueBoard.standardLog
     ) where KeyStore: DefaultsKeyStore {
         if let problem = nestedStoreProblem(in: keyStore) { assertionFailure(problem) }
-        let core = AdapterCore(session: session, arguments: arguments, log: log)
-        self.core = core
-        root = StorePlace(keyStore)
-        rootPlace = Unmanaged.passUnretained(root)
-        keepers = InlineArray { _ in CoreKeeper(core) }
+        core = AdapterCore(keyStore: keyStore, session: session, arguments: arguments, log: log)
     }
 
     /// Settings without a daemon, which behave the same and last as long as the adapter: for tests and previews.
     ///
     /// - Parameters:
     ///   - keyStore: where the keys are defined.
-    ///   - schema: what the suite may hold; without one, anything.
-    ///   - arguments: what the command line would say, without the program's name.
-    ///   - log: what is done with each issue; by default a line on standard error.
+    ///   - schema: the schema of the suite; by default none.
+    ///   - arguments: a command line without the program's name; by default none.
+    ///   - log: called with each issue; by default a line on standard error.
     public static func inMemory(
         keyStore: KeyStore, schema: Schema? = nil, arguments: [String] = [],
         log: (@Sendable (DefaultsIssue) -> Void)? = nil
@@ -55,24 +47,9 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
             arguments: arguments, log: log ?? IssueBoard.standardLog)
     }
 
-    /// What the settings are reached through.
-    @inlinable
-    public static func core(of access: DefaultsAdapter) -> AdapterCore {
-        access.core
-    }
-
-    /// The store of the adapter.
-    @inlinable
-    public static func place(of access: DefaultsAdapter) -> Unmanaged<StorePlace<KeyStore>> {
-        access.rootPlace
-    }
-
-    /// The keys of a store within the adapter's: `Defaults.player.volume`.
-    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
-        @inlinable get {
-            DefaultsScope<Inner>(
-                keeper: keepers[ThreadPlace.current], place: core.place(path, in: rootPlace))
-        }
+    /// The scope of all keys of the adapter's store.
+    public static func scope(of access: DefaultsAdapter) -> DefaultsScope<KeyStore> {
+        DefaultsScope(core: access.core, instance: nil)
     }
 }
 
@@ -82,14 +59,99 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         core.issues.issues()
     }
 
-    /// Takes everything away that is stored in this suite.
+    /// Removes everything that is stored in this suite.
     public func removeAll() {
         core.attempt(nil) { () throws(DefaultsError) in try core.removeAll() }
     }
 
-    /// Gives values to read where nothing is stored. They are never stored, nor seen by anybody else; those registered
+    /// Gives values to read where nothing is stored. They are never stored, nor visible to other programs; those registered
     /// later win.
     public func register(defaults: [String: JSONValue]) {
         core.register(defaults)
+    }
+}
+
+/// Settings in a daemon.
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
+    /// The settings of a suite, by its name as it stands in the source.
+    ///
+    ///     let Defaults = DefaultsAdapter(suite: "com.my.app", keyStore: DefaultsKeys())
+    ///
+    /// A name that no suite can have is a defect of the program, which ends here with a message. A name that is made at run
+    /// time goes through `try SuiteName(_:)`.
+    ///
+    /// Nothing is sent before the first access. While the daemon is away, writes wait on disk, also beyond the end of the
+    /// program, which sees them at once. Getters give the last known values if there is a cache; without one they give
+    /// defaults, with an issue.
+    ///
+    /// - Parameters:
+    ///   - suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not beginning with a dot.
+    ///   - keyStore: where the keys are defined.
+    ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
+    ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
+    ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
+    ///   - cache: where the known values of the suite are saved, for a start without a daemon. Programs that can read the
+    ///     user's files can read it, secrets included.
+    ///   - arguments: the command line without the program's name, for settings that lie over what is stored; by default
+    ///     this program's own.
+    ///   - log: called with each issue; by default a line on standard error.
+    ///   - file: the place in the source that a message about the name gives.
+    ///   - line: the line there.
+    public convenience init(
+        suite: StaticString, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        log: (@Sendable (DefaultsIssue) -> Void)? = nil, file: StaticString = #fileID,
+        line: UInt = #line
+    ) {
+        let name: SuiteName
+        do {
+            name = try SuiteName(suite.description)
+        } catch {
+            // The name stands in the source: a mistake of the program, seen when it is first started.
+            fatalError("\"\(suite)\" is no suite: \(error)", file: file, line: line)
+        }
+        self.init(
+            suite: name, keyStore: keyStore, server: server, timeout: timeout, outbox: outbox, cache: cache,
+            arguments: arguments, log: log)
+    }
+
+    /// The settings of a suite.
+    ///
+    /// - Parameters:
+    ///   - suite: the suite.
+    ///   - keyStore: where the keys are defined.
+    ///   - server: where the daemon is; by default what `SETTINGS_URL` says, else `http://127.0.0.1:7070`.
+    ///   - timeout: how long a request to the daemon may take; the requests of one getter or setter share it.
+    ///   - outbox: where writes wait that could not be sent; with `.none` they are rolled back, with an issue.
+    ///   - cache: where the known values of the suite are saved, for a start without a daemon.
+    ///   - arguments: the command line without the program's name; by default this program's own.
+    ///   - log: called with each issue; by default a line on standard error.
+    public convenience init(
+        suite: SuiteName, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+    ) {
+        self.init(
+            keyStore: keyStore,
+            session: ProgramEnvironment.current.session(
+                suite: suite, server: server, timeout: timeout, outbox: outbox, cache: cache),
+            arguments: arguments ?? Self.ownArguments, log: log ?? IssueBoard.standardLog)
+    }
+
+    /// A name that is made at run time may be none of a suite: that is thrown where it is read.
+    @available(*, unavailable, message: "a name that is made at run time is checked first: suite: try SuiteName(name)")
+    @_disfavoredOverload
+    public convenience init(
+        suite: String, keyStore: KeyStore, server: ServerAddress? = nil, timeout: Duration = .seconds(2),
+        outbox: KeptFiles = .usual, cache: KeptFiles = .none, arguments: [String]? = nil,
+        log: (@Sendable (DefaultsIssue) -> Void)? = nil
+    ) {
+        // Nothing that compiles can call this.
+        fatalError("unavailable")
+    }
+
+    /// The command line without the program's name.
+    static var ownArguments: [String] {
+        Array(CommandLine.arguments.dropFirst())
     }
 }

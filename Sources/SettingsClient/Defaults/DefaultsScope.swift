@@ -1,49 +1,67 @@
-public import SettingsModel
+internal import SettingsModel
 
 /// The keys of one store within an adapter's: what `Defaults.player` is.
 ///
 /// It has what the adapter has for keys, and hides the same names (``AdapterMembers/names``).
 @dynamicMemberLookup
-public struct DefaultsScope<KeyStore: DefaultsKeyStore>: KeyedAccess {
-    @usableFromInline let keeper: CoreKeeper
-    /// Kept by the core.
-    @usableFromInline let place: Unmanaged<StorePlace<KeyStore>>
+public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
+    let core: AdapterCore
+    /// Nil for the adapter's own store, and for stores that hold nothing: all of one type have the same keys.
+    let instance: StoreInstance?
 
-    @inlinable
-    init(keeper: CoreKeeper, place: Unmanaged<StorePlace<KeyStore>>) {
-        self.keeper = keeper
-        self.place = place
+    /// The scope itself.
+    public static func scope(of access: DefaultsScope) -> DefaultsScope { access }
+
+    /// The store whose keys these are.
+    var keyStore: KeyStore {
+        if let store = (instance?.store ?? core.keyStore) as? KeyStore { return store }
+        guard let empty = (KeyStore.self as? any DefaultsKeyStore.Type)?.init() as? KeyStore else {
+            preconditionFailure("a scope without an instance is of the adapter's store or of one that holds nothing")
+        }
+        return empty
     }
 
-    /// What the settings are reached through.
-    @inlinable
-    public static func core(of access: DefaultsScope) -> AdapterCore {
-        access.keeper.core
+    /// The slot of a key.
+    func slot<Value>(of path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Slot<Value> {
+        core.slots.slot(path, in: instance) { keyStore[keyPath: path] }
     }
 
-    /// The store in its place within the adapter's.
-    @inlinable
-    public static func place(of access: DefaultsScope) -> Unmanaged<StorePlace<KeyStore>> {
-        access.place
+    /// The scope of a store within this one.
+    func inner<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
+        if MemoryLayout<Inner>.size == 0 {
+            assertHasPrefix(Inner.self)
+            return DefaultsScope<Inner>(core: core, instance: nil)
+        }
+        let inner = core.slots.instance(path, in: instance) {
+            assertHasPrefix(Inner.self)
+            return keyStore[keyPath: path]
+        }
+        return DefaultsScope<Inner>(core: core, instance: inner)
     }
 
-    /// The keys of a store within this one.
-    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
-        @inlinable get { DefaultsScope<Inner>(keeper: keeper, place: keeper.core.place(path, in: place)) }
+    private func assertHasPrefix(_ inner: any DefaultsKeyStore.Type) {
+        assert(prefixProblem(inner) == nil, prefixProblem(inner) ?? "")
     }
-}
 
-/// What a scope keeps a core by.
-///
-/// An adapter has one for each place that threads have (``ThreadPlace``): a scope is made for a single read and counts as
-/// a reference to what it keeps. If all were counted in one place, threads that read would wait for each other there.
-@usableFromInline
-final class CoreKeeper: Sendable {
-    @usableFromInline let core: AdapterCore
-    /// Keeps the counts apart.
-    private let space = InlineArray<14, Int>(repeating: 0)
+    private func prefixProblem(_ inner: any DefaultsKeyStore.Type) -> String? {
+        (KeyStore.self as? any DefaultsKeyStore.Type).flatMap { nestedStoreProblem(inner, in: $0) }
+    }
 
-    init(_ core: AdapterCore) {
-        self.core = core
+    /// The value of a key for a plain getter.
+    func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
+        let identity = SlotTable.Identity(path, in: instance)
+        if let entry = core.slots.currentEntry(identity), case let value as Value = entry.value { return value }
+        return readSlot(path, identity)
+    }
+
+    // Apart from the fast path, whose generic code would look up the metadata of what is used here.
+    @inline(never)
+    private func readSlot<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ identity: SlotTable.Identity
+    ) -> Value {
+        let slot = slot(of: path)
+        let reading = slot.cachedReading ?? core.look(slot)
+        core.slots.refresh(identity, from: slot)
+        return reading.value
     }
 }

@@ -4,142 +4,45 @@ internal import Synchronization
 
 /// Reads and writes of several keys that are done together or not at all.
 ///
-/// What is read is as it was when the transaction began to read it, or as the transaction wrote it; if somebody changes
-/// one of the keys read before the end, the transaction is run again. So what it read was so at one time, also if it
-/// writes nothing.
+/// A read gives the value when the transaction first read it, or as the transaction wrote it; if one of the keys read changes
+/// before the end, the transaction is run again. So all values read were there at one time, also if it writes nothing.
 @dynamicMemberLookup
 public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
-    let core: AdapterCore
-    private let place: StorePlace<KeyStore>
-    private var record: TransactionRecord
+    private let scope: DefaultsScope<KeyStore>
+    fileprivate private(set) var record: TransactionRecord
 
-    init(core: AdapterCore, place: StorePlace<KeyStore>, told: TransactionRecord.Told = .init()) {
-        self.core = core
-        self.place = place
-        record = TransactionRecord(told: told)
-    }
-
-    private init(core: AdapterCore, place: StorePlace<KeyStore>, record: TransactionRecord) {
-        self.core = core
-        self.place = place
+    fileprivate init(_ scope: DefaultsScope<KeyStore>, _ record: TransactionRecord) {
+        self.scope = scope
         self.record = record
     }
 
-    /// What has to be done before the transaction can be run; nil if it has.
-    var preparation: TransactionRecord.Preparation? { record.preparation }
-
-    /// Whether all that was read is so now.
-    borrowing func holds() -> Bool {
-        core.holds(record.read)
+    private func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
+        scope.reference(path)
     }
 
-    /// What is to be done; throws the first thing that went wrong.
-    borrowing func finished() throws(DefaultsError) -> Transaction {
-        if let failure = record.failure { throw failure }
-        let suite = core.suite
-        let conditions = record.read.sorted { $0.key < $1.key }.flatMap { key, sight in
-            sight.tests.map { Transaction.Condition.setting(suite, key, $0) }
-        }
-        return Transaction(
-            if: conditions,
-            do: record.order.map { core.operation($0, (record.written[$0] ?? nil).map { .set($0) } ?? .delete) })
-    }
-
-    /// - Parameter defaultValue: of the key, where the slot is shared with keys that have another.
-    mutating func value<Value>(_ slot: Slot<Value>, default defaultValue: Value? = nil) -> Value {
-        record.note { () throws(DefaultsError) in _ = try slot.codec.get() }
-        guard let cell = slot.cell else { return defaultValue ?? slot.key.defaultValue }
-        record.noteRename(of: slot, core)
-        record.noteAgreement(of: slot, cell, core)
-        let reading: Reading<Value>
-        if let written = record.written[cell.name] {
-            let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
-            reading = core.resolve(slot, own, over: core.registered.withLock { $0[cell.name] })
-        } else {
-            reading = core.reading(of: slot, record.sight(of: slot, cell, core))
-            if reading.isStoredUnreadable, let problem = reading.problem { record.failure = record.failure ?? problem }
-        }
-        return reading.isDefault ? defaultValue ?? reading.value : reading.value
-    }
-
-    mutating func set<Value>(_ slot: Slot<Value>, to value: Value) {
-        let json: JSONValue?
-        do {
-            json = try slot.encode(value)
-        } catch {
-            record.failure = record.failure ?? error
-            return
-        }
-        guard let cell = slot.cell else { return }
-        record.noteRename(of: slot, core)
-        if record.written.updateValue(json, forKey: cell.name) == nil { record.order.append(cell.name) }
-    }
-
-    /// Reads what is to be changed in place.
-    private mutating func begin<Value>(_ slot: Slot<Value>, default defaultValue: Value? = nil) -> TransactionChange<
-        Value
-    > {
-        TransactionChange(slot: slot, value: value(slot, default: defaultValue))
-    }
-
-    /// Stores what became of a value, if it became another.
-    private mutating func finish<Value>(_ change: TransactionChange<Value>) {
-        if case .success(let before) = change.before, case .success(let after) = change.after, before == after {
-            return
-        }
-        set(change.slot, to: change.value)
-    }
-}
-
-/// A change in place within a transaction, between its reading and its writing.
-private struct TransactionChange<Value: DefaultsSerializable> {
-    let slot: Slot<Value>
-    var value: Value
-    /// The value as it was read, as JSON; nil for nothing.
-    let before: Result<JSONValue?, DefaultsError>
-
-    init(slot: Slot<Value>, value: Value) {
-        self.slot = slot
-        self.value = value
-        before = Result { () throws(DefaultsError) in try slot.encode(value) }
-    }
-
-    var after: Result<JSONValue?, DefaultsError> {
-        Result { () throws(DefaultsError) in try slot.encode(value) }
-    }
-}
-
-extension DefaultsTransaction {
-    private func slot<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Slot<Value> {
-        core.slot(path, in: place)
-    }
-
-    private func inner<Inner: DefaultsKeyStore>(
-        _ path: KeyPath<KeyStore, Inner>, _ record: TransactionRecord
-    ) -> DefaultsTransaction<Inner> {
-        let inner = core.place(path, in: Unmanaged.passUnretained(place)).takeUnretainedValue()
-        return DefaultsTransaction<Inner>(core: core, place: inner, record: record)
+    private func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
+        scope.reference(key: key)
     }
 
     /// The value of a key.
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        mutating get { value(slot(path)) }
-        set { set(slot(path), to: newValue) }
+        mutating get { record.value(reference(path)) }
+        set { record.set(reference(path), to: newValue) }
         _modify {
-            var change = begin(slot(path))
+            var change = record.begin(reference(path))
             yield &change.value
-            finish(change)
+            record.finish(change)
         }
     }
 
     /// The value of a key.
     public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> Value {
-        mutating get { value(core.slots.slot(for: key), default: key.defaultValue) }
-        set { set(core.slots.slot(for: key), to: newValue) }
+        mutating get { record.value(reference(key: key)) }
+        set { record.set(reference(key: key), to: newValue) }
         _modify {
-            var change = begin(core.slots.slot(for: key), default: key.defaultValue)
+            var change = record.begin(reference(key: key))
             yield &change.value
-            finish(change)
+            record.finish(change)
         }
     }
 
@@ -147,11 +50,11 @@ extension DefaultsTransaction {
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
         mutating get { self[path] }
         set { self[path] = newValue }
-        // Not by way of `self[path]`: that would be written after a change that throws, too.
+        // Not through `self[path]`: that would write after a change that throws, too.
         _modify {
-            var change = begin(slot(path))
+            var change = record.begin(reference(path))
             yield &change.value
-            finish(change)
+            record.finish(change)
         }
     }
 
@@ -159,13 +62,244 @@ extension DefaultsTransaction {
     public subscript<Inner: DefaultsKeyStore>(
         dynamicMember path: KeyPath<KeyStore, Inner>
     ) -> DefaultsTransaction<Inner> {
-        // Only a part that can be changed can be read, too: what is read is noted.
-        _read { yield inner(path, record) }
+        // Reading notes what was read, so only a part that can be changed can be read.
+        _read { yield DefaultsTransaction<Inner>(scope.inner(path), record) }
         _modify {
-            var inner = inner(path, record)
-            record = TransactionRecord(told: record.told)
+            var inner = DefaultsTransaction<Inner>(scope.inner(path), record)
+            record = TransactionRecord(record.core, answers: record.answers)
             defer { record = inner.record }
             yield &inner
         }
+    }
+}
+
+/// The reads and writes of a transaction so far.
+private struct TransactionRecord {
+    /// Blocking work that has to be done before the transaction can be run; it notes the answers.
+    typealias Preparation = @Sendable (inout Answers) -> Void
+
+    /// The answers that earlier runs of the transaction could not do without: asking blocks, and the body of a transaction
+    /// runs on the caller's thread.
+    struct Answers: Sendable {
+        fileprivate var settings: [KeyName: VisibleSetting] = [:]
+        fileprivate var differences: [TypedKey: [SchemaDifference]] = [:]
+    }
+
+    struct TypedKey: Hashable, Sendable {
+        let name: KeyName
+        let type: ObjectIdentifier
+    }
+
+    /// A change in place within a transaction, between its reading and its writing.
+    struct Change<Value: DefaultsSerializable> {
+        let reference: DefaultsReference<Value>
+        var value: Value
+        /// The value as it was read, as JSON; nil for nothing.
+        let before: Result<JSONValue?, DefaultsError>
+    }
+
+    let core: AdapterCore
+    let answers: Answers
+    /// The state of each key when it was read first.
+    private(set) var read: [KeyName: KeySight] = [:]
+    private var written: [KeyName: JSONValue?] = [:]
+    /// The keys written, in order.
+    private var order: [KeyName] = []
+    private var failure: DefaultsError?
+    /// The work to do before the transaction can be run; nil for none.
+    private(set) var preparation: Preparation?
+
+    init(_ core: AdapterCore, answers: Answers) {
+        self.core = core
+        self.answers = answers
+    }
+
+    /// The transaction to send. Throws the first error of the run.
+    func finished() throws(DefaultsError) -> Transaction {
+        if let failure { throw failure }
+        let conditions = read.sorted { $0.key < $1.key }.flatMap { key, sight in
+            sight.tests.map { Transaction.Condition.setting(core.suite, key, $0) }
+        }
+        return Transaction(
+            if: conditions,
+            do: order.map { core.operation($0, (written[$0] ?? nil).map { .set($0) } ?? .delete) })
+    }
+
+    mutating func value<Value>(_ reference: DefaultsReference<Value>) -> Value {
+        let slot = reference.slot
+        note { () throws(DefaultsError) in _ = try slot.codec.get() }
+        guard let cell = slot.cell else { return reference.defaultValue }
+        noteRename(of: slot)
+        noteAgreement(of: slot, cell)
+        let reading: Reading<Value>
+        if let written = written[cell.name] {
+            let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
+            reading = core.resolve(slot, own, over: core.registered(cell.name))
+        } else {
+            reading = core.reading(of: slot, sight(of: slot, cell))
+            if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
+        }
+        return reading.isDefault ? reference.defaultValue : reading.value
+    }
+
+    mutating func set<Value>(_ reference: DefaultsReference<Value>, to value: Value) {
+        var json: JSONValue?
+        guard note({ () throws(DefaultsError) in json = try reference.slot.encode(value) }),
+            let cell = reference.slot.cell
+        else { return }
+        noteRename(of: reference.slot)
+        if written.updateValue(json, forKey: cell.name) == nil { order.append(cell.name) }
+    }
+
+    mutating func begin<Value>(_ reference: DefaultsReference<Value>) -> Change<Value> {
+        let value = value(reference)
+        return Change(
+            reference: reference, value: value,
+            before: Result { () throws(DefaultsError) in try reference.slot.encode(value) })
+    }
+
+    /// Stores a value, if it became another.
+    mutating func finish<Value>(_ change: Change<Value>) {
+        let after = Result { () throws(DefaultsError) in try change.reference.slot.encode(change.value) }
+        if case .success(let before) = change.before, case .success(let after) = after, before == after { return }
+        set(change.reference, to: change.value)
+    }
+
+    /// Keeps the first error of the run; true if there is none here.
+    @discardableResult
+    private mutating func note(_ body: () throws(DefaultsError) -> Void) -> Bool {
+        do {
+            try body()
+            return true
+        } catch {
+            failure = failure ?? error
+            return false
+        }
+    }
+
+    private mutating func prepare(_ body: @escaping Preparation) {
+        preparation = { [others = preparation] answers in
+            others?(&answers)
+            body(&answers)
+        }
+    }
+
+    /// The state that a key is read from: the same at each read.
+    private mutating func sight<Value>(of slot: Slot<Value>, _ cell: KeyCell) -> KeySight {
+        if let sight = read[cell.name] { return sight }
+        var sight = core.sight(of: slot, cell, asks: .never)
+        if sight.isUnsure {
+            if let answer = answers.settings[cell.name], answer.value == sight.visible.value {
+                sight.take(answer)
+            } else {
+                prepare { [core] answers in
+                    let seen = core.session.visible(cell.name)
+                    answers.settings[cell.name] = core.withSource(seen, cell.name)
+                }
+            }
+        }
+        read[cell.name] = sight
+        return sight
+    }
+
+    /// Has the value of a renamed key taken over first.
+    private mutating func noteRename<Value>(of slot: Slot<Value>) {
+        guard let rename = slot.rename, rename.isOpen else { return }
+        prepare { [core] _ in core.takeOver(for: slot) }
+    }
+
+    /// Fails if no value that the server may hold is one of the key's type.
+    private mutating func noteAgreement<Value>(of slot: Slot<Value>, _ cell: KeyCell) {
+        let key = TypedKey(name: cell.name, type: ObjectIdentifier(Value.self))
+        if let differences = core.knownDifferences(of: slot) ?? answers.differences[key] {
+            note { [core] () throws(DefaultsError) in try core.refuseAnotherType(differences) }
+        } else {
+            prepare { [core] in $0.differences[key] = core.differences(of: slot) }
+        }
+    }
+}
+
+extension DefaultsScope {
+    private static var maxAttempts: Int { 1000 }
+
+    /// Runs a transaction until nothing that it read has changed meanwhile.
+    nonisolated(nonsending) func transaction<Result>(
+        _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
+    ) async throws -> Result {
+        let moment = ContinuousClock.now
+        // Hardly any transaction can do without these.
+        try await core.work.run { [core] () throws(DefaultsError) in
+            try core.load(unlessFailedSince: moment)
+            if let place = core.session.schema { _ = try? core.session.serverSchema(at: place) }
+        }
+        var answers = TransactionRecord.Answers()
+        var attempts = 0
+        while true {
+            var transaction = DefaultsTransaction(self, TransactionRecord(core, answers: answers))
+            let outcome = Swift.Result { try body(&transaction) }
+            let record = transaction.record
+            if let prepare = record.preparation {
+                answers = try await core.work.run { [answers] () throws(DefaultsError) in
+                    var answers = answers
+                    prepare(&answers)
+                    return answers
+                }
+                continue
+            }
+            let result = try outcome.get()
+            attempts += 1
+            if try await core.isDone(
+                record.finished(), holds: core.holds(record.read), isLast: attempts == Self.maxAttempts)
+            {
+                return result
+            }
+        }
+    }
+}
+
+extension AdapterCore {
+    /// Sends a transaction; false if it has to be run again, as something that it read has changed.
+    ///
+    /// - Parameter holds: true if what it read is so now. The server decides that of one that writes something.
+    fileprivate nonisolated(nonsending) func isDone(
+        _ transaction: Transaction, holds: Bool, isLast: Bool
+    ) async throws(DefaultsError) -> Bool {
+        if transaction.operations.isEmpty {
+            if isLast, !holds {
+                throw .refused(Problem(.preconditionFailed, "what is read of suite \(suite) is changed all the time"))
+            }
+            return holds
+        }
+        return try await work.run(about: Set(transaction.operations.map(\.key))) { [self] () throws(DefaultsError) in
+            do throws(BackendError) {
+                try session.commit(transaction.operations, if: transaction.conditions)
+                return true
+            } catch {
+                guard !isLast, case .refused(let problem) = error, problem.code == .preconditionFailed,
+                    !problem.failed.isEmpty
+                else { throw DefaultsError(error) }
+                session.learn(problem)
+                return false
+            }
+        }
+    }
+}
+
+extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
+    /// Reads and writes several keys, all or none. The body runs again if something that it read changes. If the
+    /// transaction is kept until the server is back, it does not: what was read has to hold by then, or nothing is done.
+    ///
+    /// The body also runs again if something has to be asked for that it read, as it runs where it was called.
+    public nonisolated(nonsending) func transaction<Result>(
+        _ body: (inout DefaultsTransaction<KeyStore>) throws -> Result
+    ) async throws -> Result {
+        try await Self.scope(of: self).transaction(body)
+    }
+
+    /// Waits until the server has what was written here, and what is read here is what the server has: everything that
+    /// was acknowledged before.
+    public nonisolated(nonsending) func synchronize() async throws(DefaultsError) {
+        let moment = ContinuousClock.now
+        try await core.work.run(about: nil) { [core] () throws(DefaultsError) in try core.synchronize(since: moment) }
     }
 }

@@ -4,6 +4,7 @@ internal import Synchronization
 
 /// A change in place between its reading and its writing: `+=` and `append` work on ``value``.
 struct InPlaceChange<Value: DefaultsSerializable> {
+    let core: AdapterCore
     let slot: Slot<Value>
     var value: Value
     /// The value as it was read, as JSON; nil for nothing. Not known if even that could not be written.
@@ -11,6 +12,11 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     let reading: Reading<Value>
     /// How much of the setter's timeout went into the reading.
     let spent: Duration
+
+    /// Writes the value, if it became another.
+    func finish() {
+        core.finish(self)
+    }
 }
 
 /// Changing in place: a compare-and-set against what the change was computed from.
@@ -27,8 +33,8 @@ extension AdapterCore {
         if reading.isDefault, let defaultValue { reading.value = defaultValue }
         let value = reading.value
         return InPlaceChange(
-            slot: slot, value: value, before: Result { () throws(DefaultsError) in try slot.encode(value) },
-            reading: reading, spent: spent)
+            core: self, slot: slot, value: value,
+            before: Result { () throws(DefaultsError) in try slot.encode(value) }, reading: reading, spent: spent)
     }
 
     /// Writes what became of the value, if it became another.

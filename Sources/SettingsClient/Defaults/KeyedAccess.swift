@@ -2,131 +2,201 @@ public import SettingsModel
 
 /// A place where settings are read and written by the keys of a store: an adapter, or a scope of one.
 ///
-/// The same access in each place: by key path, by key, as a member. `=` runs `set`; every change in place runs `_modify`,
-/// which writes after the change, so that one that throws writes nothing.
+/// Access is the same by key path, by key and as a member. `=` runs `set`; every change in place runs `_modify`, which
+/// writes after the change, so that one that throws writes nothing.
 ///
 /// Forms that take a key have a parameter before it that takes nothing. It keeps the compiler from considering them where
 /// a key path is given: so it says of a key path with a typo that the store has no such member, and not that the path is
 /// no key.
 @dynamicMemberLookup
 public protocol KeyedAccess<KeyStore>: Sendable {
-    /// Where the keys are defined.
+    /// The store that defines the keys.
     associatedtype KeyStore: Sendable
 
-    /// What the settings are reached through. It is asked of the type, as a member of the value would win over a key of
-    /// the same name.
-    static func core(of access: Self) -> AdapterCore
-
-    /// The store whose keys these are, which lives at least as long as the access.
-    static func place(of access: Self) -> Unmanaged<StorePlace<KeyStore>>
-
-    /// The keys of a store within this one: `Defaults.player.volume`.
-    subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> { get }
+    /// The scope whose keys these are. It is static, as a member of the value would hide a key of the same name.
+    static func scope(of access: Self) -> DefaultsScope<KeyStore>
 }
 
 extension KeyedAccess {
-    @inlinable var core: AdapterCore { Self.core(of: self) }
+    var core: AdapterCore { Self.scope(of: self).core }
 
-    /// The store whose keys these are.
-    var place: StorePlace<KeyStore> { Self.place(of: self).takeUnretainedValue() }
-
-    func slot<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Slot<Value> {
-        core.slot(path, in: place)
+    func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
+        let scope = Self.scope(of: self)
+        return DefaultsReference(core: scope.core, slot: scope.slot(of: path))
     }
 
-    /// The value for a plain getter.
-    @inlinable
-    func value<Value>(of path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        let known = Self.place(of: self)._withUnsafeGuaranteedRef { core.cachedValue(path, inPlace: $0.number) }
-        return known ?? core.missedValue(path, in: Self.place(of: self))
+    func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
+        let core = core
+        return DefaultsReference(core: core, slot: core.slots.slot(for: key), default: key.defaultValue)
     }
 
     /// The value of a key.
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        @inlinable get { value(of: path) }
-        nonmutating set { core.assign(newValue, to: slot(path)) }
+        get { Self.scope(of: self).read(path) }
+        nonmutating set { reference(path).assign(newValue) }
         nonmutating _modify {
-            var change = core.begin(slot(path))
+            var change = reference(path).begin()
             yield &change.value
-            core.finish(change)
+            change.finish()
         }
     }
 
     /// The value of a key.
     public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> Value {
-        @inlinable get { core.value(key) }
-        nonmutating set { core.assign(newValue, to: core.slots.slot(for: key)) }
+        get { core.value(key) }
+        nonmutating set { reference(key: key).assign(newValue) }
         nonmutating _modify {
-            var change = core.begin(core.slots.slot(for: key), default: key.defaultValue)
+            var change = reference(key: key).begin()
             yield &change.value
-            core.finish(change)
+            change.finish()
         }
     }
 
     /// The value of a key, as if it were a property.
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        @inlinable get { value(of: path) }
-        nonmutating set { core.assign(newValue, to: slot(path)) }
-        // Not by way of `self[path]`: that would be written after a change that throws, too.
+        get { Self.scope(of: self).read(path) }
+        nonmutating set { reference(path).assign(newValue) }
+        // Not through `self[path]`: that would write after a change that throws, too.
         nonmutating _modify {
-            var change = core.begin(slot(path))
+            var change = reference(path).begin()
             yield &change.value
-            core.finish(change)
+            change.finish()
         }
+    }
+
+    /// The keys of a store within this one: `Defaults.player.volume`.
+    public subscript<Inner: DefaultsKeyStore>(dynamicMember path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
+        Self.scope(of: self).inner(path)
     }
 }
 
-// What the operators `?=` and `++` work on. Where a value is asked for, the subscripts above win.
+// The operands of `?=` and `++`. Where a value is asked for, the subscripts above win.
 extension KeyedAccess {
-    /// A key as what an operator works on.
+    /// A key as the operand of an operator.
     @_disfavoredOverload
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
-        DefaultsReference(core: core, slot: slot(path))
+        reference(path)
     }
 
-    /// A key as what an operator works on.
+    /// A key as the operand of an operator.
     @_disfavoredOverload
     public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> DefaultsReference<Value> {
-        DefaultsReference(core: core, slot: core.slots.slot(for: key), default: key.defaultValue)
+        reference(key: key)
     }
 
-    /// A key as what an operator works on.
+    /// A key as the operand of an operator.
     @_disfavoredOverload
     public subscript<Value>(
         dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) -> DefaultsReference<Value> {
-        DefaultsReference(core: core, slot: slot(path))
+        reference(path)
     }
 }
 
 extension KeyedAccess {
     /// True if a key has a value that is not a default: from the command line, stored, or registered.
     public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
-        core.hasKey(slot(path))
+        core.hasKey(reference(path).slot)
     }
 
     /// True if a key has a value that is not a default.
     public func hasKey<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
-        core.hasKey(core.slots.slot(for: key))
+        core.hasKey(reference(key: key).slot)
     }
 
     /// True if a value is stored for a key.
     public func isSet<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
-        core.isSet(slot(path))
+        core.isSet(reference(path).slot)
     }
 
     /// True if a value is stored for a key.
     public func isSet<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
-        core.isSet(core.slots.slot(for: key))
+        core.isSet(reference(key: key).slot)
     }
 
-    /// Takes what is stored for a key away, so that the default holds; that nothing is stored is fine.
+    /// Removes the stored value of a key, so that the default holds; that nothing is stored is no error.
     public func remove<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) {
-        core.remove(slot(path))
+        core.remove(reference(path).slot)
     }
 
-    /// Takes what is stored for a key away.
+    /// Removes the stored value of a key.
     public func remove<Value>(_: Void = (), key: DefaultsKey<Value>) {
-        core.remove(core.slots.slot(for: key))
+        core.remove(reference(key: key).slot)
+    }
+}
+
+// The forms for async code block no thread and throw what goes wrong. They return when the server has acknowledged the write:
+// one that is kept until the server is back throws `DefaultsError.kept`. Work of a cancelled task that has not begun is not
+// done. A key path may not leave its isolation, so each is resolved at once.
+
+extension KeyedAccess {
+    /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
+    public nonisolated(nonsending) func value<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>
+    ) async throws(DefaultsError) -> Value {
+        try await reference(path).value()
+    }
+
+    // Without a second form for paths, the compiler has no message at all for one with a typo.
+    /// The value of a key, in place of which the form that is not optional is used.
+    @available(*, unavailable)
+    @_disfavoredOverload
+    public nonisolated(nonsending) func value<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>
+    ) async throws(DefaultsError) -> Value? {
+        try await reference(path).value()
+    }
+
+    /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
+    public nonisolated(nonsending) func value<Value>(
+        _: Void = (), key: DefaultsKey<Value>
+    ) async throws(DefaultsError) -> Value {
+        try await reference(key: key).value()
+    }
+
+    /// Stores a value. Throws ``DefaultsError/kept(_:)`` if that is done only when the server is back.
+    public nonisolated(nonsending) func set<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ value: Value
+    ) async throws(DefaultsError) {
+        try await reference(path).set(value)
+    }
+
+    /// Stores a value. Throws ``DefaultsError/kept(_:)`` if that is done only when the server is back.
+    public nonisolated(nonsending) func set<Value>(
+        _: Void = (), key: DefaultsKey<Value>, _ value: Value
+    ) async throws(DefaultsError) {
+        try await reference(key: key).set(value)
+    }
+
+    /// Changes a value, again if it was changed meanwhile: the body may run several times.
+    public nonisolated(nonsending) func update<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: (inout Value) throws -> Void
+    ) async throws {
+        try await Self.scope(of: self).transaction { try body(&$0[path]) }
+    }
+
+    /// Changes a value, again if it was changed meanwhile: the body may run several times.
+    public nonisolated(nonsending) func update<Value>(
+        _: Void = (), key: DefaultsKey<Value>, _ body: (inout Value) throws -> Void
+    ) async throws {
+        try await Self.scope(of: self).transaction { try body(&$0[key: key]) }
+    }
+
+    /// Stores a value if nothing is stored, which the server decides; true if it did. The body runs only if nothing
+    /// seems to be stored.
+    @discardableResult
+    public nonisolated(nonsending) func setIfAbsent<Value>(
+        _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Bool {
+        try await reference(path).setIfAbsent(body)
+    }
+
+    /// Stores a value if nothing is stored, which the server decides; true if it did. The body runs only if nothing
+    /// seems to be stored.
+    @discardableResult
+    public nonisolated(nonsending) func setIfAbsent<Value>(
+        _: Void = (), key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
+    ) async throws -> Bool {
+        try await reference(key: key).setIfAbsent(body)
     }
 }

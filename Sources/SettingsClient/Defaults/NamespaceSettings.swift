@@ -5,7 +5,7 @@ internal import Synchronization
 /// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.
 public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
     let core: AdapterCore
-    /// Why there is no access: another type has the namespace.
+    /// The reason why there is no access: another type has the namespace.
     let refusal: DefaultsError?
 
     init(core: AdapterCore) {
@@ -13,51 +13,44 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
         refusal = core.claim(Namespace.self)
     }
 
-    /// The setting as what is asked for.
+    /// The setting, to be read as any type; nil if another type has the namespace.
     public subscript(_ key: Namespace.Key) -> UntypedSetting? {
-        let name = Namespace.name(of: key)
-        if let refusal {
-            core.report(refusal, name, .read)
-            return nil
-        }
-        return UntypedSetting(core: core, name: name)
+        allowed(key, .read).map { UntypedSetting(core: core, name: $0) }
     }
 
     /// Stores a value.
     public func set<Value: DefaultsSerializable>(_ value: Value, forKey key: Namespace.Key) {
-        write(key) { name in
-            if let json = core.untypedJSON(value, name) { core.setUntyped(name, json) }
-        }
+        if let name = allowed(key, .write), let json = core.untypedJSON(value, name) { core.setUntyped(name, json) }
     }
 
-    /// Takes what is stored away.
+    /// Removes what is stored.
     public func remove(forKey key: Namespace.Key) {
-        write(key) { core.setUntyped($0, nil) }
+        if let name = allowed(key, .write) { core.setUntyped(name, nil) }
     }
 
-    /// Whether somebody stored a value.
+    /// True if a value is stored.
     public func isSet(forKey key: Namespace.Key) -> Bool {
-        let name = Namespace.name(of: key)
-        if let refusal {
-            core.report(refusal, name, .read)
-            return false
-        }
-        return core.keyName(name, .read).map { core.isSet($0) } ?? false
+        allowed(key, .read).flatMap { core.keyName($0, .read) }.map { core.isSet($0) } ?? false
     }
 
-    private func write(_ key: Namespace.Key, _ body: (String) -> Void) {
+    /// The name of a key; nil if another type has the namespace, which is reported.
+    private func allowed(_ key: Namespace.Key, _ attempt: DefaultsIssue.Attempt) -> String? {
         let name = Namespace.name(of: key)
-        if let refusal { core.report(refusal, name, .write) } else { body(name) }
+        guard let refusal else { return name }
+        core.report(refusal, name, attempt)
+        return nil
     }
 }
 
 extension AdapterCore {
-    func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(NamespaceRegistry.Conflict) {
+    fileprivate func register<Namespace: DefaultsNamespace>(
+        _ type: Namespace.Type
+    ) throws(NamespaceRegistry.Conflict) {
         try namespaces.withLock { namespaces throws(NamespaceRegistry.Conflict) in try namespaces.register(type) }
     }
 
-    /// Gives a type its namespace, or says why not.
-    func claim<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> DefaultsError? {
+    /// Gives a type its namespace; an error if another type has it.
+    fileprivate func claim<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> DefaultsError? {
         do {
             try register(type)
             return nil
@@ -73,7 +66,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
         NamespaceSettings(core: core)
     }
 
-    /// Gives a type its namespace, as its first use does too. Throws if another type has it.
+    /// Gives a type its namespace, as its first use does. Throws if another type has it.
     public func register<Namespace: DefaultsNamespace>(
         namespace type: Namespace.Type
     ) throws(NamespaceRegistry.Conflict) {
@@ -125,8 +118,8 @@ extension AdapterNamespace {
     /// A URL; nil if it is none.
     public static func url(forKey key: Key) -> URL? { settings[key]?.url }
 
-    /// Whether somebody stored a value.
+    /// True if a value is stored.
     public static func isSet(forKey key: Key) -> Bool { settings.isSet(forKey: key) }
-    /// Takes what is stored away.
+    /// Removes what is stored.
     public static func remove(forKey key: Key) { settings.remove(forKey: key) }
 }

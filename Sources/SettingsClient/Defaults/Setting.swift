@@ -1,6 +1,7 @@
 public import SettingsModel
+internal import Synchronization
 
-/// What a ``Setting`` keeps.
+/// What a ``Setting`` caches.
 public struct SettingOptions: OptionSet, Hashable, Sendable {
     /// The options as bits.
     public let rawValue: UInt8
@@ -10,10 +11,10 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// Read once, and keep what was read until the property itself is written, whatever others write.
+    /// Read once, and keep that value until the property itself is written, whatever others write.
     public static let cached = SettingOptions(rawValue: 1)
-    /// Follow what anybody writes. Alone or with ``cached``, each read gives the newest value, as without options: the
-    /// adapter keeps what it decoded until somebody writes.
+    /// Follow every write. Alone or with ``cached``, each read gives the newest value, as without options: the adapter
+    /// caches the decoded value until the next write.
     public static let observed = SettingOptions(rawValue: 2)
 }
 
@@ -43,26 +44,28 @@ public struct SettingOptions: OptionSet, Hashable, Sendable {
 /// threw as after one that returned, and calls a setter after both (Swift 6.3). So the wrapper cannot tell the two apart.
 @propertyWrapper
 public struct Setting<Value: DefaultsSerializable>: Sendable {
-    private let core: AdapterCore
-    private let slot: Slot<Value>
+    private let reference: DefaultsReference<Value>
     private let kept: KeptValue<Value>?
 
-    private init(_ core: AdapterCore, _ slot: Slot<Value>, _ options: SettingOptions) {
-        self.core = core
-        self.slot = slot
+    private init(_ reference: DefaultsReference<Value>, _ options: SettingOptions) {
+        self.reference = reference
         kept = options == .cached ? KeptValue() : nil
     }
+
+    private var core: AdapterCore { reference.core }
+    private var slot: Slot<Value> { reference.slot }
 
     /// The setting of a key in an adapter, or in a store within an adapter's.
     public init<Place: KeyedAccess>(
         _ path: KeyPath<Place.KeyStore, DefaultsKey<Value>>, in place: Place, options: SettingOptions = []
     ) {
-        self.init(place.core, place.slot(path), options)
+        self.init(place.reference(path), options)
     }
 
     /// The setting of a key.
     public init(_: Void = (), key: DefaultsKey<Value>, in place: some KeyedAccess, options: SettingOptions = []) {
-        self.init(place.core, place.core.slots.slot(for: key, withDefault: true), options)
+        let core = place.core
+        self.init(DefaultsReference(core: core, slot: core.slots.slot(for: key, withDefault: true)), options)
     }
 
     /// The value.
@@ -71,9 +74,9 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
         nonmutating set { value = newValue }
         // Not by way of `value`: that would be written after a change that throws, too.
         nonmutating _modify {
-            var change = core.begin(slot)
+            var change = reference.begin()
             yield &change.value
-            core.finish(change)
+            change.finish()
             kept?.forget()
         }
     }
@@ -85,19 +88,19 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
     public var value: Value {
         get { kept?.value { current } ?? current }
         nonmutating set {
-            core.assign(newValue, to: slot)
+            reference.assign(newValue)
             kept?.forget()
         }
         nonmutating _modify {
-            var change = core.begin(slot)
+            var change = reference.begin()
             yield &change.value
-            core.finish(change)
+            change.finish()
             kept?.forget()
         }
     }
 
     private var current: Value {
-        slot.cachedValue ?? core.look(slot).value
+        (slot.cachedReading ?? core.look(slot)).value
     }
 }
 
@@ -105,12 +108,12 @@ extension Setting {
     /// The name of the key.
     public var key: String { slot.key.name }
 
-    /// Whether somebody stored a value.
+    /// True if a value is stored.
     public var isSet: Bool {
         core.isSet(slot)
     }
 
-    /// Takes what is stored away, so that the default holds.
+    /// Removes what is stored, so that the default holds.
     public func remove() {
         core.remove(slot)
         kept?.forget()
@@ -146,5 +149,35 @@ extension Setting {
         options: SettingOptions = []
     ) {
         self.init(path, in: place, options: options)
+    }
+}
+
+/// A cache of one value, which is read once and kept until it is forgotten.
+private final class KeptValue<Value: Sendable>: Sendable {
+    private let shared = Mutex(Shared())
+
+    private struct Shared {
+        var value: Value?
+        /// Counts how often it was forgotten: a value read before that is not kept.
+        var generation = 0
+    }
+
+    func value(_ read: () -> Value) -> Value {
+        let (known, generation) = shared.withLock { ($0.value, $0.generation) }
+        if let known { return known }
+        let value = read()
+        return shared.withLock { shared in
+            // Threads that read at the same time all get the value of the first.
+            if let first = shared.value { return first }
+            if shared.generation == generation { shared.value = value }
+            return value
+        }
+    }
+
+    func forget() {
+        shared.withLock { shared in
+            shared.value = nil
+            shared.generation += 1
+        }
     }
 }

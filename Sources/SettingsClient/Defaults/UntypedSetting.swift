@@ -1,6 +1,7 @@
 public import Foundation
 internal import SettingsAPI
 public import SettingsModel
+internal import Synchronization
 
 /// A setting by its name, read as what is asked for: `Defaults["color"].string`.
 ///
@@ -17,8 +18,8 @@ public struct UntypedSetting: Sendable {
     let core: AdapterCore
     let name: String
 
-    /// The value as it is. What the command line says is text, whatever it may be read as.
-    public var value: JSONValue? { core.untyped(name) }
+    /// The value as it is. A value of the command line is text, whatever it may be read as.
+    public var value: JSONValue? { core.untyped(name) { $0 } }
 
     /// The value as text.
     public var string: String? { core.untyped(name, as: UntypedConversion.string) }
@@ -81,7 +82,7 @@ extension DefaultsAdapter {
     /// A setting by its name as JSON. Assigning nil removes it.
     @_disfavoredOverload
     public subscript<Name: SettingName & Sendable>(_ name: Name) -> JSONValue? {
-        get { core.untyped(String(name)) }
+        get { core.untyped(String(name)) { $0 } }
         set { core.setUntyped(String(name), newValue) }
     }
 
@@ -89,7 +90,7 @@ extension DefaultsAdapter {
     public func hasKey<Name: SettingName>(_ name: Name) -> Bool {
         let name = String(name)
         guard let key = core.keyName(name, .read) else { return false }
-        return !core.arguments.forms(of: name).isEmpty || core.isRegistered(key) || core.isSet(key)
+        return !core.arguments.forms(of: name).isEmpty || core.registered(key) != nil || core.isSet(key)
     }
 
     /// True if a value is stored under a name.
@@ -97,7 +98,7 @@ extension DefaultsAdapter {
         core.keyName(String(name), .read).map { core.isSet($0) } ?? false
     }
 
-    /// Takes what is stored under a name away.
+    /// Removes what is stored under a name.
     public func remove<Name: SettingName>(_ name: Name) {
         core.setUntyped(String(name), nil)
     }
@@ -133,31 +134,243 @@ public postfix func ++ (setting: UntypedSetting) {
 public func ?= <Value: DefaultsSerializable>(
     setting: UntypedSetting, value: @autoclosure () throws -> Value
 ) rethrows {
-    let (isWanted, spent) = WaitingTime.measuring { setting.isWanted }
-    guard isWanted else { return }
-    let value = try value()
-    guard let json = setting.core.untypedJSON(value, setting.name) else { return }
-    WaitingTime.sharing(spent: spent) { setting.core.setUntypedIfAbsent(setting.name, json) }
+    try setting.setIfAbsent { setting.core.untypedJSON(try value(), setting.name) }
 }
 
 /// Stores JSON if nothing is stored, which the server decides. The right side is not evaluated if something is.
 @_disfavoredOverload
 public func ?= (setting: UntypedSetting, value: @autoclosure () throws -> JSONValue) rethrows {
-    let (isWanted, spent) = WaitingTime.measuring { setting.isWanted }
-    guard isWanted else { return }
-    let value = try value()
-    WaitingTime.sharing(spent: spent) { setting.core.setUntypedIfAbsent(setting.name, value) }
+    try setting.setIfAbsent { .some(try value()) }
 }
 
 extension UntypedSetting {
-    /// Whether the right side of `?=` is wanted.
-    fileprivate var isWanted: Bool {
+    /// - Parameter json: evaluated only if nothing seems to be stored; the outer nil for an error that was reported.
+    fileprivate func setIfAbsent(_ json: () throws -> JSONValue??) rethrows {
+        let (isAbsent, spent) = WaitingTime.measuring { seemsAbsent }
+        guard isAbsent, let json = try json() else { return }
+        WaitingTime.sharing(spent: spent) {
+            core.writeUntyped(name, json) { key, cell throws(DefaultsError) in _ = try core.setIfAbsent(json, to: cell)
+            }
+        }
+    }
+
+    private var seemsAbsent: Bool {
         guard let key = core.keyName(name, .write) else { return false }
         do {
             return try core.isAbsent(key)
         } catch {
             core.report(error, name, .write)
             return false
+        }
+    }
+}
+
+/// Access by name, without a declared type.
+extension AdapterCore {
+    /// The value of a name in all layers, read as some type. Text of the command line is tried in each form that it may
+    /// have; where all fail, the layers below count.
+    func untyped<Value>(_ name: String, as read: (JSONValue) -> Value?) -> Value? {
+        for form in arguments.forms(of: name) {
+            if let value = read(form) { return value }
+        }
+        return untypedBelowArguments(name).flatMap(read)
+    }
+
+    private func untypedBelowArguments(_ name: String) -> JSONValue? {
+        guard let key = keyName(name, .read) else { return nil }
+        do {
+            try load(for: key)
+        } catch {
+            reportUnread(error, name)
+            return registered(key)
+        }
+        let visible = session.visible(key)
+        guard let registered = registered(key) else { return visible.value }
+        return untyped(withSource(visible, key), over: registered)
+    }
+
+    /// The layers below the command line: the stored value, the registered one, the schema's default.
+    func untyped(_ visible: VisibleSetting, over registered: JSONValue?) -> JSONValue? {
+        visible.source == .default ? registered ?? visible.value : visible.value ?? registered
+    }
+
+    /// Stores JSON under a name, or removes what is stored.
+    func setUntyped(_ name: String, _ json: JSONValue?) {
+        writeUntyped(name, json) { _, cell throws(DefaultsError) in try write(json, to: cell) }
+    }
+
+    /// Writes under a name as a setter does: what fails is reported.
+    fileprivate func writeUntyped(
+        _ name: String, _ json: JSONValue?, _ write: (KeyName, KeyCell) throws(DefaultsError) -> Void
+    ) {
+        guard let key = keyName(name, .write) else { return }
+        attempt(name) { () throws(DefaultsError) in
+            try refuseNonFinite(json, name)
+            try session.withCell(for: key) { cell throws(DefaultsError) in try write(key, cell) }
+        }
+    }
+
+    /// The JSON of a value whose type is known here only; the outer nil if it has none, which is reported.
+    func untypedJSON<Value: DefaultsSerializable>(_ value: Value, _ name: String) -> JSONValue?? {
+        do {
+            return .some(try encode(value, under: DefaultsKey<Value?>(name)))
+        } catch {
+            report(error, name, .write)
+            return nil
+        }
+    }
+
+    private func encode<Value>(_ value: Value, under key: DefaultsKey<Value>) throws(DefaultsError) -> JSONValue? {
+        let codec: KeyCodec<Value>
+        do {
+            codec = try KeyCodec(key)
+        } catch {
+            throw .unusableKey(key.name, error)
+        }
+        do {
+            return try codec.encode(value)
+        } catch {
+            throw .invalid(error)
+        }
+    }
+
+    /// Changes the value of a name in place, on the server: concurrent changes are not lost. Where nothing is stored, it
+    /// starts from the value that is read here, or else from what the operation adds.
+    func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
+        writeUntyped(name, first) { key, cell throws(DefaultsError) in
+            try session.inTurn(of: cell, orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
+                try WaitingTime.sharing { () throws(DefaultsError) in try change(key, by: operation, orStore: first) }
+            }
+        }
+    }
+
+    private func change(
+        _ key: KeyName, by operation: InPlaceOperation, orStore first: JSONValue
+    ) throws(DefaultsError) {
+        // The state in the last refusal counts though the suite may not be loaded yet.
+        var known: SettingState?
+        for _ in 0..<1000 {
+            let start = registered(key)
+            let value = start.flatMap { try? operation.applied(to: $0) } ?? first
+            let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
+            let isThere =
+                if let known {
+                    known.source.isStored || start == nil && known.value != nil
+                } else {
+                    try isThere(key, orRegistered: start)
+                }
+            do throws(BackendError) {
+                if isThere { return try session.commit([self.operation(key, .change(operation))], else: .merge(plan)) }
+                return try session.commit(
+                    [self.operation(key, .set(value))], if: [.setting(suite, key, .stored(false))],
+                    else: .merge(plan))
+            } catch {
+                guard let current = try learn(from: error, of: key) else { throw DefaultsError(error) }
+                known = current
+            }
+        }
+        throw .refused(Problem(.preconditionFailed, "\(key) of suite \(suite) is changed all the time"))
+    }
+
+    /// True if the server has a value to change. While it is away, it is taken to have one.
+    private func isThere(_ key: KeyName, orRegistered start: JSONValue?) throws(DefaultsError) -> Bool {
+        do {
+            // An error is not reported: the write itself is kept, or says why not.
+            return try isStored(key, isReported: false) || start == nil && session.visible(key).value != nil
+        } catch {
+            guard case .unreachable = error else { throw error }
+            return true
+        }
+    }
+
+    /// Takes in the state of the key, if a refusal was about that; nil if it was about something else.
+    private func learn(from error: BackendError, of key: KeyName) throws(DefaultsError) -> SettingState? {
+        if let current = error.current, !current.isConcealed {
+            session.change { $0.learn(current, fromRefusal: true) }
+            return current
+        }
+        guard case .refused(let problem) = error else { return nil }
+        switch problem.code {
+        // A refusal does not hold the value of a secret.
+        case .preconditionFailed, .notSet, .unknownSuite: return try settingNow(key)
+        default: return nil
+        }
+    }
+
+    private func settingNow(_ key: KeyName) throws(DefaultsError) -> SettingState {
+        do {
+            return try session.ask(for: key)
+        } catch {
+            throw DefaultsError(error)
+        }
+    }
+
+    /// Throws if no JSON text can say it: a number that is not finite would be sent as null.
+    private func refuseNonFinite(_ json: JSONValue?, _ name: String) throws(DefaultsError) {
+        guard let json else { return }
+        _ = try encode(json, under: DefaultsKey<JSONValue>(name, defaultValue: .null))
+    }
+
+    /// The name as a key's; nil if it cannot be one, which is reported.
+    func keyName(_ name: String, _ attempt: DefaultsIssue.Attempt) -> KeyName? {
+        do {
+            return try KeyName(name)
+        } catch {
+            report(.unusableName(error), name, attempt)
+            return nil
+        }
+    }
+}
+
+/// The conversions of values without a declared type. The table stands at ``UntypedSetting``.
+enum UntypedConversion {
+    static func int(_ value: JSONValue) -> Int? {
+        switch value {
+        case .integer(let integer): Int(exactly: integer)
+        case .double(let double): Int(exactly: double.rounded(.towardZero))
+        case .bool(let truth): truth ? 1 : 0
+        case .string(let text): Int(text) ?? Double(text).flatMap { Int(exactly: $0.rounded(.towardZero)) }
+        default: nil
+        }
+    }
+
+    static func double(_ value: JSONValue) -> Double? {
+        switch value {
+        case .integer(let integer): Double(integer)
+        case .double(let double): double
+        case .bool(let truth): truth ? 1 : 0
+        case .string(let text): Double(text)
+        default: nil
+        }
+    }
+
+    static func bool(_ value: JSONValue) -> Bool? {
+        switch value {
+        case .integer(let integer): integer != 0
+        case .double(let double): double != 0
+        case .bool(let truth): truth
+        case .string(let text): truth(of: text)
+        default: nil
+        }
+    }
+
+    static func string(_ value: JSONValue) -> String? {
+        switch value {
+        case .integer(let integer): String(integer)
+        case .double(let double):
+            double == double.rounded() && abs(double) < 0x1p53 ? String(Int64(double)) : "\(double)"
+        case .bool(let truth): truth ? "1" : "0"
+        case .string(let text): text
+        default: nil
+        }
+    }
+
+    /// The words for true and false, in any case.
+    static func truth(of text: String) -> Bool? {
+        switch text.lowercased() {
+        case "true", "t", "yes", "y", "1": true
+        case "false", "f", "no", "n", "0": false
+        default: nil
         }
     }
 }

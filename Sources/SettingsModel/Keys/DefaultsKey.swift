@@ -16,7 +16,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     /// The only values that are allowed, if they were listed.
     public let allowed: [Value]?
     /// What else the key says; nil for nothing, as of most keys.
-    @usableFromInline package let rules: KeyRules?
+    package let rules: KeyRules?
 
     init(name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits) {
         self.name = name

@@ -120,7 +120,7 @@ struct KeyedWorkTests {
             isBeside.signal()
         }
         work.add(about: [a, b]) { [log] in log.add("ab") }
-        work.addBehindAll { [log] in log.add("end") }
+        work.add(about: nil) { [log] in log.add("end") }
         #expect(log.wait(for: "end"))
         let all = log.all.filter { $0 != "b1" }
         #expect(all == ["a1", "a1 done", "a2", "ab", "end"] && log.count("b1") == 1)
@@ -128,7 +128,7 @@ struct KeyedWorkTests {
 
     @Test("No more is done at a time than there is room for") func noMoreDoneTime() {
         let work = KeyedWork()
-        let most = KeyedWork.mostAtOnce
+        let most = KeyedWork.maxRunning
         let present = Mutex((now: 0, highest: 0))
         let leave = DispatchSemaphore(value: 0)
         for _ in 0..<2 * most {

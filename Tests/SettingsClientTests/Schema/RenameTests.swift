@@ -207,7 +207,7 @@ struct RenameTests {
         #expect(await log.waits(for: "other"))
         defaults.core.session.stopListening(listener)
         // What was told is shown before what waited is tried again.
-        let rename = try #require(defaults.slot(\NewKeys.libraries).rename)
+        let rename = try #require(defaults.reference(\NewKeys.libraries).slot.rename)
         while rename.isWaiting { await Task.yield() }
         #expect(defaults.libraries == ["a"])
         #expect(try world.storedKeys() == ["libraries", "other"])

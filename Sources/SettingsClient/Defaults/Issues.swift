@@ -1,7 +1,42 @@
+internal import Dispatch
+internal import Foundation
 public import SettingsAPI
 public import SettingsModel
+internal import Synchronization
 
-/// Why a setting could not be read or written.
+/// An error where nothing could be thrown: in a getter or a setter.
+public struct DefaultsIssue: Hashable, Sendable {
+    /// The kind of access that failed.
+    public enum Attempt: Hashable, Sendable {
+        /// A read; the default was given.
+        case read
+        /// A write. The value is what it was before, or with the error ``DefaultsError/kept(_:)`` what was written, which
+        /// waits.
+        case write
+        /// A comparison of keys with the server's schema; what is read is what is there.
+        case check
+    }
+
+    /// The suite.
+    public let suite: SuiteName
+    /// The key; nil if it was about the whole suite.
+    public let key: String?
+    /// What was tried.
+    public let attempt: Attempt
+    /// Why it failed.
+    public let error: DefaultsError
+}
+
+extension DefaultsIssue: CustomStringConvertible {
+    /// One line for a log.
+    public var description: String {
+        if attempt == .check { return "settings: suite \(suite): \(error)" }
+        let what = key.map { "\($0) of suite \(suite)" } ?? "suite \(suite)"
+        return "settings: \(what) \(attempt == .read ? "was not read" : "was not written"): \(error)"
+    }
+}
+
+/// An error of reading or writing a setting.
 public enum DefaultsError: Error, Hashable, Sendable {
     /// The server refused it; ``code`` says why.
     indirect case refused(Problem)
@@ -21,7 +56,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
     indirect case notTakenOver(from: String, DefaultsError)
     /// Two types claim one namespace.
     indirect case namespaceTaken(NamespaceRegistry.Conflict)
-    /// There was no answer, or none but that it cannot be done at present, for this reason.
+    /// The server does not answer, or answers that it cannot do it at present, for this reason.
     case unreachable(String)
     /// The server does not take it at present, for this reason. The write is kept: it is seen here, and is sent as soon as
     /// that works, also by a later run of the program. If it is refused then, that is an issue.
@@ -36,7 +71,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
         if case .refused(let problem) = self { problem.code } else { nil }
     }
 
-    /// Whether somebody else had changed the setting meanwhile.
+    /// True if the setting had been changed meanwhile.
     public var isConflict: Bool {
         code == .preconditionFailed
     }
@@ -82,5 +117,61 @@ extension DefaultsError: CustomStringConvertible {
         }
         let more = conflicts.count > most ? " (and \(conflicts.count - most) more)" : ""
         return "what is stored does not fit the schema: \(listed.joined(separator: "; "))\(more)"
+    }
+}
+
+/// A board that delivers issues: to the log and to all streams.
+final class IssueBoard: Sendable {
+    typealias Log = @Sendable (DefaultsIssue) -> Void
+
+    private let log: Log
+    /// For issues that come up where a lock is held or a write waited for: the receiver may write a setting.
+    private let queue = DispatchQueue(label: "settings issues")
+    private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
+
+    /// At most so many wait for a slow reader; beyond that the oldest are dropped. They stand in the log.
+    private static let maxWaiting = 1024
+
+    init(log: @escaping Log) {
+        self.log = log
+    }
+
+    deinit {
+        for stream in readers.withLock({ $0.streams.values }) { stream.finish() }
+    }
+
+    func report(_ issue: DefaultsIssue) {
+        WaitingTime.apart { log(issue) }
+        for stream in readers.withLock({ Array($0.streams.values) }) { stream.yield(issue) }
+    }
+
+    /// Delivers an issue on a queue, after those before it.
+    func reportLater(_ issue: DefaultsIssue) {
+        queue.async { self.report(issue) }
+    }
+
+    /// Waits until the queue has delivered all issues.
+    func finishReporting() {
+        queue.sync {}
+    }
+
+    /// The issues from here on.
+    func issues() -> AsyncStream<DefaultsIssue> {
+        let (issues, stream) = AsyncStream.makeStream(
+            of: DefaultsIssue.self, bufferingPolicy: .bufferingNewest(Self.maxWaiting))
+        let id = readers.withLock { readers in
+            readers.last += 1
+            readers.streams[readers.last] = stream
+            return readers.last
+        }
+        stream.onTermination = { [weak self] _ in
+            self?.readers.withLock { $0.streams[id] = nil }
+        }
+        return issues
+    }
+
+    /// Writes a line to standard error. That it cannot be written is no reason to end the program.
+    static let standardLog: Log = { issue in
+        try? FileHandle.standardError.write(contentsOf: Data("\(issue)\n".utf8))
     }
 }

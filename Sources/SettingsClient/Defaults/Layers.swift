@@ -1,0 +1,126 @@
+internal import SettingsAPI
+internal import SettingsModel
+internal import Synchronization
+
+/// The settings on the command line: they lie over what is stored, and last as long as the program.
+///
+/// `-key value` and `-key=value` give text that the key's type reads; `--set key=JSON` gives JSON. A value that begins with
+/// a hyphen is one only if it is a number, or after `=`. The last of several for one key holds.
+struct LaunchArguments: Sendable {
+    /// A value on the command line.
+    enum Given: Hashable, Sendable {
+        case text(String)
+        case json(JSONValue)
+    }
+
+    private var values: [UTF8Text: Given] = [:]
+
+    /// Reads the arguments after the program's name.
+    init(_ arguments: some Sequence<String>) {
+        var rest = arguments.makeIterator()
+        var next = rest.next()
+        while let argument = next {
+            next = rest.next()
+            if argument == "--" { return }
+            if argument == "--set" {
+                guard let assignment = next else { return }
+                next = rest.next()
+                let (key, json) = Self.parted(assignment)
+                if let value = json.flatMap({ try? JSONValue(parsing: $0) }) { values[UTF8Text(key)] = .json(value) }
+            } else if argument.hasPrefix("-"), !argument.hasPrefix("--"), argument != "-" {
+                let (key, value) = Self.parted(String(argument.dropFirst()))
+                if let value {
+                    values[UTF8Text(key)] = .text(value)
+                } else if let value = next, Self.isValue(value) {
+                    next = rest.next()
+                    values[UTF8Text(key)] = .text(value)
+                }
+            }
+        }
+    }
+
+    private static func parted(_ text: String) -> (key: String, value: String?) {
+        guard let equals = text.firstIndex(of: "=") else { return (text, nil) }
+        return (String(text[..<equals]), String(text[text.index(after: equals)...]))
+    }
+
+    private static func isValue(_ text: String) -> Bool {
+        !text.hasPrefix("-") || Double(text) != nil
+    }
+
+    /// The value given for a key in the forms that it may be read in, the likeliest first.
+    func forms(of key: String) -> [JSONValue] {
+        switch values[UTF8Text(key)] {
+        case nil: []
+        case .json(let value): [value]
+        case .text(let text): Self.forms(of: text)
+        }
+    }
+
+    private static func forms(of text: String) -> [JSONValue] {
+        var forms: [JSONValue] = [.string(text)]
+        if let truth = UntypedConversion.truth(of: text) { forms.append(.bool(truth)) }
+        if let integer = Int64(text) { forms.append(.integer(integer)) }
+        if let double = Double(text), double.isFinite { forms.append(.double(double)) }
+        if let json = try? JSONValue(parsing: text), !forms.contains(json) { forms.append(json) }
+        return forms
+    }
+}
+
+/// The layers over and under what is stored.
+extension AdapterCore {
+    /// Reads a key from its layers: the command line, the stored value, the registered one, the schema's default, the
+    /// key's own.
+    func resolve<Value>(_ slot: Slot<Value>, _ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
+        guard let cell = slot.cell, case .success(let codec) = slot.codec else {
+            return Reading(value: slot.key.defaultValue, isDefault: true)
+        }
+        var reading = Reading(value: slot.key.defaultValue, isDefault: true, base: visible.value)
+        if visible.source == .invalid {
+            reading.problem = .refused(
+                Problem(.invalidStored, "what is stored for \(cell.name) of suite \(suite) does not fit the schema"))
+            reading.isStoredUnreadable = true
+        }
+        let isStored = visible.value != nil && visible.source != .default
+        let layers =
+            isStored ? [(visible.value, true), (registered, false)] : [(registered, false), (visible.value, true)]
+        for (layer, isOfServer) in layers {
+            guard let layer else { continue }
+            do {
+                reading.value = try codec.decode(layer)
+                reading.isDefault = false
+                break
+            } catch {
+                reading.problem = reading.problem ?? .invalid(error)
+                if isOfServer { reading.isStoredUnreadable = true }
+            }
+        }
+        if let argument = slot.argument {
+            reading.value = argument
+            reading.isDefault = false
+        }
+        return reading
+    }
+
+    /// The registered default of a key.
+    func registered(_ key: KeyName) -> JSONValue? {
+        registered.withLock { $0[key] }
+    }
+
+    /// Lays values under what is stored.
+    func register(_ defaults: [String: JSONValue]) {
+        var values: [KeyName: JSONValue] = [:]
+        for (name, value) in defaults {
+            do {
+                values[try KeyName(name)] = value
+            } catch {
+                report(.unusableName(error), name, .write)
+            }
+        }
+        // Both at once, so that an observer that begins now finds them or gets a notice of them.
+        session.change { [values] state in
+            registered.withLock { $0.merge(values) { $1 } }
+            state.register(values)
+        }
+    }
+}

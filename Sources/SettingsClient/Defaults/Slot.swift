@@ -1,0 +1,108 @@
+internal import SettingsModel
+internal import Synchronization
+
+/// A key resolved for one adapter: its codec, its cell in the replica, and the value that was decoded last.
+final class Slot<Value: DefaultsSerializable>: Sendable {
+    let key: DefaultsKey<Value>
+    let codec: Result<KeyCodec<Value>, DefaultsError>
+    /// Nil if the key has no usable name.
+    let cell: KeyCell?
+    /// The value on the command line, which holds whatever is stored.
+    let argument: Value?
+    /// The result of comparing the key with the server's schema.
+    let agreement = Mutex(KeyAgreement())
+    /// The state of taking over the value of a former name; nil for a key that has none.
+    let rename: RenameProgress?
+
+    /// How many key paths and how many rules of keys lead here without a look at the name.
+    let pathCount = Atomic(0)
+    let rulesCount = Atomic(0)
+
+    private let cache = Mutex<VersionedReading<Value>?>(nil)
+
+    /// - Parameter model: the codec of a key that differs only in name and default, if there is one.
+    init(_ key: DefaultsKey<Value>, like model: KeyCodec<Value>?, session: SuiteSession, arguments: LaunchArguments) {
+        self.key = key
+        var codec: Result<KeyCodec<Value>, DefaultsError>
+        do {
+            codec = .success(try KeyCodec(key, like: model))
+        } catch {
+            codec = .failure(.unusableKey(key.name, error))
+        }
+        do {
+            rename = try RenameMigration(of: key).map(RenameProgress.init)
+        } catch {
+            rename = nil
+            if case .success = codec { codec = .failure(.unusableName(error)) }
+        }
+        self.codec = codec
+        cell = (try? KeyName(key.name)).map { session.cell(for: $0) }
+        var argument: Value?
+        if case .success(let codec) = codec {
+            for form in arguments.forms(of: key.name) where argument == nil { argument = try? codec.decode(form) }
+        }
+        self.argument = argument
+    }
+
+    /// The names that work on this key is ordered by.
+    var names: Set<KeyName> { cell.map { [$0.name] } ?? [] }
+
+    /// The cached reading with its version, if nothing changed since.
+    var cached: VersionedReading<Value>? {
+        guard let version = cell?.version, let cached = cache.withLock({ $0 }), cached.version == version else {
+            return nil
+        }
+        return cached
+    }
+
+    /// The cached reading, if nothing changed since.
+    var cachedReading: Reading<Value>? { cached?.reading }
+
+    func keep(_ reading: Reading<Value>, version: UInt64) {
+        let new = VersionedReading(version: version, reading: reading)
+        // The old value may run code of the program when it is freed: not under the lock.
+        let old = cache.withLock { cache in
+            defer { cache = new }
+            return cache
+        }
+        withExtendedLifetime(old) {}
+    }
+
+    /// Decodes JSON and encodes it again: the form that the key's type gives it, within the key's limits.
+    func normalized(_ json: JSONValue) throws(DefaultsError) -> JSONValue? {
+        let codec = try codec.get()
+        do {
+            return try codec.encode(codec.decode(json))
+        } catch {
+            throw .invalid(error)
+        }
+    }
+
+    func encode(_ value: Value) throws(DefaultsError) -> JSONValue? {
+        let codec = try codec.get()
+        do {
+            return try codec.encode(value)
+        } catch {
+            throw .invalid(error)
+        }
+    }
+}
+
+/// The outcome of reading a key.
+struct Reading<Value: DefaultsSerializable>: Sendable {
+    var value: Value
+    /// True if no layer has a value, so that this is the key's own default.
+    var isDefault = false
+    /// The effective value on the server from which this was read, or over which it lies.
+    var base: JSONValue?
+    /// The reason why a layer could not be read.
+    var problem: DefaultsError?
+    /// True if that layer is the stored one: a value computed from another layer must not overwrite it.
+    var isStoredUnreadable = false
+}
+
+/// A reading that holds as long as the key's cell has this version.
+struct VersionedReading<Value: DefaultsSerializable>: Sendable {
+    let version: UInt64
+    let reading: Reading<Value>
+}
