@@ -14,7 +14,8 @@ package struct POSIXFileSystem: FileSystem {
                 throw FileError(.makeDirectory, path, code: code)
             }
             try makeDirectory(parent)
-            try check(mkdir(path, 0o700), .makeDirectory, path)
+            // Another thread or process may make the same directory.
+            if mkdir(path, 0o700) != 0, errno != EEXIST { throw FileError(.makeDirectory, path, code: errno) }
         }
         try syncDirectory(parent)
     }
