@@ -37,7 +37,8 @@ let package = Package(
             name: "SettingsHTTP", dependencies: ["HTTPWire", "Platform", "SettingsAPI", "SettingsModel"],
             swiftSettings: houseRules),
         .target(
-            name: "SettingsClient", dependencies: ["Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
+            name: "SettingsClient",
+            dependencies: ["Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP", "SettingsModel"],
             swiftSettings: houseRules),
         .target(
             name: "SettingsClientHTTPS", dependencies: ["HTTPWire", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
@@ -112,8 +113,8 @@ let package = Package(
         .testTarget(
             name: "SettingsHTTPTests",
             dependencies: [
-                "ClientTestSupport", "HTTPWire", "SettingsAPI", "SettingsHTTP", "SettingsModel", "SettingsServer",
-                "TestSupport",
+                "ClientTestSupport", "HTTPWire", "Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel",
+                "SettingsServer", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(

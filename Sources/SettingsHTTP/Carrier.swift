@@ -1,4 +1,5 @@
 package import HTTPWire
+internal import Platform
 internal import Synchronization
 
 /// A transport that takes requests to servers of `https://`, which the sockets of this module cannot talk to.
@@ -51,25 +52,24 @@ package enum Carriers {
 /// A request that a carrier has, with a descriptor to wait on. Ends the request when its last owner lets go.
 final class CarriedExchange: Sendable {
     private final class Inbox: Sendable {
-        let pipe: WakePipe
+        let waker: Waker
         let result = Mutex<Result<Response, CarrierFailure>?>(nil)
 
-        init(_ pipe: WakePipe) {
-            self.pipe = pipe
+        init() throws(SystemError) {
+            waker = try Waker()
         }
     }
 
     private let inbox: Inbox
     private let cancel: @Sendable () -> Void
 
-    /// Sends the request; nil with `errno` set if the system has no descriptors left.
-    init?(_ request: Request, to server: String, by carrier: any Carrier) {
-        guard let pipe = WakePipe() else { return nil }
-        let inbox = Inbox(pipe)
+    /// Sends the request. Throws if the system has no descriptors left.
+    init(_ request: Request, to server: String, by carrier: any Carrier) throws(SystemError) {
+        let inbox = try Inbox()
         self.inbox = inbox
         cancel = carrier.carry(request, to: server) { result in
             inbox.result.withLock { $0 = result }
-            inbox.pipe.wake()
+            inbox.waker.wake()
         }
     }
 
@@ -78,7 +78,7 @@ final class CarriedExchange: Sendable {
     }
 
     /// Readable when there is a result.
-    var descriptor: Int32 { inbox.pipe.readEnd }
+    var descriptor: Int32 { inbox.waker.descriptor }
 
     var result: Result<Response, CarrierFailure>? { inbox.result.withLock { $0 } }
 }

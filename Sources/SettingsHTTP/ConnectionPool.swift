@@ -1,93 +1,136 @@
-internal import Dispatch
+package import Dispatch
+internal import Platform
 package import SettingsModel
 internal import Synchronization
 
-/// The connections to one server that nobody uses at present.
+/// A pool of idle connections to one server.
 ///
 /// Each request has a connection of its own for as long as it takes, so that none waits behind a long one.
 package final class ConnectionPool: Sendable {
-    /// How many are kept unless told otherwise.
-    package static let mostKept = 8
+    /// How many idle connections are kept unless told otherwise.
+    package static let usualLimit = 8
+
+    private struct Idle {
+        let connection: Connection
+        let since: ContinuousClock.Instant
+    }
 
     private struct State {
-        var kept: KeptConnections
+        /// The connection used last stands last, and is used first.
+        var idle: [Idle] = []
         var isSweepPlanned = false
         var isClosed = false
     }
 
     package let address: ServerAddress
-    /// What requests say in `Host`.
+    /// The value of `Host` in requests.
     let hostField: String
     /// The addresses to connect to.
     let host: HostAddresses
-    /// What takes requests where no socket of this pool can; nil if the program has none. Asked when it is needed, as it
-    /// may come after the pool.
-    package let carrier: @Sendable () -> (any Carrier)?
-    private let state: Mutex<State>
+    /// Returns the transport of requests to `https://`; nil if the program has none. Asked when it is needed, as it may be
+    /// registered after the pool was made.
+    let carrier: @Sendable () -> (any Carrier)?
+    private let limit: Int
+    private let idleLimit: Duration?
+    private let state = Mutex(State())
 
-    /// `idleLimit` is how long a connection is kept without use; daemons wait a little longer. Nil for whoever takes it
-    /// again at once or lets go of the pool. `host` is where to connect to, if not where the address says.
+    /// Makes a pool.
+    ///
+    /// - Parameters:
+    ///   - address: the address of the server.
+    ///   - limit: how many idle connections are kept.
+    ///   - idleLimit: how long one is kept; daemons wait a little longer. Nil for an owner that closes the pool itself.
     package convenience init(
-        _ address: ServerAddress, keeping mostKept: Int = ConnectionPool.mostKept, idleLimit: Duration? = .seconds(60)
+        _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit,
+        idleLimit: Duration? = .seconds(60)
     ) {
-        self.init(address, keeping: mostKept, idleLimit: idleLimit, host: nil, carrier: { Carriers.current })
+        self.init(address, keeping: limit, idleLimit: idleLimit, host: nil)
     }
 
     init(
-        _ address: ServerAddress, keeping mostKept: Int = ConnectionPool.mostKept, idleLimit: Duration? = .seconds(60),
+        _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit, idleLimit: Duration? = .seconds(60),
         host: HostAddresses? = nil, carrier: @escaping @Sendable () -> (any Carrier)? = { Carriers.current }
     ) {
         self.address = address
         hostField = address.hostField
         self.host = host ?? HostAddresses(of: address)
         self.carrier = carrier
-        state = Mutex(State(kept: KeptConnections(most: mostKept, idleLimit: idleLimit)))
+        self.limit = limit
+        self.idleLimit = idleLimit
     }
 
-    var keptCount: Int { state.withLock { $0.kept.count } }
+    var idleCount: Int { state.withLock { $0.idle.count } }
 
-    /// A connection that was open a moment ago; nil if there is none.
-    func take() -> OpenSocket? {
-        // What is too old is closed after the lock is free.
-        while let socket = state.withLock({ $0.kept.take(at: .now) }).socket {
-            if socket.isQuiet { return socket }
-        }
-        return nil
-    }
-
-    /// Closes what is kept, and keeps nothing from here on.
-    package func close() {
-        _ = state.withLock { state in
-            state.isClosed = true
-            return state.kept.removeAll()
+    /// Takes the connection used last that is still open; nil if there is none.
+    func take(at now: ContinuousClock.Instant = .now) -> Connection? {
+        while true {
+            // Connections are closed after the lock is free.
+            let (connection, old) = state.withLock { state in
+                let old = removeOld(&state, at: now)
+                return (state.idle.popLast()?.connection, old)
+            }
+            _ = old
+            guard let connection else { return nil }
+            if connection.socket.isQuiet { return connection }
         }
     }
 
     /// Keeps a connection whose last answer is complete.
-    func give(_ socket: OpenSocket) {
-        let (dropped, end) = state.withLock { state -> (OpenSocket?, ContinuousClock.Instant?) in
+    func give(_ connection: Connection, at now: ContinuousClock.Instant = .now) {
+        let (dropped, sweep) = state.withLock { state -> (Idle?, ContinuousClock.Instant?) in
             guard !state.isClosed else { return (nil, nil) }
-            let dropped = state.kept.give(socket, at: .now)
-            guard !state.isSweepPlanned, let end = state.kept.nextEnd else { return (dropped, nil) }
-            state.isSweepPlanned = true
-            return (dropped, end)
+            state.idle.append(Idle(connection: connection, since: now))
+            let dropped = state.idle.count > limit ? state.idle.removeFirst() : nil
+            return (dropped, planSweep(&state))
         }
         _ = dropped
-        if let end { planSweep(at: end) }
+        if let sweep { sweepLater(at: sweep) }
     }
 
-    /// Has what was idle for too long closed, so that a program that has nothing to say holds no descriptors.
-    private func planSweep(at time: ContinuousClock.Instant) {
+    /// Closes all idle connections, and keeps none from here on.
+    package func close() {
+        _ = state.withLock { state in
+            state.isClosed = true
+            defer { state.idle = [] }
+            return state.idle
+        }
+    }
+
+    /// Closes the connections that were idle for too long, so that a quiet program holds no descriptors.
+    func sweep(at now: ContinuousClock.Instant = .now) {
+        let (old, next) = state.withLock { state in
+            let old = removeOld(&state, at: now)
+            state.isSweepPlanned = false
+            return (old, planSweep(&state))
+        }
+        _ = old
+        if let next { sweepLater(at: next) }
+    }
+
+    private func removeOld(_ state: inout State, at now: ContinuousClock.Instant) -> [Idle] {
+        guard let idleLimit else { return [] }
+        let old = state.idle.prefix { $0.since + idleLimit <= now }
+        state.idle.removeFirst(old.count)
+        return Array(old)
+    }
+
+    /// Returns when the next sweep is due if it has to be planned now.
+    private func planSweep(_ state: inout State) -> ContinuousClock.Instant? {
+        guard !state.isSweepPlanned, let idleLimit, let oldest = state.idle.first else { return nil }
+        state.isSweepPlanned = true
+        return oldest.since + idleLimit
+    }
+
+    private func sweepLater(at time: ContinuousClock.Instant) {
         DispatchQueue.global(qos: .utility).asyncAfter(deadline: .after(time - .now)) { [weak self] in self?.sweep() }
     }
+}
 
-    private func sweep() {
-        let (dropped, end) = state.withLock { state in
-            let dropped = state.kept.removeOld(at: .now)
-            state.isSweepPlanned = state.kept.nextEnd != nil
-            return (dropped, state.kept.nextEnd)
-        }
-        _ = dropped
-        if let end { planSweep(at: end) }
+extension DispatchTime {
+    /// The end of a pause that begins now.
+    package static func after(_ pause: Duration) -> DispatchTime {
+        let (seconds, fraction) = pause.components
+        // As good as forever, and short enough to be added to a time.
+        return .now() + .seconds(Int(min(seconds, 1 << 31))) + .nanoseconds(Int(fraction / 1_000_000_000))
     }
 }

@@ -1,39 +1,47 @@
-internal import Glibc
+internal import Platform
 
-/// Gets a connection to one of the addresses of a host. It never waits: whoever drives it is told what for.
+/// A connection to a server, which an exchange or the pool has. Closed when the last of them lets go.
+final class Connection: Sendable {
+    let socket: Socket
+
+    init(_ socket: consuming Socket) {
+        self.socket = socket
+    }
+}
+
+/// A state machine that connects to one of the addresses of a host. It never waits: it says what for.
 ///
-/// What is sent to an address may be swallowed without a word. So each has its turn for a while, and as it may only have
-/// been slow, again and for longer when all others had theirs. One that fails is not tried again.
+/// Packets to an address may be lost without an error. So each address has its turn for a while, and once more and for
+/// longer when all others had theirs. One that fails is not tried again.
 struct Connector {
     enum Step {
-        case connected(OpenSocket, SocketAddress)
+        case connected(Connection, SocketAddress)
         case waiting(Exchange.Wait)
-        /// There is nothing left to be tried; with why the last attempt failed.
-        case failed(Int32?)
+        /// Nothing is left to be tried; with the reason of the last failure.
+        case failed(String)
     }
 
     private struct Attempt {
-        let socket: OpenSocket
+        let connection: Connection
         let address: SocketAddress
-        /// When it is the turn of the next; nil if there is none.
+        /// When it is the turn of the next address; nil if there is none.
         let end: ContinuousClock.Instant?
     }
 
-    /// How long the first turn is. Elsewhere a new connection takes less, nearly always.
-    static let firstTurn = Duration.milliseconds(250)
-    /// How long the longest is.
-    static let longestTurn = Duration.seconds(16)
-    /// After how long somebody is asked again who had no room.
-    static let crowdedPause = Duration.milliseconds(5)
+    /// How long the first turn is. Nearly all new connections take less.
+    private static let firstTurn = Duration.milliseconds(250)
+    private static let longestTurn = Duration.seconds(16)
+    /// How long to wait for a Unix domain socket whose backlog is full.
+    private static let busyPause = Duration.milliseconds(5)
 
-    /// Whose turn is still to come in this round.
+    /// Addresses to be tried in this round.
     private var rest: ArraySlice<SocketAddress>
-    /// Who is in the next one.
+    /// Addresses of the next round.
     private var again: [SocketAddress] = []
     private var turn = Self.firstTurn
     private var attempt: Attempt?
     private var pauseEnd: ContinuousClock.Instant?
-    private var code: Int32?
+    private var failure = "no address"
 
     init(_ addresses: [SocketAddress]) {
         rest = addresses[...]
@@ -41,40 +49,40 @@ struct Connector {
 
     mutating func advance() -> Step {
         while true {
-            if let step = look() { return step }
-            guard let address = next() else { return .failed(code) }
-            guard let socket = OpenSocket(family: address.family) else {
-                code = errno
-                continue
-            }
-            switch socket.connect(to: address) {
-            case .done: return .connected(socket, address)
-            case .underWay:
-                let isAlone = rest.isEmpty && again.isEmpty
-                attempt = Attempt(socket: socket, address: address, end: isAlone ? nil : .now + turn)
-            case .crowded:
-                again.append(address)
-                pauseEnd = .now + Self.crowdedPause
-            case .failed(let failure): code = failure
+            if let step = check() { return step }
+            guard let address = next() else { return .failed(failure) }
+            do throws(SystemError) {
+                let connection = Connection(try Socket(for: address))
+                switch connection.socket.connect(to: address) {
+                case .connected: return .connected(connection, address)
+                case .inProgress:
+                    let isAlone = rest.isEmpty && again.isEmpty
+                    attempt = Attempt(connection: connection, address: address, end: isAlone ? nil : .now + turn)
+                case .busy:
+                    again.append(address)
+                    pauseEnd = .now + Self.busyPause
+                case .failed(let code): failure = SystemError.text(code)
+                }
+            } catch {
+                failure = SystemError.text(error.code)
             }
         }
     }
 
-    /// What has become of the attempt or the pause; nil if something else is to be tried.
-    private mutating func look() -> Step? {
+    /// Looks at the attempt or the pause that is under way; nil if another address is to be tried.
+    private mutating func check() -> Step? {
         if let pauseEnd, pauseEnd > .now { return .waiting(Exchange.Wait(until: pauseEnd)) }
         pauseEnd = nil
         guard let attempt else { return nil }
-        switch attempt.socket.connected() {
-        case .done: return .connected(attempt.socket, attempt.address)
-        case .underWay, .crowded:
+        switch attempt.connection.socket.connectionState() {
+        case .connected: return .connected(attempt.connection, attempt.address)
+        case .inProgress, .busy:
             guard let end = attempt.end, end <= .now else {
-                return .waiting(
-                    Exchange.Wait(
-                        descriptor: attempt.socket.descriptor, events: Int16(POLLOUT), until: attempt.end))
+                let descriptor = attempt.connection.socket.descriptor
+                return .waiting(Exchange.Wait(descriptor: descriptor, events: .writable, until: attempt.end))
             }
             again.append(attempt.address)
-        case .failed(let failure): code = failure
+        case .failed(let code): failure = SystemError.text(code)
         }
         self.attempt = nil
         return nil

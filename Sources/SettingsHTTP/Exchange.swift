@@ -1,5 +1,5 @@
-internal import Glibc
 internal import HTTPWire
+internal import Platform
 internal import SettingsModel
 
 /// A state machine that takes one request to its answer. It never waits: it says what for, and two drivers do.
@@ -7,6 +7,9 @@ internal import SettingsModel
 /// A connection from the pool may have been closed by the server just when the request went out. So a request is sent
 /// again, once, on a new connection, if nothing of an answer came and it is safe to repeat.
 final class Exchange {
+    /// As many bytes as a socket usually has at once: the room that a driver gives.
+    static let bufferSize = 65_536
+
     enum Progress {
         /// Goes on when this has come.
         case waiting(Wait)
@@ -19,7 +22,7 @@ final class Exchange {
     struct Wait {
         /// Negative for none.
         var descriptor: Int32 = -1
-        var events: Int16 = 0
+        var events: PollSet.Events = []
         var until: ContinuousClock.Instant?
     }
 
@@ -27,7 +30,7 @@ final class Exchange {
         case fresh
         case lookingUp
         case connecting(Connector)
-        case talking(OpenSocket)
+        case talking(Connection)
         /// A carrier has it.
         case carried(CarriedExchange)
     }
@@ -65,8 +68,8 @@ final class Exchange {
             case .fresh:
                 if pool.address.isSecure {
                     if let failure = handOver() { return failure }
-                } else if !hasRepeated, let socket = pool.take() {
-                    phase = .talking(socket)
+                } else if !hasRepeated, let connection = pool.take() {
+                    phase = .talking(connection)
                 } else if let addresses = pool.host.known {
                     found(addresses)
                 } else {
@@ -78,18 +81,18 @@ final class Exchange {
                 phase = .connecting(connector)
                 switch step {
                 case .waiting(let wait): return .waiting(wait)
-                case .connected(let socket, let address):
+                case .connected(let connection, let address):
                     pool.host.worked(address)
-                    phase = .talking(socket)
-                case .failed(let code):
+                    phase = .talking(connection)
+                case .failed(let reason):
                     pool.host.forget()
-                    return unreachable(code.map(SystemText.of) ?? "no address")
+                    return unreachable(reason)
                 }
-            case .talking(let socket):
-                if let progress = talk(socket, buffer) { return progress }
+            case .talking(let connection):
+                if let progress = talk(on: connection, buffer) { return progress }
             case .carried(let carried):
                 guard let result = carried.result else {
-                    return .waiting(Wait(descriptor: carried.descriptor, events: Int16(POLLIN)))
+                    return .waiting(Wait(descriptor: carried.descriptor, events: .readable))
                 }
                 if let progress = arrived(result) { return progress }
             }
@@ -107,36 +110,37 @@ final class Exchange {
     }
 
     /// Sends and receives; nil if there is something else to be done than to wait.
-    private func talk(_ socket: OpenSocket, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
+    private func talk(on connection: Connection, _ buffer: UnsafeMutableRawBufferPointer) -> Progress? {
         let hadSent = sentCount
-        send(socket)
+        send(on: connection)
         // No answer comes right behind the request: it is waited for first.
         if hadSent < bytes.count, sentCount == bytes.count {
-            return .waiting(Wait(descriptor: socket.descriptor, events: Int16(POLLIN)))
+            return .waiting(Wait(descriptor: connection.socket.descriptor, events: .readable))
         }
         // The driver has a deadline, and perhaps other exchanges, also while a server sends without end.
         for _ in 0..<Self.mostReads {
-            switch socket.receive(into: buffer) {
+            switch connection.socket.receive(into: buffer) {
             case .nothing:
-                let events = takesMore && sentCount < bytes.count ? POLLIN | POLLOUT : POLLIN
-                return .waiting(Wait(descriptor: socket.descriptor, events: Int16(events)))
+                let events: PollSet.Events =
+                    takesMore && sentCount < bytes.count ? [.readable, .writable] : .readable
+                return .waiting(Wait(descriptor: connection.socket.descriptor, events: events))
             case .bytes(let count):
-                if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), socket) { return reply }
+                if let reply = take(UnsafeRawBufferPointer(rebasing: buffer[..<count]), connection) { return reply }
             case .end:
                 return reader.end().map(answered) ?? lost("the connection ended")
-            case .failed(let code): return lost(SystemText.of(code))
+            case .failed(let code): return lost(SystemError.text(code))
             }
         }
-        return .waiting(Wait(descriptor: socket.descriptor, events: Int16(POLLIN)))
+        return .waiting(Wait(descriptor: connection.socket.descriptor, events: .readable))
     }
 
     /// How many buffers are read in one go.
     private static let mostReads = 16
 
-    private func send(_ socket: OpenSocket) {
+    private func send(on connection: Connection) {
+        let bytes = bytes
         while takesMore, sentCount < bytes.count {
-            let sent = bytes.withUnsafeBytes { socket.send(UnsafeRawBufferPointer(rebasing: $0[sentCount...])) }
-            guard let sent else {
+            guard let sent = connection.socket.send(bytes.span.extracting(sentCount...)) else {
                 // It may have refused the request before it had all of it: that answer is still to be read.
                 takesMore = false
                 return
@@ -147,14 +151,14 @@ final class Exchange {
         }
     }
 
-    private func take(_ received: UnsafeRawBufferPointer, _ socket: OpenSocket) -> Progress? {
+    private func take(_ received: UnsafeRawBufferPointer, _ connection: Connection) -> Progress? {
         do {
             let response = try received.withMemoryRebound(to: UInt8.self) { bytes throws(MessageError) in
                 try reader.read(bytes.span)
             }
             guard let response else { return nil }
             // After bytes behind the answer, nothing on the connection is known to be an answer.
-            if !response.closes, !reader.hasExcess, sentCount == bytes.count { pool.give(socket) }
+            if !response.closes, !reader.hasExcess, sentCount == bytes.count { pool.give(connection) }
             return answered(response)
         } catch {
             return .finished(.failure(.malformedAnswer(error.reason, outcome: outcome)))
@@ -188,11 +192,12 @@ extension Exchange {
     /// Gives the request to the carrier; the failure if there is none.
     private func handOver() -> Progress? {
         guard let carrier = pool.carrier() else { return unreachable(Carriers.missing) }
-        guard let carried = CarriedExchange(request, to: pool.address.description, by: carrier) else {
-            return unreachable(SystemText.of(errno))
+        do throws(SystemError) {
+            phase = .carried(try CarriedExchange(request, to: pool.address.description, by: carrier))
+            return nil
+        } catch {
+            return unreachable(SystemError.text(error.code))
         }
-        phase = .carried(carried)
-        return nil
     }
 
     /// The carrier is done. Nil if the request goes out once more.

@@ -2,9 +2,9 @@ package import HTTPWire
 internal import SettingsModel
 internal import Synchronization
 
-/// One request whose answer is waited for without a thread, however long it takes.
+/// A request whose answer is waited for without a thread, however long it takes.
 ///
-/// It is to be started once. Letting go of it does not end it: `cancel` does.
+/// Started once. Letting go of it does not end it: `cancel` does.
 package final class LongPoll: Sendable {
     private enum Phase {
         case fresh(isHurried: Bool)
@@ -29,8 +29,8 @@ package final class LongPoll: Sendable {
         self.reader = reader
     }
 
-    /// Sends the request. The completion is called once, with the whole answer or with why there is none, on the thread
-    /// that reads for everybody: it must be short and may not wait.
+    /// Sends the request. Calls the completion once with the answer or the error, on the thread of the reader, where it must
+    /// be short and may not wait.
     package func start(_ completion: @escaping AnswerReader.Completion) {
         let isCancelled = phase.withLock { if case .cancelled = $0 { true } else { false } }
         guard !isCancelled else { return completion(.failure(.cancelled(outcome: .notDone))) }
@@ -56,7 +56,7 @@ package final class LongPoll: Sendable {
         if let id { reader.hurry(id) }
     }
 
-    /// Closes the connection of the request and has the completion told so, unless it has been called.
+    /// Closes the connection of the request and calls the completion with `cancelled`, unless it has been called.
     package func cancel() {
         let id = phase.withLock { phase -> UInt64? in
             defer { phase = .cancelled }

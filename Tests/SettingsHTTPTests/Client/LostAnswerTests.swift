@@ -43,7 +43,7 @@ struct LostAnswerTests {
             pool.give(socket)
             guard ContinuousClock.now < limit else { break }
         }
-        #expect(pool.keptCount == 0)
+        #expect(pool.idleCount == 0)
         #expect(try client.send(.reset(names.app)).changed)
         #expect(server.log.count("connection") == 2)
     }
@@ -188,7 +188,7 @@ struct LostAnswerTests {
         #expect(
             try values == [text, text] && client.blocking.send(.suite(names.app)).contents.values.map(\.value) == values
         )
-        #expect(client.pool.keptCount == 1)
+        #expect(client.pool.idleCount == 1)
     }
 
     @Test("What is no daemon is told apart from one that is not there") func whatNoDaemonTold() async throws {

@@ -2,6 +2,7 @@ import ClientTestSupport
 import Dispatch
 import Glibc
 import HTTPWire
+import Platform
 import SettingsModel
 import TestSupport
 import Testing
@@ -87,8 +88,7 @@ struct WaitingTests {
             switch exchange.advance(small) {
             case .waiting(let wait):
                 count += 1
-                var wanted = pollfd(fd: wait.descriptor, events: wait.events, revents: 0)
-                guard poll(&wanted, 1, 10_000) > 0 else {
+                guard PollSet.wait(for: wait.events, on: wait.descriptor, until: .now + .seconds(10)) else {
                     Issue.record("nothing comes")
                     return
                 }
@@ -134,7 +134,7 @@ struct WaitingTests {
 
     @Test("Many who wait share one thread, which goes when nobody waits") func manyWhoWaitShare() throws {
         let server = try silentServer()
-        let reader = AnswerReader(lingering: .zero)
+        let reader = AnswerReader(idleLimit: .zero)
         let pool = ConnectionPool(server.address)
         let log = EventLog()
         let polls = (0..<100).map { _ in
@@ -169,7 +169,7 @@ struct WaitingTests {
             ConnectionPool(server.address, idleLimit: .milliseconds(10)), timeout: .seconds(10))
         _ = try client.blocking.send(.service)
         #expect(server.log.wait(for: "left"))
-        #expect(client.pool.keptCount == 0)
+        #expect(client.pool.idleCount == 0)
         _ = try client.blocking.send(.service)
         #expect(server.log.wait(for: "left", times: 2))
     }
@@ -181,7 +181,7 @@ struct WaitingTests {
             while peer.readRequest() != nil { peer.send(ScriptedServer.service) }
             log.add("left")
         }
-        let reader = AnswerReader(lingering: .zero)
+        let reader = AnswerReader(idleLimit: .zero)
         for number in 0..<1000 {
             let client = SettingsClient(ConnectionPool(server.address), timeout: .seconds(10), reader: reader)
             if number % 2 == 0 {

@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Glibc
+import Platform
 import SettingsModel
 import TestSupport
 import Testing
@@ -54,15 +55,15 @@ struct ConnectingTests {
     }
 
     @Test("A socket that is connected to itself has reached nobody") func socketConnectedItselfHas() throws {
-        let socket = try #require(OpenSocket(family: AF_INET))
         // A port that nobody has, as its own: that is what chance does to clients of a daemon that is away.
         let port = try ListeningSocket(.ipv4(0), backlog: 1).port
+        let address = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1:\(port)"))?.first)
+        let socket = try Socket(for: address)
         let place = RawAddress.ipv4(port)
         try #require(place.withSocketAddress { bind(socket.descriptor, $0, $1) } == 0)
-        let address = try #require(SocketAddress.known(for: ServerAddress("http://127.0.0.1:\(port)"))?.first)
         var result = socket.connect(to: address)
-        if case .underWay = result { result = socket.connected() }
-        guard case .failed(ECONNREFUSED) = result else {
+        if case .inProgress = result { result = socket.connectionState() }
+        guard case .failed(code: ECONNREFUSED) = result else {
             Issue.record("\(result)")
             return
         }

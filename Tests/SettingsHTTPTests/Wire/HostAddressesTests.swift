@@ -2,6 +2,7 @@ import ClientTestSupport
 import Dispatch
 import Glibc
 import HTTPWire
+import Platform
 import SettingsModel
 import TestSupport
 import Testing
@@ -15,15 +16,15 @@ struct HostAddressesTests {
 
     /// A server on TCP, and a pool that has to look up its name.
     private func served(
-        keeping: Duration = .seconds(1000), slowly gate: DispatchSemaphore? = nil
+        cacheTime: Duration = .seconds(1000), slowly gate: DispatchSemaphore? = nil
     ) throws -> (ScriptedServer, ConnectionPool) {
         let socket = try ListeningSocket(.ipv4(0), backlog: 128)
         let address = try ServerAddress("http://settings.example:\(socket.port)")
         let server = ScriptedServer(on: socket, at: address) { _, peer, _ in
             if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
         }
-        let found = try #require(SocketAddress.known(for: socket.address()))
-        let host = HostAddresses(fixed: nil, keeping: keeping) { [log] in
+        let found = try #require(HostAddresses.fixed(of: socket.address()))
+        let host = HostAddresses(fixed: nil, cacheTime: cacheTime) { [log] in
             log.add("asked")
             gate?.wait()
             return .success(found)
@@ -45,7 +46,7 @@ struct HostAddressesTests {
     }
 
     @Test("What was found is asked for again after a while") func whatWasFoundAsked() async throws {
-        let (server, pool) = try served(keeping: .zero)
+        let (server, pool) = try served(cacheTime: .zero)
         let client = SettingsClient(pool, timeout: .seconds(20))
         _ = try client.blocking.send(.service)
         _ = try await client.send(.service)
@@ -80,7 +81,7 @@ struct HostAddressesTests {
         throws
     {
         let addresses = try ["http://127.0.0.1", "http://[::1]", "http://127.0.0.2"].map {
-            try #require(SocketAddress.known(for: ServerAddress($0))?.first)
+            try #require(HostAddresses.fixed(of: ServerAddress($0))?.first)
         }
         for fixed in [addresses, nil] {
             let host = HostAddresses(fixed: fixed) { .success(addresses) }
@@ -99,7 +100,7 @@ struct HostAddressesTests {
     @Test("A failure is not kept") func failureNotKept() {
         let host = HostAddresses(fixed: nil) { [log] in
             log.add("asked")
-            return .failure(SocketAddress.LookupFailure(reason: "x"))
+            return Result { () throws(ResolveError) in try SocketAddress.resolve("x", port: 1, isNumeric: true) }
         }
         for _ in 0..<2 {
             if case .success = host.lookUp() { Issue.record("found") }

@@ -1,3 +1,4 @@
+import Platform
 import SettingsModel
 import TestSupport
 import Testing
@@ -62,9 +63,9 @@ struct ServerAddressTests {
         for (text, count) in [
             ("http://127.0.0.1", 1), ("http://[::1]", 1), ("http://localhost", 2), ("unix:/run/socket", 1),
         ] {
-            #expect(SocketAddress.known(for: try ServerAddress(text))?.count == count, "\(text)")
+            #expect(HostAddresses.fixed(of: try ServerAddress(text))?.count == count, "\(text)")
         }
-        #expect(SocketAddress.known(for: try ServerAddress("http://settings.invalid")) == nil)
+        #expect(HostAddresses.fixed(of: try ServerAddress("http://settings.invalid")) == nil)
     }
 
     @Test("The environment says where the daemon is, or nothing") func environmentSaysWhereDaemon() throws {

@@ -1,5 +1,6 @@
 import Glibc
 import HTTPWire
+import Platform
 import SettingsModel
 import TestSupport
 import Testing
@@ -16,7 +17,7 @@ struct WaitingExchangesTests {
             let files = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
             getrlimit(files, &limit)
             limit.rlim_cur = 64
-            guard setrlimit(files, &limit) == 0, let pipe = WakePipe() else { exit(2) }
+            guard setrlimit(files, &limit) == 0, let waker = try? Waker() else { exit(2) }
             let pool = ConnectionPool(.usual)
             var waiting = WaitingExchanges()
             let begin = ContinuousClock.now
@@ -26,7 +27,7 @@ struct WaitingExchangesTests {
                 waiting.add(UInt64(id), exchange, span) { _ in }
             }
             // A poll that the kernel refuses comes back at once.
-            waiting.wait(beside: pipe.readEnd, until: begin + .milliseconds(50)) { _, _, _ in exit(3) }
+            waiting.wait(beside: waker.descriptor, until: begin + .milliseconds(50)) { _, _, _ in exit(3) }
             exit(ContinuousClock.now >= begin + .milliseconds(50) ? EXIT_SUCCESS : EXIT_FAILURE)
         }
     }

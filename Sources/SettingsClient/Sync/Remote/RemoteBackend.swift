@@ -224,8 +224,7 @@ final class ToldHistory: Sendable {
             return false
         }
         if isThere { return }
-        let time = DispatchTime.now() + .milliseconds(Int(WireBuffer.milliseconds(until: deadline)))
-        if semaphore.wait(timeout: time) == .success { return }
+        if semaphore.wait(timeout: .after(max(.zero, deadline - .now))) == .success { return }
         state.withLock { state in state.waiting.removeAll { $0 === semaphore } }
     }
 }

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 internal import SettingsAPI
 internal import SettingsHTTP
 internal import SettingsModel
@@ -99,7 +99,7 @@ extension SharedServer {
             if let pause = repeats.pause(after: error, using: &generator) {
                 let next = ContinuousClock.now + pause
                 if next < deadline {
-                    _ = poll(nil, 0, WireBuffer.milliseconds(until: next))
+                    _ = PollSet.wait(for: [], on: -1, until: next)
                     continue
                 }
                 if case .unreachable = error { isAway.store(true, ordering: .relaxed) }
