@@ -1,25 +1,26 @@
 internal import Dispatch
 internal import Foundation
 internal import SettingsAPI
+internal import SettingsEngine
 internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite without a daemon, for tests and previews. Several adapters may share one; each hears of the others as it would
-/// of other programs: a little later.
+/// A suite in the memory of the program, for tests and previews, under the engine of the daemon: same decisions, same
+/// messages. Several sessions may share one; each hears of the others as it would of other programs: a little later.
 final class InMemoryBackend: SuiteBackend {
     let suite: SuiteName
 
     private let shared: Mutex<Shared>
     private let queue = DispatchQueue(label: "settings in memory")
 
-    private struct Shared {
-        var contents: InMemorySuite
+    fileprivate struct Shared {
+        var staged: StagedState
         var followers: [UInt64: Follower] = [:]
-        var nextFollower: UInt64 = 0
+        var lastFollower: UInt64 = 0
     }
 
-    private struct Follower {
+    fileprivate struct Follower {
         var cursor: Cursor
         let handler: @Sendable (SettingsObservation) -> Void
     }
@@ -41,47 +42,42 @@ final class InMemoryBackend: SuiteBackend {
         guard let epoch = Epoch(String(UInt64.random(in: .min ... .max), radix: 36)) else {
             preconditionFailure("digits in base 36 are an epoch")
         }
-        shared = Mutex(Shared(contents: InMemorySuite(name: suite, schema: schema, epoch: epoch)))
+        shared = Mutex(Shared(staged: StagedState(State(epoch: epoch))))
+        if let schema { _ = try? write(.setSchema(suite, schema, onConflict: .refuse), "", as: .unique()) }
     }
 
-    /// How many are told of changes.
+    /// How many followers there are.
     var followerCount: Int {
         shared.withLock { $0.followers.count }
     }
 
-    /// What followers are told who are at a place in history; nil for nothing.
-    func observation(since place: Cursor) -> SettingsObservation? {
-        shared.withLock { $0.contents.observation(since: place) }
-    }
-
     func load() throws(BackendError) -> ObservedState {
-        shared.withLock { $0.contents.state() }
+        shared.withLock { $0.staged.state.all(of: subject, isReset: false) }
     }
 
     func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
-        shared.withLock { $0.contents.observation(since: place) ?? .state($0.contents.state()) }
+        shared.withLock { shared in
+            shared.staged.state.news(of: subject, since: place)
+                ?? .changes(shared.staged.state.observed(subject, [], from: place.revision))
+        }
     }
 
     func setting(_ key: KeyName) throws(BackendError) -> SettingState {
-        shared.withLock { $0.contents.setting(key) }
+        shared.withLock { $0.staged.state.setting(suite, key) }
     }
 
     func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        try write { suite throws(Problem) in
-            try suite.commit(transaction, requestKey: requestKey, at: Self.now)
-        }
+        try write(.transaction(transaction), transaction.jsonText(), as: requestKey)
     }
 
     func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        try write { suite throws(Problem) in
-            try suite.reset(requestKey: requestKey, at: Self.now)
-        }
+        try write(.resetSuite(suite, prefix: ""), "reset", as: requestKey)
     }
 
     func schema() throws(BackendError) -> SchemaDocument? {
         shared.withLock { shared in
-            shared.contents.schema.map {
-                SchemaDocument(document: $0.document, revision: shared.contents.schemaRevision)
+            shared.staged.state.suite(suite).flatMap { suite in
+                suite.schema.map { SchemaDocument(document: $0.schema.document, revision: suite.schemaRevision) }
             }
         }
     }
@@ -89,9 +85,14 @@ final class InMemoryBackend: SuiteBackend {
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
-        try write { suite throws(Problem) in
-            try suite.setSchema(document, onConflict: policy, requestKey: requestKey, at: Self.now)
+        let schema: Schema
+        do {
+            schema = try Schema(document)
+        } catch {
+            throw .refused(Problem(.invalidSchema, error.description))
         }
+        let policy = WriteRequest.ConflictPolicy(rawValue: policy.rawValue) ?? .refuse
+        return try write(.setSchema(suite, schema, onConflict: policy), "schema", as: requestKey)
     }
 
     func follow(
@@ -99,35 +100,46 @@ final class InMemoryBackend: SuiteBackend {
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
     ) -> any Following {
         let id = shared.withLock { shared in
-            shared.nextFollower += 1
-            shared.followers[shared.nextFollower] = Follower(cursor: cursor, handler: handler)
-            return shared.nextFollower
+            shared.lastFollower += 1
+            shared.followers[shared.lastFollower] = Follower(cursor: cursor, handler: handler)
+            return shared.lastFollower
         }
-        queue.async { [weak self] in self?.tell() }
+        queue.async { [weak self] in self?.notify() }
         return Token(backend: self, id: id)
     }
 
+    /// The suite as one of several: so one that does not exist is no refusal.
+    private var subject: WatchSubject { WatchSubject([suite]) }
+}
+
+extension InMemoryBackend {
+    /// - Parameter digest: tells a repeat of the request from another one under the same key.
     private func write(
-        _ body: (inout InMemorySuite) throws(Problem) -> WriteSummary
+        _ command: WriteRequest.Command, _ digest: String, as requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary {
-        let summary = shared.withLock { shared in
-            Result { () throws(Problem) in try body(&shared.contents) }
+        var request = WriteRequest(command)
+        request.requestKey = requestKey
+        request.digest = digest
+        let result = shared.withLock { [request] shared in
+            Result { () throws(Problem) in try shared.staged.write(request, at: .now).answer }
         }
-        switch summary {
-        case .success(let summary):
-            if summary.changed { queue.async { [weak self] in self?.tell() } }
+        switch result {
+        case .success(let answer):
+            queue.async { [weak self] in self?.notify() }
+            guard case .summary(let summary) = answer.body else {
+                throw .refused(Problem(.storageFailed, "internal error: no summary; this is a bug, please report it"))
+            }
             return summary
-        case .failure(let problem):
-            throw .refused(problem)
+        case .failure(let problem): throw .refused(problem)
         }
     }
 
-    /// Tells each follower what it does not know yet. The queue is serial, so nobody hears things out of order.
-    private func tell() {
+    /// Calls each follower with what it does not know yet. The queue is serial, so the order is kept.
+    private func notify() {
         let news = shared.withLock { shared in
             var news: [(@Sendable (SettingsObservation) -> Void, SettingsObservation)] = []
             for (id, follower) in shared.followers {
-                guard let observation = shared.contents.observation(since: follower.cursor) else { continue }
+                guard let observation = shared.staged.state.news(of: subject, since: follower.cursor) else { continue }
                 shared.followers[id]?.cursor = observation.cursor
                 news.append((follower.handler, observation))
             }
@@ -135,8 +147,26 @@ final class InMemoryBackend: SuiteBackend {
         }
         for (handler, observation) in news { handler(observation) }
     }
+}
 
-    private static var now: Timestamp {
+extension Timestamp {
+    fileprivate static var now: Timestamp {
         Timestamp(milliseconds: Int64((Date().timeIntervalSince1970 * 1000).rounded(.down)))
+    }
+}
+
+extension State {
+    /// All that is watched. A subject of several suites always has an answer.
+    fileprivate func all(of subject: WatchSubject, isReset: Bool) -> ObservedState {
+        observed(subject, isReset: isReset) ?? ObservedState(.several([], missing: subject.suites), cursor: cursor)
+    }
+
+    /// What happened after a place in history; nil if nothing did.
+    fileprivate func news(of subject: WatchSubject, since place: Cursor) -> SettingsObservation? {
+        switch find(subject, since: .cursor(place)) {
+        case .state(let isReset): .state(all(of: subject, isReset: isReset))
+        case .commits(let commits): .changes(observed(subject, commits, from: place.revision))
+        case .absent, .nothing, .undecided: nil
+        }
     }
 }

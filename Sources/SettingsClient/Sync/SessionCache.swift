@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import Platform
 internal import SettingsAPI
 internal import SettingsHTTP
 internal import SettingsModel
@@ -41,7 +42,7 @@ extension SuiteSession {
             return state.replica.confirmed(of: suite)
         }
         guard let contents else { return }
-        do throws(StateFileError) {
+        do throws(FileError) {
             let isSaved = try cache.save(contents)
             state.withLock { state in
                 if isSaved { state.saving.isTroubled = false } else { state.saving.savedVersion = nil }

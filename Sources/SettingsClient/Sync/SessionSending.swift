@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Platform
 internal import SettingsAPI
 internal import SettingsHTTP
 internal import SettingsModel
@@ -182,7 +183,7 @@ extension SuiteSession {
                 return end(write, .failure(write.form.explained(problem, current)), outbox)
             }
             // Before it is sent: otherwise, after a crash, both forms of it might be done.
-            try outbox.use { store throws(StateFileError) in try store.replaceFirst(by: next) }
+            try outbox.use { store throws(FileError) in try store.replaceFirst(by: next) }
             return .next
         } catch let error as BackendError {
             guard case .waits(let reason, let asked, let isAnswer) = SendOutcome(.failure(error), of: write.form) else {

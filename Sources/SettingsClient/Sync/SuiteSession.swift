@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import Platform
 internal import SettingsAPI
 internal import SettingsHTTP
 internal import SettingsModel
@@ -112,7 +113,7 @@ extension SuiteSession {
         _ backend: any SuiteBackend, outbox: KeptFiles, cache: KeptFiles, of server: ServerAddress, patience: Duration
     ) {
         let owner = KeptOwner(server: server.description, suite: backend.suite)
-        let files = MachineFiles()
+        let files = POSIXFileSystem()
         let store = outbox.directory(for: .outbox, of: owner.suite, at: owner.server).map { path in
             OutboxStore(OutboxFolder(path: path, owner: owner, files: files))
         }

@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import SettingsAPI
 import SettingsModel
 import Synchronization
@@ -196,8 +197,8 @@ struct CachingTests {
         try Data([1, 2, 3]).write(to: URL(filePath: path + ".new"))
         #expect(try file().save(server.load()))
         #expect(!FileManager.default.fileExists(atPath: path + ".new"))
-        let other = try HeldFile(path + ".new", .new, in: MachineFiles())
-        #expect(try other.lock())
+        let other = try OpenFile(path + ".new", .new, in: POSIXFileSystem())
+        #expect(try other.lockIfNamed())
         #expect(try !file().save(server.load()))
         #expect(FileManager.default.fileExists(atPath: path + ".new"))
     }

@@ -1,3 +1,4 @@
+import Platform
 import SettingsAPI
 import SettingsModel
 import Synchronization
@@ -71,13 +72,13 @@ final class KeptWorld: Sendable {
     /// How many writes wait on disk for the next program.
     var waiting: [PendingChange] {
         let owner = KeptOwner(server: "memory", suite: suite)
-        var store = OutboxStore(OutboxFolder(path: directory.path + "/outbox", owner: owner, files: MachineFiles()))
+        var store = OutboxStore(OutboxFolder(path: directory.path + "/outbox", owner: owner, files: POSIXFileSystem()))
         return store.inherit().writes
     }
 
     /// How many files there are.
     var fileCount: Int {
-        (try? MachineFiles().list(directory.path + "/outbox"))?.count ?? 0
+        (try? POSIXFileSystem().list(directory.path + "/outbox"))?.count ?? 0
     }
 
     /// What was complained of since this was asked last.

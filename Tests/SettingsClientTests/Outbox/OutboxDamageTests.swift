@@ -1,3 +1,4 @@
+import Platform
 import SettingsAPI
 import SettingsModel
 import TestSupport
@@ -103,7 +104,7 @@ struct OutboxDamageTests {
     func otherForm() throws {
         _ = try damagedFile(atEnd: true)
         var store: OutboxStore? = try inherited(3)
-        #expect(throws: StateFileError.self) { try store?.replaceFirst(by: samples.set(9)) }
+        #expect(throws: FileError.self) { try store?.replaceFirst(by: samples.set(9)) }
         harness.files.repair()
         try store?.replaceFirst(by: samples.set(9))
         #expect(harness.close(&store))

@@ -1,3 +1,4 @@
+import Platform
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -23,13 +24,13 @@ struct OutboxDraftTests {
         "A write is kept though another program takes what is begun for something left behind",
         arguments: Meddling.allCases)
     func meddling(_ meddling: Meddling) throws {
-        let others = Mutex<[HeldFile]>([])
+        let others = Mutex<[OpenFile]>([])
         harness.files.fail { call, path in
             guard call == .lock, path.hasSuffix(".outbox.new") else { return nil }
             others.withLock { others in
-                guard others.isEmpty, let other = try? HeldFile(path, .existing, in: MachineFiles()) else { return }
-                if meddling != .removes { _ = try? other.lock() }
-                if meddling != .locks { try? MachineFiles().remove(path) }
+                guard others.isEmpty, let other = try? OpenFile(path, .writing, in: POSIXFileSystem()) else { return }
+                if meddling != .removes { _ = try? other.lockIfNamed() }
+                if meddling != .locks { try? POSIXFileSystem().remove(path) }
                 others.append(other)
             }
             return nil
@@ -48,7 +49,7 @@ struct OutboxDraftTests {
     @Test("A write is refused, not tried for ever, where everything that is begun is taken away")
     func always() throws {
         harness.files.fail { call, path in
-            if call == .lock { try? MachineFiles().remove(path) }
+            if call == .lock { try? POSIXFileSystem().remove(path) }
             return nil
         }
         var store = harness.store()
@@ -56,8 +57,8 @@ struct OutboxDraftTests {
         #expect(harness.names == [])
     }
 
-    @Test("The name of every directory that is made is on disk before something is kept in it")
-    func directories() throws {
+    @Test("The name of a file is on disk before something is kept in it")
+    func name() throws {
         let synced = Mutex<[String]>([])
         harness.files.fail { call, path in
             if call == .syncDirectory { synced.withLock { $0.append(path) } }
@@ -65,12 +66,7 @@ struct OutboxDraftTests {
         }
         var store = harness.store()
         try store.keep(samples.set(1), as: samples.set(1))
-        let home = harness.home
-        let made = ["", "/state", "/state/outbox", "/state/outbox/server", "/state/outbox/server/app"]
-        #expect(synced.withLock { $0 } == made.map { home + $0 })
-        synced.withLock { $0 = [] }
-        var other = harness.store()
-        try other.keep(samples.set(2), as: samples.set(2))
+        try store.keep(samples.set(2), as: samples.set(2))
         #expect(synced.withLock { $0 } == [harness.path])
     }
 }

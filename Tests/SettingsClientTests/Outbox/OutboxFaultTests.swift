@@ -1,3 +1,4 @@
+import Platform
 import SettingsAPI
 import SettingsModel
 import TestSupport
@@ -172,7 +173,7 @@ struct OutboxFaultTests {
         try store?.keep(write, as: write)
         files.fail(.syncData, .truncate)
         #expect(throws: OutboxStore.Refusal.self) { try store?.keep(samples.set(3), as: samples.set(3)) }
-        #expect(throws: StateFileError.self) { try store?.replaceFirst(by: other) }
+        #expect(throws: FileError.self) { try store?.replaceFirst(by: other) }
         #expect(store?.first?.form == write)
         files.repair()
         try store?.replaceFirst(by: other)

@@ -1,5 +1,6 @@
 import ClientTestSupport
 import Dispatch
+import Platform
 import SettingsModel
 import Synchronization
 import TestSupport
@@ -134,7 +135,7 @@ struct BusyDaemonTests {
         #expect(issues.take() == [] && defaults.launchCount == 19)
         writes.answer.withLock { $0 = ScriptedServer.reset }
         try await defaults.synchronize()
-        #expect(try MachineFiles().list(directory.path + "/outbox").count == 1 && issues.take() == [])
+        #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && issues.take() == [])
     }
 
     @Test("A gateway without a daemon behind it is a daemon that is away", arguments: [502, 503, 504])
@@ -153,7 +154,7 @@ struct BusyDaemonTests {
         writes.answer.withLock { $0 = ScriptedServer.reset }
         var attempts = 1
         while (try? await defaults.synchronize()) == nil, attempts < 60 { attempts += 1 }
-        #expect(try MachineFiles().list(directory.path + "/outbox").count == 1 && issues.take() == [])
+        #expect(try POSIXFileSystem().list(directory.path + "/outbox").count == 1 && issues.take() == [])
     }
 
     /// Setters that send several requests.

@@ -1,3 +1,4 @@
+import Platform
 import SettingsAPI
 import SettingsModel
 import TestSupport
@@ -40,7 +41,7 @@ struct RenameAwayTests {
         let directory = try TemporaryDirectory()
         let link = FlakyBackend(server)
         let owner = KeptOwner(server: "server", suite: suite)
-        let file = CacheFile(in: directory.path + "/cache", of: owner, files: MachineFiles())
+        let file = CacheFile(in: directory.path + "/cache", of: owner, files: POSIXFileSystem())
         func start() -> DefaultsAdapter<NewKeys> {
             world.adapter(NewKeys(), session: SuiteSession(link, cache: file, times: .init(save: .zero)))
         }

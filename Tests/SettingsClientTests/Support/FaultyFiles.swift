@@ -1,11 +1,10 @@
 import Glibc
+import Platform
 import Synchronization
 import TestSupport
 
-@testable import SettingsClient
-
 /// The files of this machine, of which each call can fail as a test says.
-final class FaultyFiles: StateFileSystem {
+final class FaultyFiles: FileSystem {
     enum Call: String, CaseIterable, Sendable {
         case makeDirectory, list, open, lock, read, write, truncate, syncData, syncDirectory, rename, remove
     }
@@ -15,7 +14,7 @@ final class FaultyFiles: StateFileSystem {
         var code: @Sendable (Call, String) -> Int32? = { _, _ in nil }
     }
 
-    private let machine = MachineFiles()
+    private let machine = POSIXFileSystem()
     private let fault = Mutex(Fault())
     /// Every call that was begun, and each `renamed`.
     let log = EventLog()
@@ -34,17 +33,17 @@ final class FaultyFiles: StateFileSystem {
         fail { _, _ in nil }
     }
 
-    func makeDirectory(_ path: String) throws(StateFileError) -> Bool {
+    func makeDirectory(_ path: String) throws(FileError) {
         try check(.makeDirectory, path)
-        return try machine.makeDirectory(path)
+        try machine.makeDirectory(path)
     }
 
-    func list(_ path: String) throws(StateFileError) -> [String] {
+    func list(_ path: String) throws(FileError) -> [String] {
         try check(.list, path)
         return try machine.list(path)
     }
 
-    func open(_ path: String, _ access: StateFileAccess) throws(StateFileError) -> Int32 {
+    func open(_ path: String, _ access: FileAccess) throws(FileError) -> Int32 {
         try check(.open, path)
         return try machine.open(path, access)
     }
@@ -53,24 +52,20 @@ final class FaultyFiles: StateFileSystem {
         machine.close(descriptor)
     }
 
-    func lock(_ descriptor: Int32, _ path: String) throws(StateFileError) -> Bool {
+    func lock(_ descriptor: Int32, _ path: String) throws(FileError) -> Bool {
         try check(.lock, path)
         return try machine.lock(descriptor, path)
     }
 
-    func hasName(_ descriptor: Int32, _ path: String) throws(StateFileError) -> Bool {
-        try machine.hasName(descriptor, path)
-    }
-
-    func read(_ descriptor: Int32, _ path: String) throws(StateFileError) -> [UInt8] {
+    func read(
+        _ descriptor: Int32, _ path: String, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(FileError) -> Int {
         try check(.read, path)
-        return try machine.read(descriptor, path)
+        return try machine.read(descriptor, path, at: offset, into: buffer)
     }
 
-    func write(
-        _ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int
-    ) throws(StateFileError) -> Int {
-        do throws(StateFileError) {
+    func write(_ descriptor: Int32, _ path: String, _ bytes: Span<UInt8>, at offset: Int) throws(FileError) -> Int {
+        do throws(FileError) {
             try check(.write, path)
         } catch {
             // As a disk that gets full does: a part is there.
@@ -80,34 +75,62 @@ final class FaultyFiles: StateFileSystem {
         return try machine.write(descriptor, path, bytes, at: offset)
     }
 
-    func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(StateFileError) {
+    func truncate(_ descriptor: Int32, _ path: String, to size: Int) throws(FileError) {
         try check(.truncate, path)
         try machine.truncate(descriptor, path, to: size)
     }
 
-    func syncData(_ descriptor: Int32, _ path: String) throws(StateFileError) {
+    func syncData(_ descriptor: Int32, _ path: String) throws(FileError) {
         try check(.syncData, path)
         try machine.syncData(descriptor, path)
     }
 
-    func syncDirectory(_ path: String) throws(StateFileError) {
+    func syncDirectory(_ path: String) throws(FileError) {
         try check(.syncDirectory, path)
         try machine.syncDirectory(path)
     }
 
-    func rename(_ path: String, to new: String) throws(StateFileError) {
+    func rename(_ path: String, to new: String) throws(FileError) {
         try check(.rename, path)
         try machine.rename(path, to: new)
         log.add("renamed")
     }
 
-    func remove(_ path: String) throws(StateFileError) {
+    func remove(_ path: String) throws(FileError) {
         try check(.remove, path)
         try machine.remove(path)
     }
 
-    private func check(_ call: Call, _ path: String) throws(StateFileError) {
+    private func check(_ call: Call, _ path: String) throws(FileError) {
         defer { log.add(call.rawValue) }
-        if let code = fault.withLock({ $0.code })(call, path) { throw StateFileError(path, code: code) }
+        if let code = fault.withLock({ $0.code })(call, path) { throw FileError(.write, path, code: code) }
+    }
+}
+
+/// What the client does not ask for by name.
+extension FaultyFiles {
+    func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
+        try machine.makeRoom(descriptor, path, place)
+    }
+
+    func sync(_ descriptor: Int32, _ path: String) throws(FileError) {
+        try machine.sync(descriptor, path)
+    }
+
+    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int, waits: Bool) throws(FileError)
+    {
+        try machine.startWriting(descriptor, path, from: offset, count: count, waits: waits)
+    }
+
+    func status(_ path: String) throws(FileError) -> FileStatus {
+        try machine.status(path)
+    }
+
+    func identity(of path: String) throws(FileError) -> FileIdentity {
+        try machine.identity(of: path)
+    }
+
+    func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity {
+        try machine.identity(of: descriptor, path)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Platform
 
 @testable import SettingsClient
 
@@ -11,12 +12,12 @@ struct HeldFiles {
     let directory: String
 
     var count: Int {
-        let machine = MachineFiles()
+        let machine = POSIXFileSystem()
         let names = FileManager.default.enumerator(atPath: directory)?.compactMap { $0 as? String } ?? []
         return names.count { name in
             guard name.hasSuffix(".outbox") else { return false }
-            let file = try? HeldFile("\(directory)/\(name)", .existing, in: machine)
-            return (try? file?.lock()) == false
+            let file = try? OpenFile("\(directory)/\(name)", .writing, in: machine)
+            return (try? file?.lockIfNamed()) == false
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
@@ -10,22 +11,21 @@ internal import SettingsModel
 struct CacheFile: Sendable {
     private let directory: String
     private let owner: KeptOwner
-    private let files: any StateFileSystem
+    private let files: any FileSystem
 
     private static let version: Int64 = 1
 
-    init(in directory: String, of owner: KeptOwner, files: any StateFileSystem = MachineFiles()) {
+    init(in directory: String, of owner: KeptOwner, files: any FileSystem = POSIXFileSystem()) {
         self.directory = directory
         self.owner = owner
         self.files = files
     }
 
     var path: String { "\(directory)/state.json" }
-    private var draft: String { "\(path).new" }
 
     /// The state that was saved last; nil if there is none, or none that can be used.
     func read() -> ObservedState? {
-        guard let held = try? HeldFile(path, .existing, in: files), let bytes = try? held.read(),
+        guard let held = try? OpenFile(path, .writing, in: files), let bytes = try? held.readAll(),
             bytes.last == UInt8(ascii: "\n"), let json = CheckedLine.object(in: bytes.dropLast()),
             json["cache"]?.integer == Self.version, json["server"]?.string == owner.server,
             json["suite"]?.string == owner.suite.text, let state = json["state"]
@@ -34,33 +34,21 @@ struct CacheFile: Sendable {
     }
 
     /// Puts a state in the place of the one before, in one step. False if another program is doing that just then.
-    func save(_ state: ObservedState) throws(StateFileError) -> Bool {
-        try files.makeDirectories(directory)
-        guard let held = try openDraft() else { return false }
-        do throws(StateFileError) {
-            try held.write(bytes(of: state), at: 0)
-            try files.rename(draft, to: path)
+    func save(_ state: ObservedState) throws(FileError) -> Bool {
+        try files.makeDirectory(directory)
+        let name = "\(path).new"
+        let draft = try OpenFile(name, .creating, in: files, toBe: path)
+        guard try draft.lock(), try draft.stands(at: name) else { return false }
+        do throws(FileError) {
+            // A program that ended in the middle has left its draft.
+            try draft.truncate(to: 0)
+            try draft.write(bytes(of: state).span, at: 0)
+            try files.rename(name, to: path)
         } catch {
-            try? files.remove(draft)
+            try? files.remove(name)
             throw error
         }
         return true
-    }
-
-    /// The file that is written before it gets its name; nil if somebody else has it.
-    private func openDraft() throws(StateFileError) -> HeldFile? {
-        for _ in 0..<2 {
-            do throws(StateFileError) {
-                let held = try HeldFile(draft, .new, in: files)
-                return try held.lock() ? held : nil
-            } catch {
-                guard error.code == EEXIST else { throw error }
-            }
-            // If nobody has it, somebody went before it was finished.
-            guard let left = try? HeldFile(draft, .existing, in: files), try left.lock() else { return nil }
-            try? files.remove(draft)
-        }
-        return nil
     }
 
     private func bytes(of state: ObservedState) -> [UInt8] {

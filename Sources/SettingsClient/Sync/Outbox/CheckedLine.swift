@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// A line of a file that notices damage: an object whose first member is the CRC-32C of all that comes after it.
@@ -24,21 +25,15 @@ enum CheckedLine {
     }
 
     private static func digits(of bytes: ArraySlice<UInt8>) -> [UInt8] {
-        let digits = String(check(of: bytes), radix: 16)
-        return Array(repeating: UInt8(ascii: "0"), count: digitCount - digits.utf8.count) + Array(digits.utf8)
+        let digits = CRC32C(of: bytes.span).digits
+        return digits.indices.map { digits[$0] }
     }
+}
 
-    private static func check(of bytes: ArraySlice<UInt8>) -> UInt32 {
-        table.withUnsafeBufferPointer { table in
-            var check = ~UInt32(0)
-            for byte in bytes { check = (check >> 8) ^ table[Int(UInt8(truncatingIfNeeded: check) ^ byte)] }
-            return ~check
-        }
-    }
-
-    private static let table: [UInt32] = (0..<256).map { byte in
-        var check = UInt32(byte)
-        for _ in 0..<8 { check = check & 1 == 1 ? (check >> 1) ^ 0x82F6_3B78 : check >> 1 }
-        return check
+extension OpenFile {
+    /// Locks the file; false if another program has it, or has removed it.
+    func lockIfNamed() throws(FileError) -> Bool {
+        guard try lock() else { return false }
+        return try stands(at: path)
     }
 }

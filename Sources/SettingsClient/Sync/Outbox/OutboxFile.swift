@@ -1,10 +1,11 @@
 internal import Glibc
+internal import Platform
 internal import SettingsModel
 
 /// A file of kept writes that belongs to this adapter alone: it is locked, until the adapter or its program goes.
 struct OutboxFile: Sendable {
     let path: String
-    private let file: HeldFile
+    private let file: OpenFile
     private var size: Int
     private(set) var lastNumber: Int64
     /// The writes in it that have not ended, and the bytes of their lines.
@@ -32,8 +33,8 @@ struct OutboxFile: Sendable {
     ///   - writes: what it holds from the beginning, with their numbers.
     init(
         _ path: String, of owner: KeptOwner, writes: [(number: Int64, write: PendingChange)] = [],
-        lastNumber: Int64 = 0, in files: any StateFileSystem
-    ) throws(StateFileError) {
+        lastNumber: Int64 = 0, in files: any FileSystem
+    ) throws(FileError) {
         self.path = path
         self.lastNumber = lastNumber
         // Locked before it has a name that others look for.
@@ -42,8 +43,8 @@ struct OutboxFile: Sendable {
         var bytes = OutboxLine.head(owner).bytes
         let headSize = bytes.count
         for (number, write) in writes { bytes += OutboxLine.write(number, write).bytes }
-        do throws(StateFileError) {
-            try file.write(bytes, at: 0)
+        do throws(FileError) {
+            try file.write(bytes.span, at: 0)
             try file.syncData()
             try files.rename(draft, to: path)
         } catch {
@@ -60,27 +61,27 @@ struct OutboxFile: Sendable {
 
     /// Opens what is to become a file, and locks it. Somebody who clears up may be faster, and take it for something that
     /// was left behind; then another is tried, under another name, as the first may be removed yet.
-    private static func draft(of path: String, in files: any StateFileSystem) throws(StateFileError) -> HeldFile {
+    private static func draft(of path: String, in files: any FileSystem) throws(FileError) -> OpenFile {
         for attempt in 0..<mostDrafts {
             let draft = attempt == 0 ? path + draftEnding : "\(path)-\(attempt)\(OutboxFolder.ending)\(draftEnding)"
             try? files.remove(draft)
-            let file = try HeldFile(draft, .new, in: files)
-            do throws(StateFileError) {
-                if try file.lock() { return file }
+            let file = try OpenFile(draft, .new, in: files)
+            do throws(FileError) {
+                if try file.lockIfNamed() { return file }
             } catch {
                 try? files.remove(draft)
                 throw error
             }
             try? files.remove(draft)
         }
-        throw StateFileError(path, code: EWOULDBLOCK)
+        throw FileError(.lock, path, code: EWOULDBLOCK)
     }
 
     /// More than there are programs that clear up at one moment.
     private static let mostDrafts = 20
 
     /// A file that was there, and is locked.
-    init(_ file: HeldFile, _ contents: OutboxContents, of bytes: [UInt8]) {
+    init(_ file: OpenFile, _ contents: OutboxContents, of bytes: [UInt8]) {
         self.file = file
         damage = contents.damaged.map { Array(bytes[$0]) }
         // What is added where the end of a line is damaged would be a part of that line.
@@ -94,7 +95,7 @@ struct OutboxFile: Sendable {
 
     /// Adds a write, on disk when this returns; its number, and the bytes of its line. If it throws, the write is not
     /// there.
-    mutating func add(_ write: PendingChange) throws(StateFileError) -> (number: Int64, size: Int) {
+    mutating func add(_ write: PendingChange) throws(FileError) -> (number: Int64, size: Int) {
         let number = lastNumber + 1
         let line = OutboxLine.write(number, write).bytes
         try append(line, isSynced: true)
@@ -104,7 +105,7 @@ struct OutboxFile: Sendable {
     }
 
     /// Puts another form of a write in its place, on disk when this returns; the bytes of its line.
-    mutating func replace(_ number: Int64, by form: PendingChange, size old: Int) throws(StateFileError) -> Int {
+    mutating func replace(_ number: Int64, by form: PendingChange, size old: Int) throws(FileError) -> Int {
         let line = OutboxLine.write(number, form).bytes
         try append(line, isSynced: true)
         waitingSize += line.count - old
@@ -137,16 +138,16 @@ struct OutboxFile: Sendable {
         waitingSize += size
     }
 
-    private mutating func append(_ line: [UInt8], isSynced: Bool) throws(StateFileError) {
-        guard isSound else { throw StateFileError(path, code: EIO) }
-        do throws(StateFileError) {
-            try file.write(line, at: size)
+    private mutating func append(_ line: [UInt8], isSynced: Bool) throws(FileError) {
+        guard isSound else { throw FileError(.write, path, code: EIO) }
+        do throws(FileError) {
+            try file.write(line.span, at: size)
         } catch {
             cutEnd()
             throw error
         }
         if isSynced {
-            do throws(StateFileError) {
+            do throws(FileError) {
                 try file.syncData()
             } catch {
                 // What was not synced may be on disk nevertheless, and what is added behind it may not.

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// The directory of the files of kept writes of one suite on one server. Each adapter has a file of its own there; that of
@@ -5,7 +6,7 @@ internal import SettingsModel
 struct OutboxFolder: Sendable {
     let path: String
     let owner: KeptOwner
-    let files: any StateFileSystem
+    let files: any FileSystem
 
     static let ending = ".outbox"
 
@@ -24,8 +25,8 @@ struct OutboxFolder: Sendable {
     }
 
     /// A new file. Its name sorts behind those that are there.
-    func makeFile() throws(StateFileError) -> OutboxFile {
-        try files.makeDirectories(path)
+    func makeFile() throws(FileError) -> OutboxFile {
+        try files.makeDirectory(path)
         let last = try files.list(path).compactMap(Self.number).max() ?? 0
         let digits = String(last + 1)
         let number = String(repeating: "0", count: max(0, 10 - digits.utf8.count)) + digits
@@ -51,14 +52,14 @@ struct OutboxFolder: Sendable {
         for name in names {
             let path = "\(path)/\(name)"
             if name.hasSuffix(Self.ending), !own.contains(path) {
-                do throws(StateFileError) {
+                do throws(FileError) {
                     try inherit(path, &found)
                 } catch {
                     if !error.isMissing { found.troubles.append(Trouble(path: path, reason: error.reason)) }
                 }
             } else if name.hasSuffix(Self.ending + OutboxFile.draftEnding) {
                 // What was not finished, save by somebody who is at it.
-                if let draft = try? HeldFile(path, .existing, in: files), (try? draft.lock()) == true {
+                if let draft = try? OpenFile(path, .writing, in: files), (try? draft.lockIfNamed()) == true {
                     try? files.remove(path)
                 }
             }
@@ -66,13 +67,13 @@ struct OutboxFolder: Sendable {
         return found
     }
 
-    private func inherit(_ path: String, _ found: inout Found) throws(StateFileError) {
-        let held = try HeldFile(path, .existing, in: files)
-        guard try held.lock() else {
+    private func inherit(_ path: String, _ found: inout Found) throws(FileError) {
+        let held = try OpenFile(path, .writing, in: files)
+        guard try held.lockIfNamed() else {
             found.hasOthers = true
             return
         }
-        let bytes = try held.read()
+        let bytes = try held.readAll()
         let contents: OutboxContents
         do {
             contents = try OutboxContents(bytes)
@@ -89,7 +90,7 @@ struct OutboxFolder: Sendable {
         if !file.damage.isEmpty {
             let count = file.damage.count
             let what = count == 1 ? "a line is damaged" : "\(count) lines are damaged"
-            do throws(StateFileError) {
+            do throws(FileError) {
                 let aside = try putAside(&file, contents.writes.map { ($0.number, $0.write) })
                 found.troubles.append(
                     Trouble(path: path, reason: "\(what), and will not be sent; what is left of it is in \(aside)"))
@@ -110,9 +111,9 @@ struct OutboxFolder: Sendable {
     /// the copy.
     private func putAside(
         _ file: inout OutboxFile, _ writes: [(number: Int64, write: PendingChange)]
-    ) throws(StateFileError) -> String {
+    ) throws(FileError) -> String {
         let aside = try copyDamage(of: file)
-        do throws(StateFileError) {
+        do throws(FileError) {
             file = try written(in: file, writes)
         } catch {
             try? files.remove(aside)
@@ -121,13 +122,14 @@ struct OutboxFolder: Sendable {
         return aside
     }
 
-    private func copyDamage(of file: OutboxFile) throws(StateFileError) -> String {
+    private func copyDamage(of file: OutboxFile) throws(FileError) -> String {
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
         let aside = "\(file.path.dropLast(Self.ending.utf8.count))-\(random).damaged"
-        let held = try HeldFile(aside, .new, in: files)
-        do throws(StateFileError) {
+        let held = try OpenFile(aside, .new, in: files)
+        do throws(FileError) {
             let end = UInt8(ascii: "\n")
-            try held.write(Array(file.damage.joined(separator: [end])) + [end], at: 0)
+            let lines = Array(file.damage.joined(separator: [end])) + [end]
+            try held.write(lines.span, at: 0)
             try held.syncData()
         } catch {
             try? files.remove(aside)
@@ -140,7 +142,7 @@ struct OutboxFolder: Sendable {
     /// put aside; where that cannot be, the other stays.
     func rewritten(
         _ file: OutboxFile, _ writes: [(number: Int64, write: PendingChange)]
-    ) throws(StateFileError) -> OutboxFile {
+    ) throws(FileError) -> OutboxFile {
         guard !file.damage.isEmpty else { return try written(in: file, writes) }
         var file = file
         _ = try putAside(&file, writes)
@@ -149,7 +151,7 @@ struct OutboxFolder: Sendable {
 
     private func written(
         in file: OutboxFile, _ writes: [(number: Int64, write: PendingChange)]
-    ) throws(StateFileError) -> OutboxFile {
+    ) throws(FileError) -> OutboxFile {
         let new = try OutboxFile(file.path, of: owner, writes: writes, lastNumber: file.lastNumber, in: files)
         try? files.syncDirectory(path)
         return new

@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsModel
 
 /// The writes that wait, in memory and on disk. It starts no threads and sends nothing.
@@ -73,15 +74,15 @@ struct OutboxStore: Sendable {
             throw Refusal(
                 description: "\(queue.count) writes of \(queue.size) bytes wait already, which is as much as may")
         }
-        do throws(StateFileError) {
+        do throws(FileError) {
             let (id, number, size) = try add(form)
             queue.append(KeptWrite(file: id, number: number, original: original, form: form, size: size))
         } catch {
-            throw Refusal(description: error.description)
+            throw Refusal(description: "\(error.path): \(error.reason)")
         }
     }
 
-    private mutating func add(_ form: PendingChange) throws(StateFileError) -> (file: Int, number: Int64, size: Int) {
+    private mutating func add(_ form: PendingChange) throws(FileError) -> (file: Int, number: Int64, size: Int) {
         let id: Int
         if let current, files[current]?.isSound ?? false {
             id = current
@@ -99,7 +100,7 @@ struct OutboxStore: Sendable {
     }
 
     /// Has the first write sent in another form from here on; that is on disk when this returns.
-    mutating func replaceFirst(by form: PendingChange) throws(StateFileError) {
+    mutating func replaceFirst(by form: PendingChange) throws(FileError) {
         guard let first = queue.first, var file = files[first.file] else { return }
         defer { put(file, first.file) }
         if !file.isSound { file = try folder.rewritten(file, queue.writes(in: first.file)) }

@@ -1,0 +1,64 @@
+import SettingsAPI
+import SettingsHTTP
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsClient
+
+/// What the replica has of the server, as the cache file keeps it.
+struct ConfirmedStateTests {
+    private let suite: SuiteName
+    private let keys: [KeyName]
+
+    init() throws {
+        suite = try SuiteName("app")
+        keys = try ["a", "b", "c"].map { try KeyName($0) }
+    }
+
+    @Test func `A state reads back as it was, also from its text`() throws {
+        let contents = SuiteContents(
+            suite: suite, schemaRevision: try #require(Revision(2)),
+            values: [SuiteContents.Entry(key: keys[0], value: .null), SuiteContents.Entry(key: keys[1], value: "b")],
+            invalid: [SchemaConflict(key: try KeyName("x"), stored: nil, errors: [])], secrets: [try KeyName("y")])
+        let state = ObservedState(
+            .one(contents), cursor: Cursor(epoch: try #require(Epoch("e")), revision: try #require(Revision(5))))
+        var replica = ReplicaState()
+        #expect(replica.confirmed(of: suite) == nil)
+        replica.adopt(state)
+        let confirmed = try #require(replica.confirmed(of: suite))
+        #expect(confirmed == state)
+        #expect(try ObservedState(json: JSONValue(parsing: confirmed.jsonText())) == state)
+    }
+
+    @Test func `Random writes and news come to what the server has, and each makes another version`() throws {
+        for var random in FuzzBudget.generators(share: 0.05) {
+            let server = InMemoryBackend(suite: suite)
+            var replica = ReplicaState()
+            replica.adopt(try server.load())
+            for _ in 0..<30 {
+                let version = replica.version
+                let key = random.pick(keys)
+                let action: Transaction.Operation.Action =
+                    random.chance(oneIn: 4) ? .delete : .set(.integer(Int64(random.below(5))))
+                let operations = [Transaction.Operation(suite: suite, key: key, action)]
+                let requestKey = RequestKey.unique()
+                replica.begin(requestKey, operations)
+                if let summary = try? server.commit(Transaction(do: operations), requestKey: requestKey) {
+                    replica.settle(requestKey, operations, summary)
+                    #expect(replica.version > version || summary.changes.isEmpty, "seed \(random.seed)")
+                } else {
+                    replica.abandon(requestKey, operations)
+                }
+                guard random.chance(oneIn: 3), let place = replica.cursor else { continue }
+                if case .changes(let changes) = try server.news(since: place) { replica.apply(changes) }
+            }
+            if let place = replica.cursor, case .changes(let changes) = try server.news(since: place) {
+                replica.apply(changes)
+            }
+            let (known, expected) = (try #require(replica.confirmed(of: suite)), try server.load())
+            #expect(known.cursor == expected.cursor, "seed \(random.seed)")
+            #expect(known.suites.first?.values ?? [] == expected.suites.first?.values ?? [], "seed \(random.seed)")
+        }
+    }
+}
