@@ -153,7 +153,7 @@ extension Problem {
     /// The refusal of a repeat whose first attempt may have been done. Only a daemon that looks at the write knows of the
     /// first attempt; a refusal at the door does not.
     package var afterAttemptThatMayBeDone: Problem {
-        guard isTransient || codeName.isEmpty else { return self }
+        guard isTransient || self.codeName.isEmpty else { return self }
         var problem = self
         problem.outcome = .unknown
         return problem

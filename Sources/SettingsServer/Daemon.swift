@@ -159,7 +159,7 @@ extension Problem {
     /// That writes fail at present.
     fileprivate init(obstacle: String) {
         self.init(.storageFailed, "writes are not taken at present: \(obstacle)")
-        outcome = .notDone
-        retryAfterMs = 1000
+        self.outcome = .notDone
+        self.retryAfterMs = 1000
     }
 }

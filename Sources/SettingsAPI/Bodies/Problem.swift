@@ -4,59 +4,89 @@ public import SettingsModel
 ///
 /// The daemon makes problems from codes; a client also meets those of newer servers and of proxies between. So the
 /// code is kept by its name, known or not, and what is unknown is judged by its status.
+@dynamicMemberLookup
 public struct Problem: Error, Hashable, Sendable {
-    /// The HTTP status.
-    public var status: Int
-    /// The code by its name on the wire; empty if the answer was none of the contract's.
-    public var codeName: String
-    /// What kind of error this is, the same for each of its occurrences.
-    public var title: String
-    /// What went wrong this time, for people.
-    public var detail: String
+    private indirect enum Box: Hashable, Sendable {
+        case details(Details)
+    }
 
-    /// All violations of the schema.
-    public var errors: [Violation] = []
-    /// The names that may have been meant, nearest first.
-    public var didYouMean: [String] = []
-    /// The line of the body at which it is no JSON, from 1.
-    public var line: Int64?
-    /// The column of that line, from 1.
-    public var column: Int64?
-    /// The place in the request's body, or for an operation in its result.
-    public var pointer: JSONPointer?
-    /// The stored values that a new schema does not fit.
-    public var conflicts: [SchemaConflict] = []
-    /// What is stored, where it does not fit the schema in force.
-    public var stored: JSONValue?
-    /// The oldest revision that history goes back to.
-    public var oldest: Revision?
-    /// What a guard was about, as it is.
-    public var current: Current?
-    /// The conditions of a transaction that do not hold.
-    public var failed: [FailedCondition] = []
-    /// The limit that was exceeded.
-    public var limit: Int64?
-    /// Whether a write that failed on the server's side may have been done.
-    public var outcome: Outcome?
-    /// The methods that the resource knows: what `Allow` says.
-    public var allow: [String] = []
-    /// When to try again, in milliseconds: what `Retry-After` says in seconds.
-    public var retryAfterMs: Int64?
+    /// One pointer: a problem has twenty members, and many functions pass it on when it is thrown.
+    private var box: Box
+
+    private init(_ details: Details) {
+        box = .details(details)
+    }
+
+    /// A member of the problem.
+    ///
+    /// - Parameter member: a property of ``Details``.
+    public subscript<Value>(dynamicMember member: WritableKeyPath<Details, Value>) -> Value {
+        get {
+            switch box {
+            case .details(let details): details[keyPath: member]
+            }
+        }
+        set {
+            switch box {
+            case .details(var details):
+                details[keyPath: member] = newValue
+                box = .details(details)
+            }
+        }
+    }
 
     /// A problem of the contract; a status that the code may not have is replaced by its usual one.
     public init(_ code: ErrorCode, status: Int? = nil, _ detail: String) {
-        self.status = status.flatMap { code.statuses.contains($0) ? $0 : nil } ?? code.defaultStatus
-        codeName = code.rawValue
-        title = code.title
-        self.detail = detail
+        let status = status.flatMap { code.statuses.contains($0) ? $0 : nil } ?? code.defaultStatus
+        self.init(Details(status: status, codeName: code.rawValue, title: code.title, detail: detail))
     }
 
     /// A problem that is none of the contract's, or not known here.
     init(status: Int, codeName: String, title: String, detail: String) {
-        self.status = status
-        self.codeName = codeName
-        self.title = title
-        self.detail = detail
+        self.init(Details(status: status, codeName: codeName, title: title, detail: detail))
+    }
+}
+
+extension Problem {
+    /// The members of a problem.
+    public struct Details: Hashable, Sendable {
+        /// The HTTP status.
+        public var status: Int
+        /// The code by its name on the wire; empty if the answer was none of the contract's.
+        public var codeName: String
+        /// What kind of error this is, the same for each of its occurrences.
+        public var title: String
+        /// What went wrong this time, for people.
+        public var detail: String
+
+        /// All violations of the schema.
+        public var errors: [Violation] = []
+        /// The names that may have been meant, nearest first.
+        public var didYouMean: [String] = []
+        /// The line of the body at which it is no JSON, from 1.
+        public var line: Int64?
+        /// The column of that line, from 1.
+        public var column: Int64?
+        /// The place in the request's body, or for an operation in its result.
+        public var pointer: JSONPointer?
+        /// The stored values that a new schema does not fit.
+        public var conflicts: [SchemaConflict] = []
+        /// What is stored, where it does not fit the schema in force.
+        public var stored: JSONValue?
+        /// The oldest revision that history goes back to.
+        public var oldest: Revision?
+        /// What a guard was about, as it is.
+        public var current: Current?
+        /// The conditions of a transaction that do not hold.
+        public var failed: [FailedCondition] = []
+        /// The limit that was exceeded.
+        public var limit: Int64?
+        /// Whether a write that failed on the server's side may have been done.
+        public var outcome: Outcome?
+        /// The methods that the resource knows: what `Allow` says.
+        public var allow: [String] = []
+        /// When to try again, in milliseconds: what `Retry-After` says in seconds.
+        public var retryAfterMs: Int64?
     }
 }
 
@@ -95,7 +125,7 @@ extension Problem {
 extension Problem: CustomStringConvertible {
     /// Status, code and detail in one line.
     public var description: String {
-        codeName.isEmpty ? "\(status): \(detail)" : "\(status) \(codeName): \(detail)"
+        self.codeName.isEmpty ? "\(self.status): \(self.detail)" : "\(self.status) \(self.codeName): \(self.detail)"
     }
 }
 
@@ -104,24 +134,24 @@ extension Problem: JSONWritable {
     public func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("type", "about:blank" as String)
-        writer.member("status", Int64(status))
-        writer.member("title", title)
-        writer.member("code", codeName)
-        writer.member("detail", detail)
-        writer.member("errors", unlessEmpty: errors)
-        if !didYouMean.isEmpty { writer.member("didYouMean", didYouMean.map(JSONValue.string)) }
-        writer.member("line", line)
-        writer.member("column", column)
-        writer.member("pointer", pointer)
-        writer.member("conflicts", unlessEmpty: conflicts)
-        writer.member("stored", stored)
-        writer.member("oldest", oldest)
-        writer.member("current", current)
-        writer.member("failed", unlessEmpty: failed)
-        writer.member("limit", limit)
-        writer.member("outcome", outcome?.rawValue)
-        if !allow.isEmpty { writer.member("allow", allow.map(JSONValue.string)) }
-        writer.member("retryAfterMs", retryAfterMs)
+        writer.member("status", Int64(self.status))
+        writer.member("title", self.title)
+        writer.member("code", self.codeName)
+        writer.member("detail", self.detail)
+        writer.member("errors", unlessEmpty: self.errors)
+        if !self.didYouMean.isEmpty { writer.member("didYouMean", self.didYouMean.map(JSONValue.string)) }
+        writer.member("line", self.line)
+        writer.member("column", self.column)
+        writer.member("pointer", self.pointer)
+        writer.member("conflicts", unlessEmpty: self.conflicts)
+        writer.member("stored", self.stored)
+        writer.member("oldest", self.oldest)
+        writer.member("current", self.current)
+        writer.member("failed", unlessEmpty: self.failed)
+        writer.member("limit", self.limit)
+        writer.member("outcome", self.outcome?.rawValue)
+        if !self.allow.isEmpty { writer.member("allow", self.allow.map(JSONValue.string)) }
+        writer.member("retryAfterMs", self.retryAfterMs)
         writer.endObject()
     }
 }
@@ -137,21 +167,21 @@ extension Problem {
         let code = ErrorCode(rawValue: codeName)
         let title = members["title"]?.string ?? code?.title ?? "HTTP status \(status)"
         self.init(status: status, codeName: codeName, title: title, detail: members["detail"]?.string ?? title)
-        errors = Self.list(members["errors"], Violation.init(json:))
-        didYouMean = Self.list(members["didYouMean"], BodyValue.string)
-        line = members["line"]?.integer
-        column = members["column"]?.integer
-        pointer = members["pointer"]?.string.flatMap { JSONPointer($0) }
-        conflicts = Self.list(members["conflicts"], SchemaConflict.init(json:))
-        stored = members["stored"]
-        oldest = members["oldest"]?.integer.flatMap { Revision($0) }
-        current = members["current"].flatMap { try? Current(json: $0) }
-        failed = Self.list(members["failed"], FailedCondition.init(json:))
-        limit = members["limit"]?.integer
+        self.errors = Self.list(members["errors"], Violation.init(json:))
+        self.didYouMean = Self.list(members["didYouMean"], BodyValue.string)
+        self.line = members["line"]?.integer
+        self.column = members["column"]?.integer
+        self.pointer = members["pointer"]?.string.flatMap { JSONPointer($0) }
+        self.conflicts = Self.list(members["conflicts"], SchemaConflict.init(json:))
+        self.stored = members["stored"]
+        self.oldest = members["oldest"]?.integer.flatMap { Revision($0) }
+        self.current = members["current"].flatMap { try? Current(json: $0) }
+        self.failed = Self.list(members["failed"], FailedCondition.init(json:))
+        self.limit = members["limit"]?.integer
         // A word that is not known here is no promise that nothing was done.
-        outcome = members["outcome"]?.string.map { Outcome(rawValue: $0) ?? .unknown }
-        allow = Self.list(members["allow"], BodyValue.string)
-        retryAfterMs = members["retryAfterMs"]?.integer
+        self.outcome = members["outcome"]?.string.map { Outcome(rawValue: $0) ?? .unknown }
+        self.allow = Self.list(members["allow"], BodyValue.string)
+        self.retryAfterMs = members["retryAfterMs"]?.integer
     }
 
     /// The elements that can be read. Whoever was told of an error must get it, whatever else came with it.
@@ -201,13 +231,13 @@ extension Problem.FailedCondition: JSONReadable, JSONWritable {
 extension Problem {
     /// The code, if it is one of the contract as it is known here.
     public var code: ErrorCode? {
-        ErrorCode(rawValue: codeName)
+        ErrorCode(rawValue: self.codeName)
     }
 
     /// Whether the same request may succeed when it is sent again later, without anybody changing it. Whether sending
     /// it again could do it twice is another question: see ``isKnownNotDone``.
     public var isTransient: Bool {
-        switch status {
+        switch self.status {
         case 408, 425, 429, 502, 503, 504: true
         default: false
         }
@@ -216,7 +246,7 @@ extension Problem {
     /// Whether the request certainly changed nothing: it was refused for what it is, or the server says so. A failure
     /// that says nothing of its outcome may have happened after the write.
     public var isKnownNotDone: Bool {
-        switch (outcome, status) {
+        switch (self.outcome, self.status) {
         case (.notDone, _): true
         case (.unknown, _): false
         case (nil, 400..<500), (nil, 501), (nil, 505), (nil, 507): true
@@ -226,7 +256,7 @@ extension Problem {
 
     /// What to say in `Retry-After`: whole seconds, rounded up.
     public var retryAfterSeconds: Int64? {
-        retryAfterMs.map { max(0, $0) / 1000 + (max(0, $0) % 1000 > 0 ? 1 : 0) }
+        self.retryAfterMs.map { max(0, $0) / 1000 + (max(0, $0) % 1000 > 0 ? 1 : 0) }
     }
 }
 
@@ -235,15 +265,15 @@ extension Problem {
     /// A body that is no JSON.
     public init(_ error: JSONParseError) {
         self.init(.badRequest, error.description)
-        line = Int64(error.line)
-        column = Int64(error.column)
+        self.line = Int64(error.line)
+        self.column = Int64(error.column)
     }
 
     /// A body that has not the form it should have.
     public init(_ error: BodyError) {
         self.init(.badRequest, error.description)
-        pointer = error.pointer
-        didYouMean = error.didYouMean
+        self.pointer = error.pointer
+        self.didYouMean = error.didYouMean
     }
 
     /// A name that is none.
@@ -254,7 +284,7 @@ extension Problem {
     /// An operation that could not be done; of a secret, nothing is told that comes from its value.
     public init(_ error: OperationError, ofSecret isSecret: Bool = false) {
         self.init(error.code, isSecret ? error.detailWithoutValues : error.detail)
-        pointer = isSecret ? nil : error.pointer
+        self.pointer = isSecret ? nil : error.pointer
     }
 
     /// Values that break the schema; the first violation is told in the detail, all of them in `errors`.
@@ -262,6 +292,6 @@ extension Problem {
         let first = violations.first?.sentence ?? ErrorCode.invalidValue.title
         let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
         self.init(.invalidValue, first + more)
-        errors = violations
+        self.errors = violations
     }
 }

@@ -149,7 +149,7 @@ extension Problem {
     /// Whether it says nothing about what was asked: only that it cannot be done at the moment, or it is somebody else who
     /// says it, as a daemon gives everything a code.
     var isNoVerdict: Bool {
-        isTransient || status >= 500 && status != 501 && status != 505 || codeName.isEmpty
+        isTransient || self.status >= 500 && self.status != 501 && self.status != 505 || self.codeName.isEmpty
     }
 }
 

@@ -157,16 +157,16 @@ extension Problem {
     ) -> Problem {
         var problem = self
         let place = ["do", String(index)] + [member].compactMap(\.self)
-        problem.detail = "operation \(index): \(detail)"
-        problem.pointer = JSONPointer(place + (pointer?.tokens ?? []))
+        problem.detail = "operation \(index): \(self.detail)"
+        problem.pointer = JSONPointer(place + (self.pointer?.tokens ?? []))
         if code == .invalidOperation {
             for index in problem.errors.indices {
-                problem.errors[index].pointer = JSONPointer(place + errors[index].pointer.tokens)
+                problem.errors[index].pointer = JSONPointer(place + self.errors[index].pointer.tokens)
             }
         }
         problem.failed = [
             FailedCondition(
-                index: Int64(index), current: current ?? state.current(operation.suite, operation.key))
+                index: Int64(index), current: self.current ?? state.current(operation.suite, operation.key))
         ]
         problem.current = nil
         return problem
@@ -176,7 +176,7 @@ extension Problem {
     fileprivate func naming(_ operations: [Transaction.Operation], on state: State) -> Problem {
         var problem = self
         var named: Set<Tested> = []
-        let places = errors.compactMap { error -> Int? in
+        let places = self.errors.compactMap { error -> Int? in
             error.pointer.tokens.first == "do" ? error.pointer.tokens.dropFirst().first.flatMap { Int($0) } : nil
         }
         for index in places.sorted() where operations.indices.contains(index) {

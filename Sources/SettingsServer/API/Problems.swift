@@ -12,7 +12,7 @@ extension Problem {
         case .tooSlow: self.init(.timeout, "the request did not come in time; send it again in one go")
         case .tooManyConnections(let limit):
             self.init(.tooManyConnections, "there are \(limit) connections already; try again in a moment")
-            retryAfterMs = 1000
+            self.retryAfterMs = 1000
         }
     }
 
@@ -21,7 +21,7 @@ extension Problem {
         case .badRequest, .expectationFailed: self.init(.badRequest, error.reason)
         case .bodyTooLarge, .targetTooLong, .headTooLarge, .tooManyFields:
             self.init(.tooLarge, status: error.status, error.reason)
-            limit = error.limit.map { Int64($0) }
+            self.limit = error.limit.map { Int64($0) }
         case .codingNotImplemented: self.init(.notImplemented, error.reason)
         case .versionNotSupported: self.init(.httpVersion, error.reason)
         }
@@ -33,7 +33,7 @@ extension Problem {
         self.init(
             .methodNotAllowed,
             "\(bytes.text(in: head.methodName)) does nothing here; there is \(allowed.joined(separator: ", "))")
-        allow = allowed
+        self.allow = allowed
     }
 
     /// The error for a watcher too many.
@@ -47,7 +47,7 @@ extension Problem {
                 "there are \(limit) watchers from this address already; let one request observe several keys or suites")
         }
         // At random, or they would come back as many as before.
-        retryAfterMs = Int64.random(in: 1000...5000)
+        self.retryAfterMs = Int64.random(in: 1000...5000)
     }
 
     /// The error for a document that is no schema, with everything that is wrong with it.
@@ -57,7 +57,7 @@ extension Problem {
         }
         let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
         self.init(.invalidSchema, (error.problems.first?.description ?? "the schema is not valid") + more)
-        errors = violations
+        self.errors = violations
     }
 
     static var shuttingDown: Problem {

@@ -121,7 +121,7 @@ extension Problem {
         let isUnknown = wasCommitted && error.outcome == .unknown
         let isFull = error.cause == .full && !isUnknown
         self.init(isFull ? .insufficientStorage : .storageFailed, error.reason)
-        outcome = isUnknown ? .unknown : .notDone
-        if !isUnknown { retryAfterMs = 1000 }
+        self.outcome = isUnknown ? .unknown : .notDone
+        if !isUnknown { self.retryAfterMs = 1000 }
     }
 }
