@@ -3,13 +3,12 @@ internal import FoundationNetworking
 internal import HTTPWire
 internal import SettingsHTTP
 
-/// Carries requests over a session that lasts as long as the process.
+/// A carrier that sends requests over one session for the whole process.
 struct SessionCarrier: Carrier {
     private let session: URLSession
     private let deliveries = Deliveries()
 
-    /// As good as never, as a number of seconds that Foundation can count in milliseconds: deadlines are those of whoever
-    /// asks.
+    /// As good as never, in seconds that Foundation can count in milliseconds: deadlines are the caller's.
     private static let patience: TimeInterval = 10_000_000
 
     init() {
@@ -21,7 +20,7 @@ struct SessionCarrier: Carrier {
         settings.httpShouldSetCookies = false
         settings.timeoutIntervalForRequest = Self.patience
         settings.timeoutIntervalForResource = Self.patience
-        // Each suite that is followed has a request under way all the time, and none may wait for another.
+        // Each followed suite has a request on its way all the time, and none may wait for another.
         settings.httpMaximumConnectionsPerHost = 10_000
         session = URLSession(configuration: settings, delegate: deliveries, delegateQueue: nil)
     }

@@ -1,5 +1,4 @@
-internal import Glibc
-internal import HTTPWire
+package import HTTPWire
 internal import Platform
 internal import SettingsModel
 internal import Synchronization
@@ -176,122 +175,67 @@ extension AnswerReader {
     }
 }
 
-/// The exchanges that one thread drives, each with what it waits for.
-struct WaitingExchanges {
-    private struct Entry {
-        let exchange: Exchange
-        /// When it goes out; nil if it has.
-        var start: ContinuousClock.Instant?
-        let deadline: ContinuousClock.Instant
-        let completion: AnswerReader.Completion
-        var wait = Exchange.Wait()
-
-        /// When the exchange has to be looked at, whatever comes.
-        var nextMoment: ContinuousClock.Instant {
-            min(start ?? deadline, wait.until ?? deadline, deadline)
-        }
+/// A request whose answer is waited for without a thread, however long it takes.
+///
+/// Started once. Letting go of it does not end it: `cancel` does.
+package final class LongPoll: Sendable {
+    private enum Phase {
+        case fresh(isHurried: Bool)
+        case started(UInt64)
+        case cancelled
     }
 
-    private var entries: [UInt64: Entry] = [:]
+    private let request: Request
+    private let pool: ConnectionPool
+    private let span: AnswerReader.TimeSpan
+    private let reader: AnswerReader
+    private let phase = Mutex(Phase.fresh(isHurried: false))
 
-    var isEmpty: Bool { entries.isEmpty }
-
-    /// The first moment at which one of them has to be looked at.
-    var nextMoment: ContinuousClock.Instant? { entries.values.lazy.map(\.nextMoment).min() }
-
-    func exchange(_ id: UInt64) -> Exchange? {
-        entries[id]?.exchange
-    }
-
-    mutating func add(
-        _ id: UInt64, _ exchange: Exchange, _ span: AnswerReader.TimeSpan,
-        _ completion: @escaping AnswerReader.Completion
+    /// `start` is when the request goes out; nil for as soon as it is started.
+    package init(
+        _ request: Request, _ pool: ConnectionPool, from start: ContinuousClock.Instant? = nil,
+        by deadline: ContinuousClock.Instant, reader: AnswerReader = .shared
     ) {
-        entries[id] = Entry(exchange: exchange, start: span.start, deadline: span.deadline, completion: completion)
+        self.request = request
+        self.pool = pool
+        span = AnswerReader.TimeSpan(start: start, deadline: deadline)
+        self.reader = reader
     }
 
-    /// Returns the exchange that is to go out now; nil if it has gone out.
-    mutating func begin(_ id: UInt64) -> Exchange? {
-        guard entries[id]?.start != nil else { return nil }
-        entries[id]?.start = nil
-        return entries[id]?.exchange
-    }
-
-    mutating func setWait(_ id: UInt64, _ wait: Exchange.Wait) {
-        entries[id]?.wait = wait
-    }
-
-    /// Ends an exchange that is still there. Closes its connection, unless the pool has it, then calls its completion.
-    mutating func finish(_ id: UInt64, _ result: (Exchange) -> Result<Reply, SettingsError>) {
-        guard let entry = entries.removeValue(forKey: id) else { return }
-        let result = result(entry.exchange)
-        entry.exchange.close()
-        entry.completion(result)
-    }
-
-    /// Waits until something happens or the time is over, and calls the body with each exchange that can go on or begin.
-    /// Ends those whose deadline has come.
-    mutating func wait(
-        beside waker: Int32, until time: ContinuousClock.Instant,
-        _ body: (inout WaitingExchanges, UInt64, Exchange) -> Void
-    ) {
-        var ready = PollSet()
-        ready.add(waker, .readable)
-        var ids: [UInt64] = []
-        // The kernel takes no more entries than a program may have descriptors, so those without one are left out.
-        for (id, entry) in entries where entry.wait.descriptor >= 0 {
-            ready.add(entry.wait.descriptor, entry.wait.events)
-            ids.append(id)
+    /// Sends the request. Calls the completion once with the answer or the error, on the thread of the reader, where it must
+    /// be short and may not wait.
+    package func start(_ completion: @escaping AnswerReader.Completion) {
+        let isCancelled = phase.withLock { if case .cancelled = $0 { true } else { false } }
+        guard !isCancelled else { return completion(.failure(.cancelled(outcome: .notDone))) }
+        let id = reader.start(request, pool, span, completion: completion)
+        let before = phase.withLock { phase in
+            defer { if case .fresh = phase { phase = .started(id) } }
+            return phase
         }
-        if ready.wait(until: time) {
-            for (index, id) in ids.enumerated() where ready.isReady(index + 1) {
-                if let exchange = entries[id]?.exchange { body(&self, id, exchange) }
-            }
-        }
-        let now = ContinuousClock.now
-        for id in entries.compactMap({ $1.nextMoment <= now ? $0 : nil }) {
-            guard let entry = entries[id] else { continue }
-            if entry.deadline <= now {
-                finish(id) { .failure(.late(outcome: $0.outcome)) }
-            } else if begin(id) != nil || entry.start == nil {
-                body(&self, id, entry.exchange)
-            }
+        switch before {
+        case .fresh(isHurried: false), .started: break
+        case .fresh(isHurried: true): reader.hurry(id)
+        case .cancelled: reader.cancel(id)
         }
     }
-}
 
-/// Starts threads that are not joined.
-private enum DetachedThread {
-    private struct Pending {
-        var lastID = 0
-        var bodies: [Int: @Sendable () -> Void] = [:]
+    /// Sends the request now if it was to go out later.
+    package func hurry() {
+        let id = phase.withLock { phase -> UInt64? in
+            if case .fresh = phase { phase = .fresh(isHurried: true) }
+            if case .started(let id) = phase { return id }
+            return nil
+        }
+        if let id { reader.hurry(id) }
     }
 
-    /// The bodies of threads that were made and do not run yet. Each thread takes one of them.
-    private static let pending = Mutex(Pending())
-
-    /// Starts a thread. Throws if the system has none.
-    static func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
-        let id = pending.withLock { pending in
-            pending.lastID += 1
-            pending.bodies[pending.lastID] = body
-            return pending.lastID
+    /// Closes the connection of the request and calls the completion with `cancelled`, unless it has been called.
+    package func cancel() {
+        let id = phase.withLock { phase -> UInt64? in
+            defer { phase = .cancelled }
+            if case .started(let id) = phase { return id }
+            return nil
         }
-        var thread = pthread_t()
-        let code = pthread_create(
-            &thread, nil,
-            { _ in
-                DetachedThread.takeBody()?()
-                return nil
-            }, nil)
-        guard code == 0 else {
-            pending.withLock { _ = $0.bodies.removeValue(forKey: id) }
-            throw SystemError(call: "pthread_create", code: code)
-        }
-        _ = pthread_detach(thread)
-    }
-
-    private static func takeBody() -> (@Sendable () -> Void)? {
-        pending.withLock { $0.bodies.popFirst()?.value }
+        if let id { reader.cancel(id) }
     }
 }

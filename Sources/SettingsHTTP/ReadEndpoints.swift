@@ -149,6 +149,29 @@ extension Endpoint where Output == SettingsObservation {
     }
 }
 
+/// The schema of a suite as it was sent to the daemon.
+public struct SchemaDocument: Hashable, Sendable {
+    /// The document; `Schema` understands it.
+    public var document: JSONValue
+    /// The commit that set it: the revision for the guard of its next write.
+    public var revision: Revision
+
+    package init(document: JSONValue, revision: Revision) {
+        self.document = document
+        self.revision = revision
+    }
+}
+
+/// The values of a suite that are asked for.
+public enum ValueView: String, Hashable, Sendable {
+    /// The stored value, else the default.
+    case effective
+    /// Stored values alone.
+    case stored
+    /// Defaults alone.
+    case `default`
+}
+
 /// The suites that are watched, or some keys of them.
 package struct Watched: Hashable, Sendable {
     package enum Scope: Hashable, Sendable {

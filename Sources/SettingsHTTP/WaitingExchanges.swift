@@ -1,0 +1,123 @@
+internal import Glibc
+internal import Platform
+internal import Synchronization
+
+/// The exchanges that one thread drives, each with what it waits for.
+struct WaitingExchanges {
+    private struct Entry {
+        let exchange: Exchange
+        /// When it goes out; nil if it has.
+        var start: ContinuousClock.Instant?
+        let deadline: ContinuousClock.Instant
+        let completion: AnswerReader.Completion
+        var wait = Exchange.Wait()
+
+        /// When the exchange has to be looked at, whatever comes.
+        var nextMoment: ContinuousClock.Instant {
+            min(start ?? deadline, wait.until ?? deadline, deadline)
+        }
+    }
+
+    private var entries: [UInt64: Entry] = [:]
+
+    var isEmpty: Bool { entries.isEmpty }
+
+    /// The first moment at which one of them has to be looked at.
+    var nextMoment: ContinuousClock.Instant? { entries.values.lazy.map(\.nextMoment).min() }
+
+    func exchange(_ id: UInt64) -> Exchange? {
+        entries[id]?.exchange
+    }
+
+    mutating func add(
+        _ id: UInt64, _ exchange: Exchange, _ span: AnswerReader.TimeSpan,
+        _ completion: @escaping AnswerReader.Completion
+    ) {
+        entries[id] = Entry(exchange: exchange, start: span.start, deadline: span.deadline, completion: completion)
+    }
+
+    /// Returns the exchange that is to go out now; nil if it has gone out.
+    mutating func begin(_ id: UInt64) -> Exchange? {
+        guard entries[id]?.start != nil else { return nil }
+        entries[id]?.start = nil
+        return entries[id]?.exchange
+    }
+
+    mutating func setWait(_ id: UInt64, _ wait: Exchange.Wait) {
+        entries[id]?.wait = wait
+    }
+
+    /// Ends an exchange that is still there. Closes its connection, unless the pool has it, then calls its completion.
+    mutating func finish(_ id: UInt64, _ result: (Exchange) -> Result<Reply, SettingsError>) {
+        guard let entry = entries.removeValue(forKey: id) else { return }
+        let result = result(entry.exchange)
+        entry.exchange.close()
+        entry.completion(result)
+    }
+
+    /// Waits until something happens or the time is over, and calls the body with each exchange that can go on or begin.
+    /// Ends those whose deadline has come.
+    mutating func wait(
+        beside waker: Int32, until time: ContinuousClock.Instant,
+        _ body: (inout WaitingExchanges, UInt64, Exchange) -> Void
+    ) {
+        var ready = PollSet()
+        ready.add(waker, .readable)
+        var ids: [UInt64] = []
+        // The kernel takes no more entries than a program may have descriptors, so those without one are left out.
+        for (id, entry) in entries where entry.wait.descriptor >= 0 {
+            ready.add(entry.wait.descriptor, entry.wait.events)
+            ids.append(id)
+        }
+        if ready.wait(until: time) {
+            for (index, id) in ids.enumerated() where ready.isReady(index + 1) {
+                if let exchange = entries[id]?.exchange { body(&self, id, exchange) }
+            }
+        }
+        let now = ContinuousClock.now
+        for id in entries.compactMap({ $1.nextMoment <= now ? $0 : nil }) {
+            guard let entry = entries[id] else { continue }
+            if entry.deadline <= now {
+                finish(id) { .failure(.late(outcome: $0.outcome)) }
+            } else if begin(id) != nil || entry.start == nil {
+                body(&self, id, entry.exchange)
+            }
+        }
+    }
+}
+
+/// Starts threads that are not joined.
+enum DetachedThread {
+    private struct Pending {
+        var lastID = 0
+        var bodies: [Int: @Sendable () -> Void] = [:]
+    }
+
+    /// The bodies of threads that were made and do not run yet. Each thread takes one of them.
+    private static let pending = Mutex(Pending())
+
+    /// Starts a thread. Throws if the system has none.
+    static func start(_ body: @escaping @Sendable () -> Void) throws(SystemError) {
+        let id = pending.withLock { pending in
+            pending.lastID += 1
+            pending.bodies[pending.lastID] = body
+            return pending.lastID
+        }
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { _ in
+                DetachedThread.takeBody()?()
+                return nil
+            }, nil)
+        guard code == 0 else {
+            pending.withLock { _ = $0.bodies.removeValue(forKey: id) }
+            throw SystemError(call: "pthread_create", code: code)
+        }
+        _ = pthread_detach(thread)
+    }
+
+    private static func takeBody() -> (@Sendable () -> Void)? {
+        pending.withLock { $0.bodies.popFirst()?.value }
+    }
+}
