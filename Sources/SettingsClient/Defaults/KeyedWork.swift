@@ -40,18 +40,19 @@ final class KeyedWork: Sendable {
     }
 
     /// Runs blocking work off the threads of the pool. Work that has not begun when its task is cancelled is not done.
+    ///
+    /// The work is added before anything is awaited. What runs inside a cancellation handler has left the caller's actor,
+    /// and tasks of the actor could overtake each other there.
     nonisolated(nonsending) func run<Value: Sendable>(
         about keys: Set<KeyName>? = [], _ body: @escaping @Sendable () throws(DefaultsError) -> Value
     ) async throws(DefaultsError) -> Value {
-        let cancellation = Cancellation()
-        let result: Result<Value, DefaultsError> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                add(about: keys) {
-                    continuation.resume(returning: cancellation.isSet ? .failure(.cancelled) : Result(catching: body))
-                }
-            }
+        guard !Task.isCancelled else { throw .cancelled }
+        let work = AwaitedWork<Value>()
+        add(about: keys) { work.run(body) }
+        let result = await withTaskCancellationHandler {
+            await withCheckedContinuation { work.wait($0) }
         } onCancel: {
-            cancellation.set()
+            work.cancel()
         }
         return try result.get()
     }
@@ -101,13 +102,37 @@ extension KeyedWork.Shared {
     }
 }
 
-/// A flag that a cancellation handler sets for work outside the task.
-private final class Cancellation: Sendable {
-    private let flag = Atomic(false)
+/// Work that a task awaits, with its result until the task takes it.
+private final class AwaitedWork<Value: Sendable>: Sendable {
+    typealias Outcome = Result<Value, DefaultsError>
 
-    var isSet: Bool { flag.load(ordering: .acquiring) }
+    private struct State {
+        var isCancelled = false
+        var outcome: Outcome?
+        var continuation: CheckedContinuation<Outcome, Never>?
+    }
 
-    func set() {
-        flag.store(true, ordering: .releasing)
+    private let state = Mutex(State())
+
+    func run(_ body: () throws(DefaultsError) -> Value) {
+        let outcome: Outcome = state.withLock { $0.isCancelled } ? .failure(.cancelled) : Result(catching: body)
+        let continuation = state.withLock { state in
+            state.outcome = outcome
+            return state.continuation.take()
+        }
+        continuation?.resume(returning: outcome)
+    }
+
+    func wait(_ continuation: CheckedContinuation<Outcome, Never>) {
+        let outcome = state.withLock { state in
+            if state.outcome == nil { state.continuation = continuation }
+            return state.outcome
+        }
+        if let outcome { continuation.resume(returning: outcome) }
+    }
+
+    /// Keeps the work from being done, unless it has begun.
+    func cancel() {
+        state.withLock { $0.isCancelled = true }
     }
 }

@@ -78,6 +78,17 @@ struct ConcurrentFormsTests {
         #expect(defaults.launchCount == 2 && backend.log.count("launchCount") == 1)
     }
 
+    @Test("A write has its place in the order before its task waits") @MainActor func writeHasPlaceBefore() async throws
+    {
+        let gate = DispatchSemaphore(value: 0)
+        backend.beforeCommit { _ in _ = gate.wait(timeout: .now() + 120) }
+        // Runs here up to its first suspension.
+        let task = Task.immediate { try await defaults.set(\.launchCount, 1) }
+        #expect(defaults.core.work.isBusy(with: try KeyName("launchCount")))
+        gate.signal()
+        try await task.value
+    }
+
     @Test("Tasks that begin in an order write one key in that order") @MainActor func tasksBeginOrderWrite()
         async throws
     {
