@@ -51,7 +51,7 @@ struct DeliveryTests {
         Row(testDescription: "a removal of nobody", request: removal, error: refused, kind: .broken),
     ]
 
-    @Test("A failure is told as what is known of it", arguments: rows)
+    @Test("A failure of the session says if the request may have been done", arguments: rows)
     func failureToldWhatKnown(row: Row) throws {
         var delivery = Delivery(row.request) { _ in }
         if row.hasHead { delivery.begin(try Self.head()) }

@@ -14,7 +14,7 @@ struct SecureClientTests {
         strange = try KeyName("player/Lautstärke %2F?")
     }
 
-    @Test("Reading, writing and what is refused are as over http, blocking and for tasks", arguments: [false, true])
+    @Test("Reads, writes and refusals over https equal those over http in both forms", arguments: [false, true])
     func readingWritingWhatRefused(speaksHTTP2: Bool) async throws {
         let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2)
         let client = try daemon.client()
@@ -89,7 +89,7 @@ struct SecureClientTests {
         #expect(try daemon.plainClient().blocking.send(.suites()).suites.isEmpty)
     }
 
-    @Test("Where nobody listens, a write is not done") func whereNobodyListensWrite() throws {
+    @Test("A write to a closed port is not done") func whereNobodyListensWrite() throws {
         _ = try Certificates.shared()
         let client = try SettingsClient("https://localhost:\(LocalPort.free())")
         let error = #expect(throws: SettingsError.self) { try client.blocking.send(.set(strange, to: 1, in: app)) }

@@ -33,7 +33,9 @@ struct SecureDefaultsTests {
         #expect(try plain.send(.suite(try SuiteName("app"))).contents.values.isEmpty)
     }
 
-    @Test("They follow what others write", .timeLimit(.minutes(10))) func theyFollowWhatOthers() async throws {
+    @Test("Adapters over https follow the writes of others", .timeLimit(.minutes(10))) func theyFollowWhatOthers()
+        async throws
+    {
         let daemon = try SecureDaemon()
         let defaults = try adapter(try daemon.address())
         let updates = defaults.updates(of: \.theme)

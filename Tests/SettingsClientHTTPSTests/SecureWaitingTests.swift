@@ -14,7 +14,7 @@ struct SecureWaitingTests {
         theme = try KeyName("theme")
     }
 
-    @Test("Each of many listeners is told of a change, and none keeps a write from its turn", .timeLimit(.minutes(10)))
+    @Test("Many long polls over https get a change, and none holds up a write", .timeLimit(.minutes(10)))
     func eachManyListenersTold() async throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let app = app
@@ -39,7 +39,7 @@ struct SecureWaitingTests {
         }
     }
 
-    @Test("A task that is cancelled is told so, and its connection is closed", .timeLimit(.minutes(10)))
+    @Test("A cancelled task throws, and its connection is closed", .timeLimit(.minutes(10)))
     func taskCancelledToldSo()
         async throws
     {
@@ -81,7 +81,7 @@ struct SecureWaitingTests {
         #expect(task == .timedOut("\(client.address): no answer in time", outcome: .notDone))
     }
 
-    @Test("A connection that ends without an answer is told at once, and a write may have been done")
+    @Test("A connection that ends without an answer fails at once, and a write has an unknown outcome")
     func connectionEndsWithoutAnswer() throws {
         let (daemon, client) = try SecureDaemon.withClient()
         let lost = try SuiteName("lost")

@@ -66,12 +66,12 @@ final class InMemoryBackend: SuiteBackend {
         shared.withLock { $0.staged.state.setting(suite, key) }
     }
 
-    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        try write(.transaction(transaction), transaction.jsonText(), as: requestKey)
-    }
-
-    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        try write(.resetSuite(suite, prefix: ""), "reset", as: requestKey)
+    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
+        switch change.action {
+        case .transaction(let transaction):
+            try write(.transaction(transaction), transaction.jsonText(), as: change.requestKey)
+        case .reset: try write(.resetSuite(suite, prefix: ""), "reset", as: change.requestKey)
+        }
     }
 
     func schema() throws(BackendError) -> SchemaDocument? {

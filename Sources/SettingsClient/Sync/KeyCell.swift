@@ -3,13 +3,12 @@ internal import Glibc
 internal import SettingsModel
 internal import Synchronization
 
-/// What all readers of one key share: a number that grows whenever what they would read may be another.
+/// A version number that all readers of one key share. It grows whenever they may read another value.
 ///
-/// So a reader that kept a decoded value sees with one load whether it still holds.
+/// A reader that has cached a decoded value checks with one load if it still holds.
 final class KeyCell: Sendable {
     let name: KeyName
-    /// The turn of those that write the key. What a conflict leads to is done in it, too: the key's type reads what is there
-    /// and writes what is to be, which may be the program's own code.
+    /// The turn of writers. Conflicts are resolved in it, too, which may run the program's own code.
     let turn = Turn()
 
     private let counter = Atomic<UInt64>(1)

@@ -2,8 +2,8 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// A change that the program wants, from `+= 1` until the server has answered: what is done and on which conditions, what
-/// follows a conflict, and the request key under which it is done once, however often it is sent.
+/// A change that the program wants, from `+= 1` until the server has answered: the action with its conditions, the plan for
+/// a conflict, and the request key under which it is done once, however often it is sent.
 struct PendingChange: Hashable, Sendable {
     enum Action: Hashable, Sendable {
         case transaction(Transaction)
@@ -11,25 +11,25 @@ struct PendingChange: Hashable, Sendable {
         case reset
     }
 
-    /// What follows if a condition does not hold.
+    /// What happens if a condition does not hold.
     enum Conflict: Hashable, Sendable {
         /// The change is refused.
         case refusal
-        /// What is there stays, which is no error: a value was to be stored only if there was none.
+        /// The value that is there stays: for set-if-absent that is no error.
         case yielding
-        /// The change is made to what is there by then, as far as its plan goes.
+        /// The change is made to the value that is there, as far as its plan goes.
         case merge(Plan)
     }
 
-    /// A change of one key in place, with what it means for another value than the one that it was computed from.
+    /// A plan for making a change of one key to another value than the one that it was computed from.
     struct Plan: Hashable, Sendable {
         /// The effective value that it was computed from; nil for none.
         let base: JSONValue?
-        /// The value that came of it; nil to remove.
+        /// The result; nil to remove.
         let new: JSONValue?
-        /// What was done, if that can be done to another value too.
+        /// The difference, if it can be applied to another value.
         let delta: MergeDelta?
-        /// What the program reads where nothing is stored.
+        /// The value that the program reads if nothing is stored.
         let start: JSONValue?
         /// True if the key says that its values are secret: no message repeats them.
         var isSecret = false
@@ -54,7 +54,7 @@ extension PendingChange {
         conflict = .merge(plan)
     }
 
-    /// What is done to keys; nothing for a reset, which is about all of them.
+    /// The operations on keys; none for a reset, which is about all of them.
     var operations: [Transaction.Operation] {
         if case .transaction(let transaction) = action { transaction.operations } else { [] }
     }
@@ -70,19 +70,19 @@ extension PendingChange {
         action == .reset ? nil : operations.filter { $0.action == .delete }.map(\.key)
     }
 
-    /// True if a refusal says that there is nothing to remove, as the suite does not exist: that is as good as done.
+    /// True if a refusal says that there is nothing to remove, as the suite does not exist: that counts as done.
     func isVain(after problem: Problem) -> Bool {
         guard problem.code == .unknownSuite else { return false }
         switch action {
         case .reset: return true
         case .transaction(let transaction):
-            // In a suite that does not exist nothing is stored, so conditions that ask for no more hold.
+            // Nothing is stored in a suite that does not exist.
             return transaction.conditions.allSatisfy(\.isOfNothing)
                 && transaction.operations.allSatisfy { $0.action == .delete }
         }
     }
 
-    /// True if it compares revisions, which mean something in one history only.
+    /// True if it compares revisions, which have a meaning in one history only.
     var comparesRevisions: Bool {
         guard case .transaction(let transaction) = action else { return false }
         return transaction.conditions.contains { condition in
@@ -104,13 +104,13 @@ extension PendingChange {
 
 /// The forms in which it is sent.
 extension PendingChange {
-    /// The change in the form for a server that may have another history by then. What the server can do to whatever is
-    /// there needs no condition. What is done only to a certain value asks for that: its revision may mean another value.
+    /// The form for a server that may have another history by then. An operation of the server needs no condition. Anything
+    /// else compares the value, as the revision may mean another one.
     var forLater: PendingChange {
         guard let merge else { return self }
         let plan = merge.plan
         var transaction = merge.transaction
-        // What was computed from a registered default is not what the server would make of what is there.
+        // The server does not know a registered default that it was computed from.
         if let base = plan.base, plan.delta?.applied(to: base) == plan.new, let change = plan.delta?.operation {
             transaction.operations[0].action = .change(change)
             transaction.conditions = []
@@ -125,18 +125,18 @@ extension PendingChange {
         return later
     }
 
-    /// True if a refusal is about what was there, and the change has a plan for that.
+    /// True if a refusal is about the value that was there, and the change has a plan for that.
     func isConflict(_ problem: Problem) -> Bool {
         guard let merge else { return false }
         if problem.code == .preconditionFailed { return true }
-        // What the server does by itself has no condition; it fails if the value went away or became another kind.
+        // An operation of the server has no condition. It fails if the value was removed or is of another kind.
         guard case .change = merge.operation.action else { return false }
         return problem.code == .notSet || problem.code == .unknownSuite || problem.code == .invalidOperation
     }
 
-    /// The change in the form that its plan has for what is there after a conflict; nil if there is none.
+    /// Returns the form for the value that is there after a conflict; nil if the plan has none.
     ///
-    /// - Parameter normalized: what the type of the key makes of a value that two have had a part in, or why it is none.
+    /// - Parameter normalized: returns a merged value as the type of the key writes it, or throws if it is none of its values.
     func resolved<Failure: Error>(
         over current: SettingState, as requestKey: RequestKey,
         normalized: (JSONValue) throws(Failure) -> JSONValue?
@@ -151,18 +151,18 @@ extension PendingChange {
         // The value is what it was: only its revision was not known, or it went there and back.
         if current.value == plan.base { return set(plan.new) }
         guard let delta = plan.delta else { return nil }
-        // Over nothing at all, what was made of nothing is what there is to store.
+        // If there is no value at all, the result is stored.
         let merged = if let value = current.value ?? plan.start { delta.applied(to: value) } else { plan.new }
         guard let merged else { return nil }
         let value = try normalized(merged)
         guard current.value != nil, let change = delta.operation else { return set(value) }
         let next = PendingChange(
             .change(change), to: operation.key, in: operation.suite, if: nil, as: requestKey, plan)
-        // The same to the same would be refused again.
+        // The same action would be refused again.
         return next.action == action ? nil : next
     }
 
-    /// The change after a conflict, where the type of the key is not known.
+    /// Returns the form after a conflict, where the type of the key is not known.
     func resolved(over current: SettingState, as requestKey: RequestKey) -> PendingChange? {
         resolved(over: current, as: requestKey) { merge?.plan.delta?.inCanonicalOrder($0) ?? $0 }
     }
@@ -172,10 +172,10 @@ extension PendingChange {
     }
 }
 
-/// What to say of a refusal.
+/// Messages for refusals.
 extension PendingChange {
-    /// The refusal of a change whose value changed meanwhile, in words that say how and what to do. Other refusals stay
-    /// as they are.
+    /// Returns the refusal of a change whose value changed meanwhile, with a detail that says how and what to do. Other
+    /// refusals stay as they are.
     func explained(_ problem: Problem, _ current: SettingState) -> Problem {
         guard let plan = merge?.plan, problem.code == .preconditionFailed, current.source != .invalid else {
             return problem
@@ -191,7 +191,7 @@ extension PendingChange {
         return problem
     }
 
-    /// The refusal of a transaction in words that say which of the keys that it read changed meanwhile.
+    /// Returns the refusal of a transaction with a detail that names the keys that changed meanwhile.
     func explained(_ problem: Problem) -> Problem {
         guard conflict == .refusal, problem.code == .preconditionFailed else { return problem }
         let keys = problem.failed.compactMap { failed in
@@ -213,7 +213,7 @@ extension Transaction.Condition {
     }
 }
 
-/// Names for writes: random once, then counted, so that no two are the same in any two programs.
+/// A source of unique request keys: a random prefix and a counter.
 struct RequestKeySource: ~Copyable, Sendable {
     private let prefix: String
     private let count = Atomic<UInt64>(0)
@@ -224,12 +224,80 @@ struct RequestKeySource: ~Copyable, Sendable {
         prefix = String(random, radix: 36) + String(more, radix: 36)
     }
 
-    /// The next name.
     func next() -> RequestKey {
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue
         guard let key = RequestKey("\(prefix)-\(String(number, radix: 36))") else {
             preconditionFailure("digits and a hyphen are printable, and at most 35 of them")
         }
         return key
+    }
+}
+
+/// The difference that a change in place made, which can be applied to another value.
+enum MergeDelta: Hashable, Sendable {
+    case sum(InPlaceOperation.Amount)
+    case append([JSONValue])
+    case concat(String)
+    /// New elements of a set.
+    case union([JSONValue])
+
+    /// Returns nil if the change is not of the kind of the rule.
+    init?(_ rule: MergeRule?, ofSet isSet: Bool, from before: JSONValue?, to new: JSONValue?) {
+        switch (rule, before, new) {
+        case (.sum, .integer(let old)?, .integer(let new)?):
+            let (difference, overflow) = new.subtractingReportingOverflow(old)
+            guard !overflow else { return nil }
+            self = .sum(.integer(difference))
+        case (.sum, let old?, let new?):
+            guard let old = old.number, let new = new.number, (new - old).isFinite else { return nil }
+            self = .sum(.double(new - old))
+        case (.append, nil, .array(let new)?):
+            self = isSet ? .union(new) : .append(new)
+        case (.append, .array(let old)?, .array(let new)?):
+            if isSet {
+                let known = Set(old)
+                guard known.isSubset(of: new) else { return nil }
+                self = .union(new.filter { !known.contains($0) })
+            } else {
+                guard new.count >= old.count, new.prefix(old.count) == old[...] else { return nil }
+                self = .append(Array(new[old.count...]))
+            }
+        default:
+            return nil
+        }
+    }
+
+    /// Returns nil if the effect of an operation depends on the value.
+    init?(_ operation: InPlaceOperation) {
+        switch operation {
+        case .add(let amount): self = .sum(amount)
+        case .append(let elements): self = .append(elements)
+        case .concat(let text): self = .concat(text)
+        case .toggle, .merge, .patch: return nil
+        }
+    }
+
+    /// The same as an operation of the server; nil if it has none.
+    var operation: InPlaceOperation? {
+        switch self {
+        case .sum(let amount): .add(amount)
+        case .append(let elements): .append(elements)
+        case .concat(let text): .concat(text)
+        case .union: nil
+        }
+    }
+
+    /// Returns a value with the difference; nil if it is of another kind.
+    func applied(to value: JSONValue) -> JSONValue? {
+        guard case .union(let elements) = self else { return try? operation?.applied(to: value) }
+        guard case .array(let there) = value else { return nil }
+        let known = Set(there)
+        return .array(there + elements.filter { !known.contains($0) })
+    }
+
+    /// Returns a set in the order in which sets are written; nil for anything else.
+    func inCanonicalOrder(_ value: JSONValue) -> JSONValue? {
+        guard case .union = self, case .array(let elements) = value else { return nil }
+        return try? Set<JSONValue>.defaultsBridge.encode(Set(elements))
     }
 }

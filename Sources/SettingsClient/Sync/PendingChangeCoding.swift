@@ -1,7 +1,7 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-// How a write stands in a file, as members of an object:
+// The members of a line of the outbox:
 //
 //     "requestKey":"…","if":[…],"do":[…],"change":{"base":5,"new":6,"sum":1,"start":0}
 //     "requestKey":"…","reset":true

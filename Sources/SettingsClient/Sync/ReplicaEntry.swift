@@ -5,82 +5,237 @@ internal import SettingsModel
 struct VisibleSetting: Hashable, Sendable {
     /// The effective value; nil if there is none.
     var value: JSONValue?
-    /// Where it comes from; nil if that was not told: it is stored or a default of the schema.
+    /// The source; nil if it is not known: the value is stored or a default of the schema.
     var source: Source?
-    /// The last commit that changed it; nil if that was not told, or if a write of the program's own is under way.
+    /// The last commit that changed it; nil if it is not known, or if a write of the program's own is on its way.
     var revision: Revision?
 
     static let unset = VisibleSetting(value: nil, source: .unset, revision: nil)
 
-    /// Whether a reader sees no difference.
+    /// True if a reader sees no difference.
     func looksLike(_ other: VisibleSetting) -> Bool {
         value == other.value && source == other.source
     }
 }
 
-/// What changed of one key.
+/// A change of one key for readers.
 struct ReplicaChange: Hashable, Sendable {
     let key: KeyName
     let old: VisibleSetting
     let new: VisibleSetting
 }
 
-/// What listeners are told, in the order in which readers could see it.
+/// An event for listeners. They get events in the order in which readers could see them.
 enum ReplicaNews: Hashable, Sendable {
     case changed(ReplicaChange)
-    /// From here on this is registered for a key.
+    /// A default was registered for a key.
     case registered(ObservedSetting)
-    /// From here on somebody observes, who is known by this number, and this is what there is.
+    /// The observer of this number begins, with these settings.
     case began(UInt64, [ObservedSetting])
 }
 
-/// What the replica knows of one key.
+/// An entry of the replica: one key.
 struct ReplicaEntry: Sendable {
-    /// What the daemon said last.
+    /// The last state that the daemon told.
     var confirmed = VisibleSetting.unset
-    /// The place in history at which that was true, where it is ahead of the replica's.
+    /// The revision of that state, where it is ahead of the replica's.
     var asOf = Revision.zero
-    /// Writes under way, the latest last.
+    /// Writes on their way, the latest last.
     var pending = PendingWrites()
-    /// Shared by those who read or write the key, who hold it: of names that are used once nothing stays.
+    /// Retained by readers and writers of the key, so that nothing stays of a name that is used once.
     weak var cell: KeyCell?
 
-    /// What the program sees: its latest write, else what is confirmed.
+    /// The setting as the program sees it: its latest write, else what is confirmed.
     var visible: VisibleSetting {
         pending.seen ?? confirmed
     }
 
-    /// Takes a change in, unless what is known is as new.
+    /// Takes a change in if it is newer than the entry.
     mutating func take(_ change: Change, after known: Revision) {
         guard change.revision > max(known, asOf) else { return }
         confirm(
             VisibleSetting(value: change.new, source: change.source, revision: change.revision), at: change.revision)
     }
 
-    /// Takes over what the daemon said of a place in history ahead of the replica's. Writes that were acknowledged up to
-    /// there do not hide it.
+    /// Takes over the state at a revision ahead of the replica's. Writes that were acknowledged up to there do not hide it.
     mutating func confirm(_ setting: VisibleSetting, at place: Revision) {
         confirmed = setting
         asOf = place
         pending.removeSettled(upTo: place)
     }
 
-    /// Whether nothing would be lost with the entry.
+    /// True if nothing would be lost with the entry.
     var isEmpty: Bool {
         cell == nil && pending.isEmpty && confirmed.value == nil && confirmed.source == .unset
     }
 }
 
-/// What there is of a key at one moment in the layers that change. The command line and the key's own default do not.
+/// A key at one moment in the layers that can change: not the command line and the key's own default.
 struct ObservedSetting: Hashable, Sendable {
     let key: KeyName
     var visible: VisibleSetting
-    /// What is registered under it.
+    /// The registered default.
     var registered: JSONValue?
 
-    /// Whether it matters where the value comes from, and that was not told: what is registered lies over a default of
-    /// the schema and under what is stored.
+    /// True if the source matters and is not known: a registered default lies over one of the schema and under a stored value.
     var lacksSource: Bool {
         registered != nil && visible.source == nil
+    }
+}
+
+/// A write of the program's own to one key that the daemon has not confirmed, or whose change the replica lacks.
+struct PendingWrite: Sendable {
+    enum Effect: Sendable {
+        /// Stores a value; nil to remove.
+        case store(JSONValue?)
+        /// Changes the value that is there.
+        case change(InPlaceOperation)
+    }
+
+    /// The request key. All operations of one transaction share it.
+    let ticket: RequestKey
+    let effect: Effect
+    /// The setting with this write and all before it.
+    fileprivate(set) var seen: VisibleSetting
+    /// Set once it was acknowledged: it is shown until the key is known as of this revision, and as long as one before it
+    /// is on its way.
+    fileprivate(set) var settledAt: Revision?
+}
+
+extension PendingWrite.Effect {
+    init(_ action: Transaction.Operation.Action) {
+        switch action {
+        case .set(let value): self = .store(value)
+        case .delete: self = .store(nil)
+        case .change(let operation): self = .change(operation)
+        }
+    }
+
+    /// Returns the setting over what is below: the same if a change cannot be done to that.
+    fileprivate func seen(over below: VisibleSetting) -> VisibleSetting {
+        switch self {
+        case .store(let value?):
+            return VisibleSetting(value: value, source: .stored, revision: nil)
+        case .store(nil):
+            // A default is still there after a removal.
+            guard below.source == .default else { return .unset }
+            return VisibleSetting(value: below.value, source: .default, revision: nil)
+        case .change(let operation):
+            guard let result = below.value.flatMap({ try? operation.applied(to: $0) }) else { return below }
+            return VisibleSetting(value: result, source: .stored, revision: nil)
+        }
+    }
+}
+
+/// The program's own writes to one key that are on their way, in order. They may be many while the daemon is away, so
+/// removing the first takes constant time.
+struct PendingWrites: Sendable {
+    private var writes: ArraySlice<PendingWrite> = []
+    private var settledCount = 0
+
+    init() {}
+
+    /// Makes writes that each remove the key.
+    init(removing tickets: [RequestKey]) {
+        for ticket in tickets { append(ticket, .store(nil), over: .unset) }
+    }
+
+    var isEmpty: Bool { writes.isEmpty }
+    var count: Int { writes.count }
+
+    /// The setting with all of them; nil if there is none.
+    var seen: VisibleSetting? { writes.last?.seen }
+
+    /// True if some were acknowledged and are still shown.
+    var hasSettled: Bool { settledCount > 0 }
+
+    /// True if the setting does not depend on what the daemon says.
+    var covers: Bool {
+        writes.reversed().contains { if case .store = $0.effect { true } else { false } }
+    }
+
+    mutating func append(_ ticket: RequestKey, _ effect: PendingWrite.Effect, over confirmed: VisibleSetting) {
+        let seen = effect.seen(over: writes.last?.seen ?? confirmed)
+        writes.append(PendingWrite(ticket: ticket, effect: effect, seen: seen))
+    }
+
+    /// Puts an acknowledged removal before all others, which may have been done after it.
+    mutating func prependRemoval(_ ticket: RequestKey, settledAt place: Revision, over confirmed: VisibleSetting) {
+        if let first = writes.first?.settledAt {
+            guard first < place else { return }
+            _ = remove(at: writes.startIndex)
+        }
+        let effect = PendingWrite.Effect.store(nil)
+        let removal = PendingWrite(
+            ticket: ticket, effect: effect, seen: effect.seen(over: confirmed), settledAt: place)
+        writes.insert(removal, at: writes.startIndex)
+        settledCount += 1
+    }
+
+    /// Takes back one operation of a write. Later ones then have another base.
+    mutating func takeBack(_ ticket: RequestKey, over confirmed: VisibleSetting, knownUpTo place: Revision) {
+        guard let index = writes.firstIndex(where: { $0.ticket == ticket }) else { return }
+        let next = remove(at: index)
+        removeSettled(upTo: place)
+        refresh(from: max(next, writes.startIndex), over: confirmed)
+    }
+
+    /// Notes that a write was acknowledged, at a revision.
+    mutating func settle(_ ticket: RequestKey, at place: Revision) {
+        guard var index = writes.firstIndex(where: { $0.ticket == ticket && $0.settledAt == nil }) else { return }
+        // The operations of one write stand together, and only the last is seen.
+        while index + 1 < writes.endIndex, writes[index + 1].ticket == ticket { index = remove(at: index) }
+        writes[index].settledAt = place
+        settledCount += 1
+        // Of two acknowledged neighbours only the one of the later revision counts, so they never become many.
+        if index + 1 < writes.endIndex, let above = writes[index + 1].settledAt {
+            if above < place { _ = remove(at: index + 1) } else { index = remove(at: index) }
+        }
+        if index > writes.startIndex, let below = writes[index - 1].settledAt, let own = writes[index].settledAt {
+            _ = remove(at: below <= own ? index - 1 : index)
+        }
+    }
+
+    /// Removes those that were acknowledged up to a revision; with nil, all that were acknowledged.
+    ///
+    /// One behind others stays while those are on their way: they may have been done before it, and would be seen again.
+    mutating func removeSettled(upTo place: Revision?) {
+        guard hasSettled else { return }
+        guard let place else {
+            writes.removeAll { $0.settledAt != nil }
+            settledCount = 0
+            return
+        }
+        while let settled = writes.first?.settledAt, settled <= place { _ = remove(at: writes.startIndex) }
+    }
+
+    /// Removes a write and returns the index of the next.
+    private mutating func remove(at index: Int) -> Int {
+        if writes[index].settledAt != nil { settledCount -= 1 }
+        guard index == writes.startIndex else {
+            writes.remove(at: index)
+            return index
+        }
+        writes.removeFirst()
+        // Release the storage.
+        if writes.isEmpty { writes = [] }
+        return writes.startIndex
+    }
+
+    /// Applies all of them to the first confirmed setting. Later ones are not applied to: they may be of these very writes,
+    /// before their answers come.
+    mutating func refresh(over confirmed: VisibleSetting) {
+        refresh(from: writes.startIndex, over: confirmed)
+    }
+
+    /// Applies the writes again from an index on, until one makes no difference: those behind it then make none either.
+    private mutating func refresh(from first: Int, over confirmed: VisibleSetting) {
+        guard first < writes.endIndex else { return }
+        for index in writes[first...].indices {
+            let below = index == writes.startIndex ? confirmed : writes[index - 1].seen
+            let seen = writes[index].effect.seen(over: below)
+            if seen == writes[index].seen { return }
+            writes[index].seen = seen
+        }
     }
 }

@@ -1,37 +1,36 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The replica as a value: what may happen to it, without locks and without telling anybody.
+/// A local copy of a suite with the program's own writes over it. Without I/O and locks.
 struct ReplicaState: Sendable {
     private(set) var cursor: Cursor?
     private(set) var entries: [KeyName: ReplicaEntry] = [:]
-    /// The schema in force, as far as it was told.
+    /// The schema in force, as far as it is known.
     private(set) var schema: SchemaPlace?
-    /// Grows with what the server is known to have.
+    /// Grows with each confirmed change.
     private(set) var version = 0
-    /// What changed for readers since this was last emptied, in order.
+    /// The events since this was last emptied, in order.
     var news: [ReplicaNews] = []
-    /// Keys with writes that were acknowledged and are shown still.
+    /// Keys with writes that were acknowledged and are still shown.
     private var settled: Set<KeyName> = []
-    /// Writes under way that remove every key there is.
+    /// Writes on their way that remove every key.
     private var resets: [RequestKey] = []
 
     func visible(_ key: KeyName) -> VisibleSetting {
         entries[key]?.visible ?? .unset
     }
 
-    /// Whether the program's own writes say what is there, whatever the daemon says.
+    /// True if the program's own writes determine the setting, whatever the daemon says.
     func isCovered(_ key: KeyName) -> Bool {
         entries[key]?.pending.covers ?? !resets.isEmpty
     }
 
-    /// True if the key can be read though the suite is not loaded: the program's own writes say what is there, or the
-    /// answer to one did.
+    /// True if the key can be read though the suite is not loaded: the program's own writes or their answers determine it.
     func isKnown(_ key: KeyName) -> Bool {
         isCovered(key) || (entries[key]?.asOf ?? .zero) != .zero
     }
 
-    /// The cell that readers of the key share.
+    /// Returns the cell that readers of the key share.
     mutating func cell(for key: KeyName) -> KeyCell {
         if let cell = entries[key]?.cell { return cell }
         let (cell, fresh) = (KeyCell(key), newEntry)
@@ -39,18 +38,18 @@ struct ReplicaState: Sendable {
         return cell
     }
 
-    /// Forgets a key of which there is nothing to know, unless somebody holds its cell.
+    /// Removes the entry of a key if it is empty and its cell is not in use.
     mutating func forget(_ key: KeyName) {
         if entries[key]?.isEmpty ?? false { entries[key] = nil }
     }
 
-    /// What begins with nothing: what removes everything removes that, too.
+    /// An entry without a value, over which the writes that remove everything lie.
     private var newEntry: ReplicaEntry {
         ReplicaEntry(pending: PendingWrites(removing: resets))
     }
 
-    /// Takes a state in, unless it is older than what is known. Which of two histories is the older one nobody can tell, so
-    /// only whoever follows leads from one to the other: by a state to begin anew with.
+    /// Takes a state in, unless it is older than the replica. Epochs have no order, so only a reset, which the follower
+    /// delivers, leads from one to another.
     mutating func adopt(_ state: ObservedState) {
         let isSameHistory = cursor.map { $0.epoch == state.cursor.epoch } ?? true
         if isSameHistory, let cursor, state.cursor.revision <= cursor.revision { return }
@@ -76,7 +75,7 @@ struct ReplicaState: Sendable {
         note(schema: contents.schemaRevision)
     }
 
-    /// Has all keys looked at anew if the schema is another.
+    /// Has readers of all keys look again if the schema is another.
     private mutating func note(schema revision: Revision) {
         guard let place = cursor.map({ SchemaPlace(epoch: $0.epoch, revision: revision) }), place != schema else {
             return
@@ -90,7 +89,7 @@ struct ReplicaState: Sendable {
         let isFirst = cursor == nil
         for key in keys {
             update(key) { entry in
-                // An own write that was acknowledged may be ahead of a state that was made before it.
+                // The answer to an own write may be ahead of the state.
                 guard !isSameHistory || entry.asOf <= place.revision else { return }
                 entry.confirmed = told[key] ?? .unset
                 entry.asOf = .zero
@@ -100,7 +99,7 @@ struct ReplicaState: Sendable {
         moveOn(to: place, isSameHistory: isSameHistory)
     }
 
-    /// Takes in what was told by following.
+    /// Takes in changes.
     mutating func apply(_ observed: ObservedChanges) {
         guard let cursor, cursor.epoch == observed.cursor.epoch else { return }
         for change in observed.changes { apply(change) }
@@ -120,14 +119,14 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Takes a change in, unless what is known is as new.
+    /// Takes a change in if it is newer than its entry.
     private mutating func apply(_ change: Change) {
         let known = cursor?.revision ?? .zero
         version += 1
         update(change.key) { $0.take(change, after: known) }
     }
 
-    /// Takes in what a read of one setting told of it, or a refusal: that rests on the newest there is.
+    /// Takes in one setting from a read or a refusal. A refusal is about the newest state.
     mutating func learn(_ setting: SettingState, fromRefusal isNewest: Bool) {
         let known = cursor?.revision ?? .zero
         let told = VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
@@ -154,8 +153,8 @@ struct ReplicaState: Sendable {
         settle(ticket, Set(operations.map(\.key)), summary)
     }
 
-    /// Ends a write to these keys. Where it changed nothing it was so already; that is shown until it is told here,
-    /// too.
+    /// Ends a write to these keys. Where it changed nothing, its effect was there already: it is shown until the replica has
+    /// that, too.
     private mutating func settle(_ ticket: RequestKey, _ keys: some Collection<KeyName>, _ summary: WriteSummary) {
         let known = cursor?.revision ?? .zero
         var changes = Dictionary(summary.changes.map { ($0.key, $0) }, uniquingKeysWith: { $1 })
@@ -177,9 +176,8 @@ struct ReplicaState: Sendable {
         for operation in operations { takeBack(ticket, operation.key) }
     }
 
-    /// Whether a write that removed these keys, or with nil all there are, leaves it open what is there: it changed
-    /// nothing of a key that has something here, which was a default then, or was removed by somebody else and not
-    /// told yet.
+    /// True if a write that removed these keys, or with nil all, leaves open what is there: it changed nothing of a key that
+    /// has a value here. That was a default then, or another program has removed it.
     func leavesOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) -> Bool {
         let known = cursor?.revision ?? .zero
         guard summary.revision > known else { return false }
@@ -190,7 +188,7 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Takes in that all there was has been removed, which was not shown before.
+    /// Takes in a removal of everything that was not shown before.
     mutating func apply(reset ticket: RequestKey, _ summary: WriteSummary) {
         for change in summary.changes { apply(change) }
         let known = cursor?.revision ?? .zero
@@ -205,13 +203,13 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Shows a removal of all that there is.
+    /// Shows a removal of everything.
     mutating func beginReset(_ ticket: RequestKey) {
         resets.append(ticket)
         for key in entries.keys { update(key) { $0.pending.append(ticket, .store(nil), over: $0.confirmed) } }
     }
 
-    /// Ends a removal of all that there is; without a summary it was refused.
+    /// Ends a removal of everything; without a summary it was refused.
     mutating func endReset(_ ticket: RequestKey, _ summary: WriteSummary?) {
         resets.removeAll { $0 == ticket }
         if let summary {
@@ -228,7 +226,7 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Has readers of these keys look again, as other values lie under what is stored.
+    /// Has readers of these keys look again, as other defaults are registered.
     mutating func register(_ values: [KeyName: JSONValue]) {
         for (key, value) in values {
             entries[key]?.cell?.advance()
@@ -236,7 +234,7 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Notes the place at which somebody begins to observe, and what there is: of these keys, or of all.
+    /// Adds the event that an observer begins, with the settings of these keys, or of all.
     mutating func begin(_ observer: UInt64, _ keys: [KeyName]?, registered: [KeyName: JSONValue]) {
         let keys = keys ?? Set(entries.keys).union(registered.keys).sorted()
         let found = keys.map { ObservedSetting(key: $0, visible: visible($0), registered: registered[$0]) }
@@ -248,18 +246,18 @@ struct ReplicaState: Sendable {
         for key in keys { entries[key]?.cell?.advance() }
     }
 
-    /// Changes an entry, and notes if readers see a difference.
+    /// Changes an entry, and adds an event if readers see a difference.
     private mutating func update(_ key: KeyName, _ body: (inout ReplicaEntry) -> Void) {
         let old = visible(key)
         let fresh = newEntry
-        // In its place: the writes under way may be many, and are not copied.
+        // In place: its writes may be many, and are not copied.
         let (new, cell, isEmpty) = Self.change(&entries[key, default: fresh], body)
         if isEmpty { entries[key] = nil }
         if !old.looksLike(new) {
             cell?.advance()
             news.append(.changed(ReplicaChange(key: key, old: old, new: new)))
         } else if old.revision != new.revision {
-            // What guards a change in place is kept with the decoded value.
+            // The condition of a change in place is cached with the decoded value.
             cell?.advance()
         }
     }
@@ -273,7 +271,7 @@ struct ReplicaState: Sendable {
 }
 
 extension ReplicaState {
-    /// What the server is known to have, as a new observer would be told; nil if that was not loaded.
+    /// Returns the confirmed state as a new observer would get it; nil if the suite was not loaded.
     func confirmed(of suite: SuiteName) -> ObservedState? {
         guard let cursor, let schema else { return nil }
         var values: [SuiteContents.Entry] = []
@@ -294,7 +292,7 @@ extension ReplicaState {
     }
 }
 
-/// A schema by the commit that set it, or that took the last one away; zero if there never was one.
+/// The identity of a schema: the commit that set it, or that removed the last one; zero if there never was one.
 struct SchemaPlace: Hashable, Sendable {
     let epoch: Epoch
     let revision: Revision

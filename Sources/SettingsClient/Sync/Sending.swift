@@ -3,8 +3,7 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// The outbox of a session: its store, which only a queue of the session's touches, so that nothing is locked while the
-/// disk works.
+/// The outbox of a session: a store that one queue uses, so that no lock is held while the disk works.
 final class Outbox: Sendable {
     private let disk: DispatchQueue
     /// Nil while a block on the queue has it.
@@ -29,13 +28,13 @@ final class Outbox: Sendable {
         }.get()
     }
 
-    /// True once the files that earlier programs left were looked for.
+    /// True once orphans were looked for.
     var isOpen: Bool { opened.load(ordering: .acquiring) }
 
     func open() { opened.store(true, ordering: .releasing) }
 }
 
-/// What a session knows of the writes that wait in its outbox.
+/// The part of a session's state that says when kept writes are sent, and which setters wait for theirs.
 struct Sending: Sendable {
     /// A setter that waits for its write.
     struct Waiter: Sendable {
@@ -43,23 +42,22 @@ struct Sending: Sendable {
         var result: Result<WriteSummary, BackendError>?
     }
 
-    /// How many writes wait.
+    /// The number of writes that wait.
     var count = 0
-    /// How many have ended.
     var endedCount = 0
-    /// Why the first of them waits.
+    /// The reason why the first of them waits.
     var reason = ""
-    /// True if an attempt is planned or under way.
+    /// True if an attempt is planned or running.
     private(set) var isPlanned = false
-    /// The attempt that was planned last; an earlier one whose time comes does nothing.
+    /// The number of the last plan. An earlier one whose time comes does nothing.
     private(set) var plan = 0
     /// True if it was reported that the server takes nothing.
     var isStallReported = false
-    /// True if setters wait for what they write to be sent: not after one waited in vain, until nothing is left.
+    /// True if setters wait for their writes to be sent. After one waited in vain they do not, until nothing waits.
     private var isPatient = true
     private var waiters: [RequestKey: Waiter] = [:]
-    /// Files that cannot be used, as far as that was reported.
-    private var troubles: Set<OutboxFolder.Trouble> = []
+    /// The unusable files that were reported.
+    private var troubles: Set<OutboxStore.Trouble> = []
 
     /// Plans an attempt and returns its number; nil if there is nothing to send or, unless it is urgent, one is planned.
     mutating func planNext(isUrgent: Bool = false) -> Int? {
@@ -84,22 +82,22 @@ struct Sending: Sendable {
         isPlanned = false
     }
 
-    /// The troubles that were not reported before.
-    mutating func new(_ troubles: [OutboxFolder.Trouble]) -> [OutboxFolder.Trouble] {
+    /// Returns the troubles that were not reported before.
+    mutating func new(_ troubles: [OutboxStore.Trouble]) -> [OutboxStore.Trouble] {
         troubles.filter { self.troubles.insert($0).inserted }
     }
 }
 
 /// Setters that wait.
 extension Sending {
-    /// Has the setter of a write wait, if setters do.
+    /// Adds a waiter for a write, if setters wait.
     mutating func addWaiter(for requestKey: RequestKey) {
         if isPatient { waiters[requestKey] = Waiter() }
     }
 
     func waiter(for requestKey: RequestKey) -> Waiter? { waiters[requestKey] }
 
-    /// All that know no result.
+    /// The waiters without a result.
     var waitersInVain: [Waiter] { waiters.values.filter { $0.result == nil } }
 
     /// Notes the result of a write; true if a setter waits for it.
@@ -109,9 +107,9 @@ extension Sending {
         return true
     }
 
-    /// Ends a setter's waiting; nil if its write has not ended.
+    /// Removes a waiter and returns its result; nil if its write has not ended.
     ///
-    /// - Parameter isUp: true if the server answers, so the setter waited because it is slow.
+    /// - Parameter isUp: true if the server answers, so the setter has waited because it is slow.
     mutating func removeWaiter(for requestKey: RequestKey, isUp: Bool) -> Result<WriteSummary, BackendError>? {
         guard let waiter = waiters.removeValue(forKey: requestKey) else { return nil }
         if waiter.result == nil, isUp { isPatient = false }

@@ -3,15 +3,15 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// The schema of the server, as far as the client has it.
+/// The schema of the server as it was fetched last.
 struct ServerSchema: Sendable {
-    /// When it was asked for, by what had been told of it then.
+    /// The schema that was in force when it was fetched.
     var asked: SchemaPlace?
-    /// The commit that set what was answered; nil if there was none.
+    /// The commit that set the schema; nil if there was none.
     var revision: Revision?
     var schema: Schema?
 
-    /// True if it is the one that is in force at a place.
+    /// True if it is the schema of this identity.
     func holds(at place: SchemaPlace) -> Bool {
         asked == place || asked?.epoch == place.epoch && revision == place.revision
     }
@@ -21,8 +21,7 @@ extension SuiteSession {
     /// The schema as it was fetched last.
     var knownSchema: ServerSchema { state.withLock { $0.schema } }
 
-    /// Fetches the schema in force, once for each; nil while there is no answer. Throws, once, if it is no schema that
-    /// this program understands.
+    /// Fetches the schema in force, once; nil while there is no answer. Throws, once, if this program cannot compile it.
     func serverSchema(at place: SchemaPlace) throws(DefaultsError) -> ServerSchema? {
         let isFetching = DefaultsError.unreachable("the schema is being fetched")
         return try schemaTurn.take(orThrow: isFetching) { () throws(DefaultsError) -> ServerSchema? in

@@ -4,18 +4,18 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// How far loading a suite has come.
+/// The part of a session's state that says whether the suite is loaded and confirmed.
 struct Loading: Sendable {
     var following: (any Following)?
-    /// True if what is known comes from the cache, and the server has not confirmed it.
+    /// True if the replica comes from the cache, and the server has not confirmed it.
     var isStale = false
-    /// What is to be done once the server has confirmed what is known, by key.
+    /// Work that waits for the server to confirm the replica, with its key.
     var deferred: [(key: KeyName, body: @Sendable () -> Void)] = []
-    /// Why the last attempt failed.
+    /// The failure of the last attempt.
     private var failure: (error: BackendError, moment: ContinuousClock.Instant)?
-    /// True if a getter has reported that.
+    /// True if a getter has reported that failure.
     private var isFailureReported = false
-    /// True if the suite is to be loaded as soon as possible, even if the server refused it.
+    /// True if the suite is to be loaded as soon as possible, even after a refusal.
     private var isWanted = false
     /// True if an attempt is planned.
     private var isRetrying = false
@@ -23,10 +23,9 @@ struct Loading: Sendable {
     /// How long getters do not try again after the server refused the suite.
     private static let pauseAfterRefusal = Duration.seconds(1)
 
-    /// The error to throw instead of trying. Where there was no answer, an attempt may take long, so it is left to the
-    /// background; a refusal comes at once.
+    /// Returns the error to throw instead of trying; nil to try. After a timeout only the background retries.
     ///
-    /// - Parameter moment: since when the caller waits, if it insists: it tries again unless that has failed since.
+    /// - Parameter moment: the time from which a caller waits that insists: it tries unless an attempt has failed since.
     func obstacle(since moment: ContinuousClock.Instant?) -> BackendError? {
         guard let failure else { return nil }
         if let moment { return failure.moment >= moment ? failure.error : nil }
@@ -78,26 +77,25 @@ extension SuiteSession {
     /// True if the suite is loaded and followed.
     var isLoaded: Bool { loaded.load(ordering: .acquiring) }
 
-    /// True if what is known comes from the cache, and the server has not confirmed it.
+    /// True if the replica comes from the cache, and the server has not confirmed it.
     var isStale: Bool { state.withLock { $0.loading.isStale } }
 
     /// Loads and follows the suite. The first caller does it, others wait for that.
     ///
-    /// - Parameter moment: since when the caller waits, if it insists: it tries though an attempt before that failed. All
-    ///   callers that wait while an attempt fails share its failure.
+    /// - Parameter moment: the time from which a caller waits that insists: it tries even if an attempt failed before that.
+    ///   All callers that wait while an attempt fails share its failure.
     func load(unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(BackendError) {
         if try becomeLoaded(unlessFailedSince: moment) { letObserversBegin() }
     }
 
-    /// Loads the suite after a write that was acknowledged. Not before it: the write may be kept while the server is away,
-    /// and its caller would wait twice. A write to a key may be under way here, so observers begin a little later.
+    /// Loads the suite after an acknowledged write. Before it, a caller would wait twice while the server is away. Observers
+    /// begin later, on a queue, as the calling thread may have the turn of a key.
     func loadAfterWriting() {
         guard !isLoaded, (try? becomeLoaded(unlessFailedSince: .now)) == true else { return }
         retrying.async { [weak self] in self?.letObserversBegin() }
     }
 
-    /// Loads the suite for a caller that wants one key. It need not be loaded where the program's own writes say what is
-    /// there.
+    /// Loads the suite for a caller that wants one key. A failure does not matter if the program's own writes determine it.
     func load(
         for key: KeyName, unlessFailedSince moment: ContinuousClock.Instant? = nil
     ) throws(BackendError) {
@@ -113,7 +111,7 @@ extension SuiteSession {
         if state.withLock({ $0.loading.want() }) { retryLater(after: BackOff()) }
     }
 
-    /// True if it was the caller that had to do it.
+    /// True if this call has loaded it.
     private func becomeLoaded(unlessFailedSince moment: ContinuousClock.Instant?) throws(BackendError) -> Bool {
         guard !isLoaded else { return false }
         if let error = obstacle(since: moment) { throw error }
@@ -150,7 +148,7 @@ extension SuiteSession {
         loaded.store(true, ordering: .releasing)
     }
 
-    /// Takes in the suite as it is, or else as the cache has it.
+    /// Takes in the suite from the server, or else from the cache.
     private func loadOrRestore() throws(BackendError) -> ObservedState {
         adoptOrphans()
         do {
@@ -185,12 +183,12 @@ extension SuiteSession {
         state.withLock { $0.loading.isToBeReported(error) }
     }
 
-    /// Runs a body once the server has confirmed what is known here, and has readers of the key look again then.
+    /// Runs a body once the server has confirmed the replica, and has readers of the key look again then.
     func whenConfirmed(_ key: KeyName, _ body: @escaping @Sendable () -> Void) {
         state.withLock { $0.loading.deferred.append((key, body)) }
     }
 
-    /// Notes that what is known here is what the server has.
+    /// Notes that the replica is what the server has.
     private func confirm() {
         let deferred = state.withLock { state in
             state.loading.isStale = false
@@ -207,7 +205,7 @@ extension SuiteSession {
 extension SuiteSession {
     /// Asks for one setting, with what a state does not tell: its source and its revision.
     ///
-    /// - Parameter isNewest: true if the answer is taken in though the replica knows the setting as of the same place.
+    /// - Parameter isNewest: true to take the answer in even if the replica knows the setting as of the same revision.
     func ask(for key: KeyName, isNewest: Bool = true) throws(BackendError) -> SettingState {
         let setting = try read { () throws(BackendError) in try backend.setting(key) }
         change { $0.learn(setting, fromRefusal: isNewest) }
@@ -226,7 +224,7 @@ extension SuiteSession {
         confirm()
     }
 
-    /// Brings the replica to where the server is.
+    /// Brings the replica up to date.
     func catchUp() throws(BackendError) {
         var hasMore = true
         while hasMore, let place = cursor {
@@ -239,7 +237,7 @@ extension SuiteSession {
         }
     }
 
-    /// Has the replica brought soon to where the server is.
+    /// Has the follower bring the replica up to date soon.
     func refresh() {
         state.withLock { $0.loading.following }?.refresh()
     }
@@ -264,7 +262,7 @@ extension SuiteSession {
         if let plan { startSending(plan) }
     }
 
-    /// Notes that a read had no answer. How long writes are refused is known better from those.
+    /// Notes that a read had no answer. While writes are refused, their answers say more.
     private func noteSilence() {
         var generator = SystemRandomNumberGenerator()
         state.withLock { state in

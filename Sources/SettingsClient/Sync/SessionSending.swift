@@ -5,9 +5,9 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// Adopting the writes that programs left behind that have gone.
+/// Adopting orphans.
 extension SuiteSession {
-    /// Does so once, before anything else is done.
+    /// Adopts the writes of programs that have gone. Does so once, before anything else.
     func adoptOrphans() {
         guard let outbox, !outbox.isOpen else { return }
         let found = outbox.use { store -> Found? in
@@ -19,7 +19,7 @@ extension SuiteSession {
     }
 
     private struct Found: Sendable {
-        let troubles: [OutboxFolder.Trouble]
+        let troubles: [OutboxStore.Trouble]
         let hasOthers: Bool
     }
 
@@ -40,7 +40,7 @@ extension SuiteSession {
         return Found(troubles: troubles, hasOthers: found.hasOthers)
     }
 
-    /// Files that other programs have are looked at again later, as those may go.
+    /// Reports and sends what was found. Programs that have locked their files may end, so it looks again later.
     private func proceed(_ found: Found) {
         for trouble in found.troubles {
             report(.unusableFile(path: trouble.path, reason: trouble.reason), nil, .write)
@@ -56,10 +56,10 @@ extension SuiteSession {
 
 /// When kept writes are sent.
 extension SuiteSession {
-    /// Sends all that is kept now, and waits for that.
+    /// Sends all that is kept now, and waits for it.
     func sendKept() throws(BackendError) {
         adoptOrphans()
-        // What other threads write meanwhile is theirs to wait for.
+        // Writes that other threads add meanwhile are not waited for.
         let last = state.withLock { $0.sending.endedCount + $0.sending.count }
         while state.withLock({ $0.sending.endedCount < last }) {
             // One at a time, so that setters have their turn.
@@ -80,13 +80,13 @@ extension SuiteSession {
         queue.async { [weak self] in self?.run(plan) }
     }
 
-    /// Takes one step of a plan, then the next: so nothing holds the session when its adapters go.
+    /// Takes one step of a plan and queues the next, so that nothing retains the session when its adapters go.
     private func run(_ plan: Int) {
         guard state.withLock({ $0.sending.plan == plan }), case .next = step() else { return }
         startSending(plan)
     }
 
-    /// Has nothing tried for a while. Setters that wait return.
+    /// Plans the next attempt for later, and wakes the setters that wait.
     func pause(_ reason: String, atLeast asked: Duration = .zero, isAnswer: Bool) {
         typealias Planned = (pause: Duration, plan: Int, stall: String?, waiters: [Sending.Waiter])
         var generator = SystemRandomNumberGenerator()
@@ -122,7 +122,7 @@ extension SuiteSession {
         if asKept.comparesRevisions { first.form = asKept.forLater }
         var result = Result { () throws(BackendError) in try send(first.form) }
         if first.form != asKept, case .failure(.refused(let problem)) = result, problem.code == .idempotencyMismatch {
-            // It was done when it was sent first, in the form that compares revisions: its answer is given again.
+            // It was done in the form that compares revisions: its answer is given again.
             first.form = asKept
             result = Result { () throws(BackendError) in try send(asKept) }
         }
@@ -170,7 +170,7 @@ extension SuiteSession {
         return isEmpty ? .isEmpty : .next
     }
 
-    /// Has a write that met a conflict sent in another form, if its plan has one for what is there.
+    /// Replaces a write that met a conflict by another form, if its plan has one for what is there.
     private func resolve(
         _ write: KeptWrite, after problem: Problem, _ current: SettingState?, _ outbox: Outbox
     ) -> Step {
@@ -182,7 +182,7 @@ extension SuiteSession {
             guard let next = write.form.resolved(over: current, as: requestKeys.next()) else {
                 return end(write, .failure(write.form.explained(problem, current)), outbox)
             }
-            // Before it is sent: otherwise, after a crash, both forms of it might be done.
+            // Before it is sent: after a crash both forms might be done otherwise.
             try outbox.use { store throws(FileError) in try store.replaceFirst(by: next) }
             return .next
         } catch let error as BackendError {
@@ -206,7 +206,7 @@ extension SuiteSession {
 }
 
 extension Sending {
-    /// What to report of a server that takes nothing; nil if that was reported.
+    /// Returns the report that the server takes no writes; nil if it was made.
     fileprivate mutating func stall(_ reason: String) -> String? {
         if isStallReported { return nil }
         isStallReported = true
@@ -216,7 +216,7 @@ extension Sending {
 }
 
 extension ReplicaState {
-    /// Takes in what a refusal tells of the settings whose conditions did not hold. Of secrets it tells nothing.
+    /// Takes in the settings whose conditions did not hold. A refusal tells nothing of secrets.
     mutating func learn(_ problem: Problem) {
         for failed in problem.failed {
             if case .setting(let current) = failed.current, !current.isConcealed { learn(current, fromRefusal: true) }

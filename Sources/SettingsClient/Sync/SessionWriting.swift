@@ -6,7 +6,7 @@ internal import Synchronization
 
 /// Writing, on the calling thread.
 extension SuiteSession {
-    /// Sends a transaction. The replica shows it meanwhile; if it is kept, until it was sent.
+    /// Sends a transaction. The replica shows it from now on until it is settled.
     func commit(
         _ operations: [Transaction.Operation], if conditions: [Transaction.Condition] = [],
         else conflict: PendingChange.Conflict = .refusal
@@ -18,14 +18,19 @@ extension SuiteSession {
     }
 
     private func commit(_ change: PendingChange) throws(BackendError) {
-        // What earlier programs left comes first, also in what is shown.
+        // The writes of earlier programs come first, also for readers.
         adoptOrphans()
         self.change { $0.begin(change.requestKey, change.operations) }
         do {
             try WaitingTime.sharing { () throws(BackendError) in
                 let summary = try perform(change)
                 catchUpIfOpen(summary, removalOf: change.removedKeys)
-                self.change { $0.settle(change.requestKey, change.operations, summary) }
+                self.change { replica in
+                    switch change.action {
+                    case .transaction: replica.settle(change.requestKey, change.operations, summary)
+                    case .reset: replica.apply(reset: change.requestKey, summary)
+                    }
+                }
                 loadAfterWriting()
             }
         } catch {
@@ -37,7 +42,7 @@ extension SuiteSession {
 
     /// Sends a change of one key. After a conflict it is sent again, in the form that its plan has for what is there.
     ///
-    /// - Parameter normalized: what the type of the key makes of a value that two have had a part in, or why it is none.
+    /// - Parameter normalized: returns a merged value as the type of the key writes it, or throws if it is none of its values.
     func commit(
         _ change: PendingChange, normalized: (JSONValue) throws(DefaultsError) -> JSONValue?
     ) throws(DefaultsError) {
@@ -65,10 +70,10 @@ extension SuiteSession {
             Problem(.preconditionFailed, "\(change.key?.text ?? "") of suite \(suite) is changed all the time"))
     }
 
-    /// More than all who change one key at a time.
+    /// More than there are programs that change one key at a time.
     static let mostConflicts = 1000
 
-    /// What a conflict found. A refusal does not tell the value of a secret.
+    /// Returns the setting that a conflict found. A refusal does not tell the value of a secret.
     private func found(_ key: KeyName, after problem: Problem) throws(BackendError) -> SettingState {
         guard let current = BackendError.refused(problem).current, !current.isConcealed else {
             return try ask(for: key)
@@ -79,42 +84,31 @@ extension SuiteSession {
 
     /// Removes all stored values of the suite.
     func removeAll() throws(BackendError) {
-        adoptOrphans()
-        let write = PendingChange(action: .reset, requestKey: requestKeys.next())
-        do {
-            try WaitingTime.sharing { () throws(BackendError) in
-                let summary = try perform(write)
-                catchUpIfOpen(summary, removalOf: nil)
-                change { $0.apply(reset: write.requestKey, summary) }
-                loadAfterWriting()
-            }
-        } catch {
-            if !write.isVain(after: error) { throw error }
-        }
+        try commit(PendingChange(action: .reset, requestKey: requestKeys.next()))
     }
 
-    /// Brings the replica to where the server is if only that tells what is there after a removal. Until it is there,
-    /// what was removed is not seen, be it a default; so the follower asks soon if this fails.
+    /// Brings the replica up to date if a removal leaves open what is there: a default would not be seen until then. If that
+    /// fails, the follower asks soon.
     private func catchUpIfOpen(_ summary: WriteSummary, removalOf keys: [KeyName]?) {
         guard keys?.isEmpty != true, state.withLock({ $0.replica.leavesOpen(summary, removalOf: keys) }) else { return }
         if (try? catchUp()) == nil { refresh() }
     }
 
-    /// Sets the schema. What was written before may be just what the schema is to be held against, so that is sent first.
+    /// Sets the schema. Kept writes are sent first, as it is to be checked against them.
     func setSchema(_ document: JSONValue, onConflict policy: ConflictPolicy) throws(BackendError) -> WriteSummary {
         try sendKept()
         return try backend.setSchema(document, onConflict: policy, requestKey: requestKeys.next())
     }
 
-    /// Runs what sends a write to a key in turn with others that do, so that writes of one program reach the server in
-    /// the order in which readers saw them.
+    /// Runs a write to a key in turn with others, so that writes of one program reach the server in the order in which
+    /// readers see them.
     func inTurn<Result, Failure: Error>(
         of cell: KeyCell, orThrow reentry: @autoclosure () -> Failure, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try cell.turn.take(orThrow: reentry(), body)
     }
 
-    /// Takes in the settings whose conditions did not hold; asks the server for secrets, of which a refusal tells nothing.
+    /// Takes in the settings whose conditions did not hold. Asks for secrets, of which a refusal tells nothing.
     func learn(_ problem: Problem) {
         change { $0.learn(problem) }
         for failed in problem.failed {
@@ -125,8 +119,8 @@ extension SuiteSession {
 
 /// Sending a write, or keeping it for later.
 extension SuiteSession {
-    /// Sends a write and returns what it did. While the server is away it is kept in the outbox, and so are all after it
-    /// until that is empty, so that their order is kept; then `kept` is thrown.
+    /// Sends a write and returns its summary. While the server is away it throws `kept` and puts the write into the outbox,
+    /// and also all later ones until that is empty, which keeps their order.
     private func perform(_ write: PendingChange) throws(BackendError) -> WriteSummary {
         guard let outbox else { return try send(write) }
         if state.withLock({ $0.sending.count > 0 }) { return try performBehindOthers(write, outbox) }
@@ -138,7 +132,7 @@ extension SuiteSession {
                 throw error
             }
             if write.forLater.comparesRevisions { throw error }
-            // What may have been done has to be sent again as it was.
+            // A write that may have been done has to be repeated as it was.
             let isUnsent = if case .unreachable(_, .notDone) = error { true } else { false }
             try keep(write, as: isUnsent ? write.forLater : write, reason, in: outbox, isTried: true)
             pause(reason, atLeast: asked, isAnswer: isAnswer)
@@ -149,12 +143,7 @@ extension SuiteSession {
     /// Sends a write, and notes if there was an answer.
     func send(_ write: PendingChange) throws(BackendError) -> WriteSummary {
         do {
-            let summary =
-                switch write.action {
-                case .transaction(let transaction):
-                    try backend.commit(transaction, requestKey: write.requestKey)
-                case .reset: try backend.reset(requestKey: write.requestKey)
-                }
+            let summary = try backend.write(write)
             noteAnswer(toWrite: true)
             return summary
         } catch {
@@ -172,7 +161,7 @@ extension SuiteSession {
         return try result.get()
     }
 
-    /// Waits for the result of a kept write; nil if the setter does not wait, or not long enough.
+    /// Waits for the result of a kept write; nil if setters do not wait, or the time is over.
     private func result(of write: PendingChange) -> Result<WriteSummary, BackendError>? {
         guard let waiter = state.withLock({ $0.sending.waiter(for: write.requestKey) }) else { return nil }
         let deadline = WaitingTime.deadline(after: times.patience)

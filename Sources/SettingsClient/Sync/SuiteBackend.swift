@@ -2,35 +2,31 @@ internal import SettingsAPI
 internal import SettingsHTTP
 internal import SettingsModel
 
-/// Where one suite lives: a daemon, or memory.
+/// A place where one suite lives: a daemon, or memory.
 ///
 /// All calls block until there is an answer, and may come from any thread.
 protocol SuiteBackend: AnyObject, Sendable {
-    /// The suite.
     var suite: SuiteName { get }
 
-    /// The suite as it is; one that does not exist is empty.
+    /// Returns the suite as it is; one that does not exist is empty.
     func load() throws(BackendError) -> ObservedState
 
-    /// One setting as it is, with what a state does not tell: its source and its revision.
+    /// Returns one setting as it is, with what a state does not tell: its source and its revision.
     func setting(_ key: KeyName) throws(BackendError) -> SettingState
 
-    /// Does a transaction. A condition that does not hold is a problem that tells what is there. The same request key
-    /// again is the same write.
-    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary
+    /// Commits a change. A condition that does not hold is a refusal that tells what is there. The same request key again
+    /// is the same write.
+    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary
 
-    /// Takes all stored values away.
-    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary
-
-    /// The schema in force, with the commit that set it; nil if there is none.
+    /// Returns the schema in force, with the commit that set it; nil if there is none.
     func schema() throws(BackendError) -> SchemaDocument?
 
-    /// Says what the suite may hold from here on. The same request key again is the same write.
+    /// Sets the schema. The same request key again is the same write.
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
     ) throws(BackendError) -> WriteSummary
 
-    /// What happened after a place in history, or the beginning of that; where history does not tell, the suite as it is.
+    /// Returns the changes after a place in history, or the first of them; where history does not reach back, the state.
     func news(since place: Cursor) throws(BackendError) -> SettingsObservation
 
     /// Calls the handler with everything that happens after a place in history, in order, until it is stopped. Calls
@@ -42,67 +38,49 @@ protocol SuiteBackend: AnyObject, Sendable {
     ) -> any Following
 }
 
-/// Following that can be stopped.
+/// A subscription that can be stopped.
 protocol Following: Sendable {
-    /// Ends it: nobody is asked any more. What is being told on another thread goes on, so one more call of the handler
-    /// may begin after this has returned.
+    /// Ends it. A call of the handler on another thread goes on, and one more may begin after this has returned.
     func stop()
 
-    /// Has the handler told soon how far everything is known, though nothing may have happened.
+    /// Has the handler called soon with how far everything is known, even if nothing has happened.
     func refresh()
 }
 
-/// Why a backend could not do what it was asked to.
+/// The reason why a backend could not do what was asked.
 enum BackendError: Error, Hashable, Sendable {
-    /// It was refused.
     case refused(Problem)
-    /// There was no answer, for this reason; and whether it may have been done nevertheless.
+    /// There was no answer, for this reason.
     case unreachable(String, outcome: Problem.Outcome = .unknown)
-    /// Somebody is there, but cannot do it at present, or says nothing that is an answer, for this reason. To ask again
-    /// before so long is in vain.
+    /// The server cannot do it at present, or what came is no answer. Asking again before the pause is over is in vain.
     case unavailable(String, retryAfter: Duration)
-    /// There was no answer, for this reason; the write is kept and will be done.
+    /// There was no answer, for this reason; the write is in the outbox.
     case kept(String)
 }
 
-/// In place of a suite that nobody can tell where to find: every call says why.
+/// A backend for a suite that cannot be found: every call throws the reason.
 final class NoBackend: SuiteBackend {
     let suite: SuiteName
-    private let reason: String
+    private let error: BackendError
 
     init(suite: SuiteName, reason: String) {
         self.suite = suite
-        self.reason = reason
+        error = .unreachable(reason)
     }
 
-    func load() throws(BackendError) -> ObservedState { throw .unreachable(reason) }
-
-    func setting(_ key: KeyName) throws(BackendError) -> SettingState { throw .unreachable(reason) }
-
-    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        throw .unreachable(reason)
-    }
-
-    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary { throw .unreachable(reason) }
-
-    func schema() throws(BackendError) -> SchemaDocument? { throw .unreachable(reason) }
-
+    func load() throws(BackendError) -> ObservedState { throw error }
+    func setting(_ key: KeyName) throws(BackendError) -> SettingState { throw error }
+    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary { throw error }
+    func schema() throws(BackendError) -> SchemaDocument? { throw error }
     func setSchema(
         _ document: JSONValue, onConflict policy: ConflictPolicy, requestKey: RequestKey
-    ) throws(BackendError) -> WriteSummary {
-        throw .unreachable(reason)
-    }
-
-    func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
-        throw .unreachable(reason)
-    }
+    ) throws(BackendError) -> WriteSummary { throw error }
+    func news(since place: Cursor) throws(BackendError) -> SettingsObservation { throw error }
 
     func follow(
         from cursor: Cursor, onTrouble: @escaping @Sendable (BackendError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
-    ) -> any Following {
-        Nothing()
-    }
+    ) -> any Following { Nothing() }
 
     private struct Nothing: Following {
         func stop() {}
@@ -110,18 +88,16 @@ final class NoBackend: SuiteBackend {
     }
 }
 
-/// What an answer, or that there was none, means for a write that is kept. It does no input and output.
+/// An outcome of sending a write that is kept.
 enum SendOutcome: Hashable, Sendable {
-    /// It is done.
     case done(WriteSummary)
-    /// It is refused.
     case refused(Problem)
-    /// It is tried again, at the earliest after so long.
+    /// It is sent again, at the earliest after a pause.
     case waits(reason: String, atLeast: Duration, isAnswer: Bool)
-    /// It has met a conflict, and may be done in another form: what is there has to be known for that.
+    /// It has met a conflict, and its plan may have another form for what is there; nil if that was not told.
     case conflict(Problem, current: SettingState?)
 
-    /// Nobody knows who answered, so nobody is obeyed for ever.
+    /// The longest pause that a server may ask for: it may be a proxy.
     private static let longestAsked = Duration.seconds(300)
 
     init(_ result: Result<WriteSummary, BackendError>, of change: PendingChange) {
@@ -146,16 +122,54 @@ enum SendOutcome: Hashable, Sendable {
 }
 
 extension Problem {
-    /// Whether it says nothing about what was asked: only that it cannot be done at the moment, or it is somebody else who
-    /// says it, as a daemon gives everything a code.
+    /// True if it says nothing about what was asked: it cannot be done at the moment, or a proxy says it, as a daemon gives
+    /// everything a code.
     var isNoVerdict: Bool {
         isTransient || self.status >= 500 && self.status != 501 && self.status != 505 || self.codeName.isEmpty
     }
 }
 
 extension BackendError {
-    /// Whether it is what the server says about what was asked, and would say again.
+    /// True if the server would say the same again.
     var isVerdict: Bool {
         if case .refused(let problem) = self { !problem.isNoVerdict } else { false }
+    }
+}
+
+/// The start of the timeout of a getter or setter, which all of its requests share.
+enum WaitingTime {
+    @TaskLocal private static var start: ContinuousClock.Instant?
+
+    /// Returns the deadline of a request that is sent now.
+    static func deadline(after timeout: Duration) -> ContinuousClock.Instant {
+        (start ?? .now) + timeout
+    }
+
+    /// Runs a body whose requests share one timeout. Inside another such body they share that one's.
+    ///
+    /// - Parameter spent: the part of the timeout that was spent before.
+    static func sharing<Result, Failure: Error>(
+        spent: Duration = .zero, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        guard start == nil else { return try body() }
+        let result = $start.withValue(.now - spent) {
+            Swift.Result { () throws(Failure) in try body() }
+        }
+        return try result.get()
+    }
+
+    /// Runs a body whose requests have timeouts of their own. A task that it starts inherits task-local values, and would
+    /// count its timeouts from the start of a getter that is long over.
+    static func apart(_ body: () -> Void) {
+        $start.withValue(nil, operation: body)
+    }
+
+    /// Runs a body, and returns the time that it took.
+    static func measuring<Result, Failure: Error>(
+        _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> (result: Result, spent: Duration) {
+        let begin = ContinuousClock.now
+        let result = try sharing(body)
+        return (result, .now - begin)
     }
 }

@@ -5,14 +5,14 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite as this program knows it: the replica, how it is loaded and followed, the program's own writes on their way,
-/// and what is kept of both on disk.
+/// A suite as this program knows it, with the replica, the program's own writes on their way, the outbox and the cache.
 ///
-/// Calls that ask the server block the calling thread. Nothing is locked while they do, nor while a file is written.
+/// One lock guards the whole state. It is never held during a request, a file operation or a call of a handler. Calls that
+/// ask the server block the calling thread.
 final class SuiteSession: Sendable {
-    /// What an adapter does for its session. Handlers run with nothing locked, on any thread.
+    /// The functions of an adapter that its session calls, on any thread and without a lock.
     struct Handlers: Sendable {
-        /// Reports an issue that no call of the adapter's throws, later and on a queue.
+        /// Reports an issue that no call of the adapter throws, later and on a queue.
         var report: @Sendable (DefaultsIssue) -> Void = { _ in }
         /// Lets observers begin that wait for the suite.
         var onLoaded: @Sendable () -> Void = {}
@@ -35,11 +35,11 @@ final class SuiteSession: Sendable {
     let suite: SuiteName
     let backend: any SuiteBackend
     let state = Mutex(State())
-    /// Where kept writes are sent.
+    /// Sends kept writes.
     let queue = DispatchQueue(label: "settings outbox")
-    /// Where loading is tried again.
+    /// Loads the suite again after a failure.
     let retrying = DispatchQueue(label: "settings loading", qos: .utility)
-    /// Where files are read and written.
+    /// Reads and writes files.
     let disk: DispatchQueue
     let requestKeys = RequestKeySource()
     /// True if the suite is loaded and followed.
@@ -49,15 +49,14 @@ final class SuiteSession: Sendable {
 
     /// Writes that wait while the server is away; nil if none may.
     let outbox: Outbox?
-    /// What is known of the suite, for a start without a server; nil if that is not saved.
+    /// The replica on disk, for a start without a server; nil if it is not saved.
     let cache: CacheFile?
     let times: Times
 
-    /// How long a session waits for what.
     struct Times: Sendable {
         /// How long a setter waits for a write that has others before it.
         var patience = Duration.seconds(2)
-        /// How long after files of other programs were seen the session looks if those programs have gone.
+        /// The pause before the session looks again for files that other programs had locked.
         var look = Duration.seconds(10)
         /// The shortest time from one saving of the cache to the next.
         var save = Duration.seconds(1)
@@ -81,12 +80,12 @@ final class SuiteSession: Sendable {
         saveCache()
     }
 
-    /// Says what the adapter does for the session. To be called before all else.
+    /// Sets the functions of the adapter. Called before everything else.
     func join(_ handlers: Handlers) {
         state.withLock { $0.handlers = handlers }
     }
 
-    /// Ends following, as the adapter goes: a thread may be about to use the session once more.
+    /// Ends following when the adapter goes. Another thread may use the session once more.
     func leave() {
         state.withLock { $0.loading.following }?.stop()
     }
@@ -105,21 +104,16 @@ extension SuiteSession {
     /// A session with files of this machine.
     ///
     /// - Parameters:
-    ///   - outbox: where writes wait.
-    ///   - cache: where what is known of the suite is saved.
-    ///   - server: whose suite it is: what is kept for one server is not sent to another.
+    ///   - outbox: the place of the outbox.
+    ///   - cache: the place of the cache.
+    ///   - server: the owner of the files: writes for one server are not sent to another.
     ///   - patience: how long a setter waits for a write that has others before it.
     convenience init(
         _ backend: any SuiteBackend, outbox: KeptFiles, cache: KeptFiles, of server: ServerAddress, patience: Duration
     ) {
         let owner = KeptOwner(server: server.description, suite: backend.suite)
-        let files = POSIXFileSystem()
-        let store = outbox.directory(for: .outbox, of: owner.suite, at: owner.server).map { path in
-            OutboxStore(OutboxFolder(path: path, owner: owner, files: files))
-        }
-        let file = cache.directory(for: .cache, of: owner.suite, at: owner.server).map { path in
-            CacheFile(in: path, of: owner, files: files)
-        }
+        let store = outbox.directory(for: .outbox, of: owner).map { OutboxStore(in: $0, of: owner) }
+        let file = cache.directory(for: .cache, of: owner).map { CacheFile(in: $0, of: owner) }
         // As good as forever, and short enough to be added to a time.
         let times = Times(patience: min(patience, .seconds(1 << 31)))
         self.init(backend, outbox: store, cache: file, times: times)
@@ -132,7 +126,7 @@ extension SuiteSession {
         state.withLock { $0.replica.visible(key) }
     }
 
-    /// Several keys as they are at one time.
+    /// Returns several keys as they are at one moment.
     func visible(_ keys: [KeyName]) -> [KeyName: VisibleSetting] {
         state.withLock { state in
             Dictionary(keys.map { ($0, state.replica.visible($0)) }, uniquingKeysWith: { $1 })
@@ -156,7 +150,7 @@ extension SuiteSession {
         return try body(cell(for: key))
     }
 
-    /// The schema in force, as far as the server told.
+    /// The schema in force, as far as it is known.
     var schema: SchemaPlace? {
         state.withLock { $0.replica.schema }
     }
@@ -166,13 +160,12 @@ extension SuiteSession {
         state.withLock { $0.replica.cursor }
     }
 
-    /// The keys that have or had something.
+    /// The keys with an entry in the replica.
     var keys: [KeyName] {
         state.withLock { Array($0.replica.entries.keys) }
     }
 
-    /// What must still hold for a change that was computed from this value to be done: the revision, where it is known,
-    /// else the value itself.
+    /// Returns the condition of a change that was computed from a value: the revision if it is known, else the value.
     func guardTest(for key: KeyName, base: JSONValue?) -> Transaction.Condition.Test {
         let visible = visible(key)
         if let revision = visible.revision, visible.value == base { return .revision(revision) }
@@ -182,7 +175,7 @@ extension SuiteSession {
 
 /// Changing the state, and delivering what readers see of that.
 extension SuiteSession {
-    /// Changes the state; then calls the listeners, outside the lock, and saves the cache.
+    /// Changes the state, then calls the listeners, outside the lock, and plans to save the cache.
     func mutate<Result: Sendable>(_ body: (inout State) -> Result) -> Result {
         let (result, isDeliverer, pause) = state.withLock { state in
             let version = state.replica.version
@@ -214,8 +207,8 @@ extension SuiteSession {
     }
 
     /// Calls the handler with all that changes for readers from here on, in order, until the number it returns is given
-    /// to ``stopListening(_:)``. What happened just before may be delivered, too. The handler hands over to its own
-    /// queue: a write may be under way around it.
+    /// to ``stopListening(_:)``. Changes just before may be delivered, too. The handler hands over to a queue of its own, as
+    /// the calling thread may be in the middle of a write.
     func listenForNews(_ handler: @escaping @Sendable ([ReplicaNews]) -> Void) -> UInt64 {
         state.withLock { state in
             state.lastListener += 1

@@ -6,7 +6,7 @@ import Testing
 
 @Suite(.ownThread)
 struct WaitingTimeTests {
-    @Test("Requests of one getter or setter share a timeout, what was spent before included")
+    @Test("Requests of one getter or setter share a timeout, with the time spent before")
     func requestsOneGetterSetter() {
         let deadline = WaitingTime.sharing(spent: .seconds(100)) {
             WaitingTime.sharing { WaitingTime.deadline(after: .zero) }

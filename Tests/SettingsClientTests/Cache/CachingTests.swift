@@ -61,7 +61,7 @@ struct CachingTests {
     }
 
     @Test(
-        "What was known last is read at the next start, when nobody is there or can do anything, with no issue",
+        "The cached state is read at a start without a server that answers, with no issue",
         arguments: Absence.allCases)
     func start(_ absence: Absence) async throws {
         do {
@@ -150,7 +150,7 @@ struct CachingTests {
     }
 
     @Test(
-        "What cannot be saved harms nothing, and leaves the file before in its place",
+        "A failure to save leaves the old file in its place",
         arguments: [
             FaultyFiles.Call.makeDirectory, .open, .lock, .write, .rename,
         ])
@@ -191,7 +191,7 @@ struct CachingTests {
         #expect(issues.all.allSatisfy { $0.contains(path) }, "\(issues.all)")
     }
 
-    @Test("What was left unfinished is in nobody's way; what somebody is about stays")
+    @Test("An orphaned draft is replaced; a locked one stays")
     func drafts() throws {
         #expect(try file().save(server.load()))
         try Data([1, 2, 3]).write(to: URL(filePath: path + ".new"))
@@ -203,7 +203,7 @@ struct CachingTests {
         #expect(FileManager.default.fileExists(atPath: path + ".new"))
     }
 
-    @Test("A program that ends saves what it knows, also for what nobody lets go of")
+    @Test("A program that ends saves the cache of adapters that are never released")
     func atExit() async throws {
         let path = directory.path + "/cache"
         await #expect(processExitsWith: .success) { [path = path as String] in

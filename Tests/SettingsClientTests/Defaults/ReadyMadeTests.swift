@@ -105,11 +105,10 @@ struct ReadyMadeTests {
             return
         }
         #expect(throws: BackendError.unreachable(refusal)) { try backend.load() }
-        #expect(throws: BackendError.unreachable(refusal)) { try backend.reset(requestKey: .unique()) }
-        #expect(throws: BackendError.unreachable(refusal)) { try backend.setting(try KeyName("k")) }
         #expect(throws: BackendError.unreachable(refusal)) {
-            try backend.commit(Transaction(do: []), requestKey: .unique())
+            try backend.write(PendingChange(action: .reset, requestKey: .unique()))
         }
+        #expect(throws: BackendError.unreachable(refusal)) { try backend.setting(try KeyName("k")) }
     }
 
     @Test("What a program says itself does not ask the environment")

@@ -82,12 +82,9 @@ struct TransactionTests {
             note("setting")
             return try inner.setting(key)
         }
-        func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+        func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
             note("commit")
-            return try inner.commit(transaction, requestKey: requestKey)
-        }
-        func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-            try inner.reset(requestKey: requestKey)
+            return try inner.write(change)
         }
         func schema() throws(BackendError) -> SchemaDocument? {
             note("schema")

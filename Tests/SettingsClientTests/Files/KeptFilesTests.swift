@@ -11,7 +11,7 @@ struct KeptFilesTests {
     func directories() throws {
         let suite = try SuiteName("com.example.app")
         func directory(_ files: KeptFiles, _ kind: KeptFiles.Kind, _ environment: [String: String]) -> String? {
-            files.directory(for: kind, of: suite, at: "http://h:1") { environment[$0] }
+            files.directory(for: kind, of: KeptOwner(server: "http://h:1", suite: suite)) { environment[$0] }
         }
         let end = "/http%3A%2F%2Fh%3A1/com.example.app"
         #expect(directory(.none, .outbox, ["HOME": "/me"]) == nil)

@@ -38,9 +38,8 @@ final class KeptWorld: Sendable {
         let link = FlakyBackend(server)
         if isAway { link.leave() }
         let owner = KeptOwner(server: "memory", suite: suite)
-        let folder = OutboxFolder(path: directory.path + "/outbox", owner: owner, files: files)
-        let session = SuiteSession(
-            link, outbox: OutboxStore(folder, limits: limits), times: .init(patience: patience, look: lookInterval))
+        let store = OutboxStore(in: directory.path + "/outbox", of: owner, files: files, limits: limits)
+        let session = SuiteSession(link, outbox: store, times: .init(patience: patience, look: lookInterval))
         let defaults = DefaultsAdapter(keyStore: ClientKeys(), session: session) { [weak self] issue in
             self?.issues.withLock { $0.append(issue) }
             log?(issue)
@@ -72,7 +71,7 @@ final class KeptWorld: Sendable {
     /// How many writes wait on disk for the next program.
     var waiting: [PendingChange] {
         let owner = KeptOwner(server: "memory", suite: suite)
-        var store = OutboxStore(OutboxFolder(path: directory.path + "/outbox", owner: owner, files: POSIXFileSystem()))
+        var store = OutboxStore(in: directory.path + "/outbox", of: owner)
         return store.inherit().writes
     }
 

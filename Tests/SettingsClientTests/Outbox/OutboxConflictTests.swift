@@ -14,7 +14,7 @@ struct OutboxConflictTests {
         world = try KeptWorld()
     }
 
-    @Test("What is refused at last is taken back and reported, and what rests on it too")
+    @Test("A kept write that is refused is rolled back and reported, with the changes computed from it")
     func refused() async throws {
         let world = try KeptWorld(
             schema: try Schema(
@@ -42,7 +42,7 @@ struct OutboxConflictTests {
         #expect(issues.allSatisfy { $0.attempt == .write })
     }
 
-    @Test("What others did meanwhile is merged where the key says how, and else stays")
+    @Test("A kept change is merged with the change of another program by its rule, else that stays")
     func conflicts() async throws {
         let (one, two) = (world.program(), world.program())
         let (mine, theirs) = (one.defaults, two.defaults)
@@ -116,7 +116,7 @@ struct OutboxConflictTests {
         #expect(world["launchCount"] == 6 && world.takeIssues() == [])
     }
 
-    @Test("What is removed meanwhile is counted from its start")
+    @Test("A kept sum over a value that was removed starts from the default")
     func startingAnew() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.visits = 5
@@ -149,7 +149,7 @@ struct OutboxConflictTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("A transaction waits whole: if what it read was changed meanwhile, nothing of it is done")
+    @Test("A kept transaction whose reads changed meanwhile does nothing")
     func transactions() async throws {
         let (one, two) = (world.program(), world.program())
         one.defaults.launchCount = 1
@@ -171,7 +171,7 @@ struct OutboxConflictTests {
         #expect(issues.map(\.key) == [nil] && issues.map(\.error.isConflict) == [true])
     }
 
-    @Test("What was computed from a registered default waits as that, and not as a sum over what the schema says")
+    @Test("A kept change of a registered default is no sum over the default of the schema")
     func registered() async throws {
         let world = try KeptWorld(
             schema: try Schema(

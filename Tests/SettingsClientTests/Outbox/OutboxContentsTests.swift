@@ -47,7 +47,7 @@ struct OutboxContentsTests {
                 """)
     }
 
-    @Test("What waits is what was written and has not ended, in the form that it had last")
+    @Test("An outbox file holds the writes that have not ended, in their last form")
     func waiting() throws {
         let writes = try (0..<4).map(samples.set)
         let other = try samples.write(.change(.add(1)), as: "another form")
@@ -55,10 +55,9 @@ struct OutboxContentsTests {
             bytes(
                 .head(samples.owner), .write(1, writes[0]), .write(2, writes[1]), .ended(1), .write(5, writes[2]),
                 .write(2, other), .ended(5), .write(6, writes[3]), .ended(77)))
-        #expect(contents.owner == samples.owner && contents.lastNumber == 6 && contents.damaged == [])
+        #expect(contents.owner == samples.owner && contents.damagedCount == 0)
         #expect(contents.writes.map(\.number) == [2, 6])
         #expect(contents.writes.map(\.write) == [other, writes[3]])
-        #expect(contents.writes.map(\.size) == [OutboxLine.write(2, other), .write(6, writes[3])].map(\.bytes.count))
         #expect(try OutboxContents([]).writes.isEmpty)
     }
 
@@ -69,7 +68,7 @@ struct OutboxContentsTests {
             .write(2, try samples.write(.change(.add(2)), as: "again")), .write(3, try samples.set(3)))
     }
 
-    @Test("A file that was cut anywhere holds what was whole before that, and no damage")
+    @Test("A file that was cut anywhere holds its whole lines, and no damage")
     func truncation() throws {
         let bytes = try sample()
         var kinds: Set<[Int64]> = []
@@ -77,7 +76,7 @@ struct OutboxContentsTests {
             let contents = try OutboxContents(Array(bytes[..<length]))
             let whole = bytes[..<length].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
             let expected = try OutboxContents(Array(bytes[..<whole]))
-            #expect(contents.writes == expected.writes && contents.damaged == [] && contents.end == whole)
+            #expect(contents.writes.elementsEqual(expected.writes, by: ==) && contents.damagedCount == 0)
             kinds.insert(contents.writes.map(\.number))
         }
         #expect(kinds == [[], [1], [1, 2], [2]])
@@ -93,10 +92,10 @@ struct OutboxContentsTests {
                 var damaged = bytes
                 damaged[place] ^= mask
                 let contents = try OutboxContents(damaged)
-                #expect(!contents.damaged.isEmpty, "byte \(place)")
+                #expect(contents.damagedCount > 0, "byte \(place)")
                 for write in contents.writes {
                     // As it is, or as it was before the line that is damaged.
-                    #expect(whole.writes.contains(write) || earlier.contains(write.write), "byte \(place)")
+                    #expect(whole.writes.contains { $0 == write } || earlier.contains(write.write), "byte \(place)")
                 }
                 let lost = whole.writes.filter { write in !contents.writes.contains { $0.number == write.number } }
                 #expect(lost.count <= 1, "byte \(place)")
@@ -104,7 +103,7 @@ struct OutboxContentsTests {
         }
     }
 
-    @Test("A file of a later version is not looked into; what is not known in this one is damage")
+    @Test("A file of a later version is refused; an unknown line of this one is damage")
     func future() throws {
         let later = CheckedLine.line(of: Array(#"{"outbox":2,"anything":"else"}"#.utf8))
         #expect(throws: OutboxLineError.future(2)) { try OutboxContents(later + OutboxLine.ended(1).bytes) }
@@ -119,7 +118,7 @@ struct OutboxContentsTests {
         for text in unknown {
             let line = CheckedLine.line(of: Array(text.utf8))
             #expect(throws: OutboxLineError.damaged, "\(text)") { try OutboxLine(line.dropLast()) }
-            #expect(try OutboxContents(line).damaged == [0..<(line.count - 1)])
+            #expect(try OutboxContents(line).damagedCount == 1)
         }
         for text in ["", "{", #"{"crc":"00000000","#, #"{"crc":"00000000",}"#, #"{"ended":1}"#, "\u{0}\u{0}\u{0}"] {
             #expect(throws: OutboxLineError.damaged, "\(text)") { try OutboxLine(ArraySlice(Array(text.utf8))) }

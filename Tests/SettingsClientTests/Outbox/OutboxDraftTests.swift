@@ -21,12 +21,12 @@ struct OutboxDraftTests {
     }
 
     @Test(
-        "A write is kept though another program takes what is begun for something left behind",
+        "A write is kept though another program takes its draft for a leftover",
         arguments: Meddling.allCases)
     func meddling(_ meddling: Meddling) throws {
         let others = Mutex<[OpenFile]>([])
-        harness.files.fail { call, path in
-            guard call == .lock, path.hasSuffix(".outbox.new") else { return nil }
+        harness.files.fail { [harness] call, _ in
+            guard call == .lock, let path = harness.draft else { return nil }
             others.withLock { others in
                 guard others.isEmpty, let other = try? OpenFile(path, .writing, in: POSIXFileSystem()) else { return }
                 if meddling != .removes { _ = try? other.lockIfNamed() }
@@ -48,8 +48,8 @@ struct OutboxDraftTests {
 
     @Test("A write is refused, not tried for ever, where everything that is begun is taken away")
     func always() throws {
-        harness.files.fail { call, path in
-            if call == .lock { try? POSIXFileSystem().remove(path) }
+        harness.files.fail { [harness] call, _ in
+            if call == .lock, let path = harness.draft { try? POSIXFileSystem().remove(path) }
             return nil
         }
         var store = harness.store()

@@ -12,7 +12,7 @@ struct OutboxInheritanceTests {
         world = try KeptWorld()
     }
 
-    @Test("The next program sends what a program left behind, sees it, and sends its own behind it")
+    @Test("A program shows and sends the writes of an orphan before its own")
     func inheritance() async throws {
         var first: KeptWorld.Program? = world.program()
         first?.defaults.visits = 5
@@ -48,7 +48,7 @@ struct OutboxInheritanceTests {
         #expect(world.waiting.count == 1)
     }
 
-    @Test("What a program has that is still there when another begins is taken over when it has gone")
+    @Test("The file of a running program is adopted once that has ended")
     func lookingAgain() throws {
         var first: KeptWorld.Program? = world.program(isAway: true)
         first?.defaults.launchCount = 1
@@ -61,7 +61,7 @@ struct OutboxInheritanceTests {
         #expect(world["launchCount"] == 1 && world["loginTries"] == 5)
     }
 
-    @Test("Behind others, too, a setter returns when its write is done, if somebody is there")
+    @Test("A setter behind kept writes returns when its own is done, if the server answers")
     func behindOthers() async throws {
         #expect(world.leaveSomething())
         let first = world.program()
@@ -78,7 +78,7 @@ struct OutboxInheritanceTests {
         #expect(world.takeIssues() == [] && world.fileCount == 0)
     }
 
-    @Test("Behind others, too, what is refused is thrown where that can be, and else reported, once")
+    @Test("A refusal of a write behind kept ones is thrown or reported, once")
     func refusedBehindOthers() async throws {
         let world = try KeptWorld(
             schema: try Schema(
@@ -114,7 +114,7 @@ struct OutboxInheritanceTests {
         #expect(world["launchCount"] == 5)
     }
 
-    @Test("A schema comes after what was written before it, by an earlier program too")
+    @Test("A schema is set after the writes that were kept before it")
     func schemas() async throws {
         #expect(world.leaveSomething())
         let program = world.program()

@@ -210,7 +210,7 @@ struct OutboxModelTests {
         return callsLeft.withLock { $0 } < 0
     }
 
-    @Test("With a disk that fails and programs that end anywhere, what was accepted is done once and in order")
+    @Test("With a failing disk and crashes anywhere, accepted writes are done once and in order")
     func faults() async throws {
         for generator in FuzzBudget.generators(share: 0.02) { try await faults(generator) }
     }

@@ -13,46 +13,7 @@ struct OutboxTests {
         world = try KeptWorld()
     }
 
-    @Test("Setters return, the program sees what it wrote, and the server gets it when it is back")
-    func away() async throws {
-        let program = world.program()
-        let defaults = program.defaults
-        defaults.launchCount = 1
-        defaults.username = "me"
-        program.link.leave()
-        defaults.launchCount = 2
-        defaults.launchCount += 40
-        defaults.username = nil
-        defaults.player.queue.append("song")
-        defaults[\.theme] ?= .dark
-        defaults["color"] = "red"
-        defaults["color"] += "dish"
-        #expect(defaults.launchCount == 42 && defaults.username == nil && defaults.player.queue == ["song"])
-        #expect(defaults.theme == .dark && defaults["color"].string == "reddish")
-        #expect(defaults.isSet(\.launchCount) && !defaults.isSet(\.username) && defaults.isSet(\.theme))
-        #expect(world["launchCount"] == 1 && world["username"] == "me")
-        program.link.comeBack()
-        try await defaults.synchronize()
-        #expect(world["launchCount"] == 42 && world["username"] == nil && world["player.queue"] == ["song"])
-        #expect(world["theme"] == "dark" && world["color"] == "reddish")
-        #expect(defaults.launchCount == 42 && defaults.username == nil && defaults.player.queue == ["song"])
-        #expect(world.fileCount == 0 && world.takeIssues() == [])
-    }
-
-    @Test("It is sent by itself, without anybody asking")
-    func byItself() throws {
-        let program = world.program()
-        program.defaults.launchCount = 1
-        program.link.leave()
-        program.defaults.launchCount = 2
-        // At least once more in vain.
-        #expect(program.link.log.wait { $0.count { $0.hasPrefix("!") } >= 2 })
-        program.link.comeBack()
-        #expect(program.link.log.wait { $0.count { !$0.hasPrefix("!") } == 2 })
-        #expect(world["launchCount"] == 2)
-    }
-
-    @Test("What waits before it is sent before it; each goes under the name that it had first")
+    @Test("Kept writes are sent in order, each under its first request key")
     func order() async throws {
         let program = world.program()
         let defaults = program.defaults
@@ -72,24 +33,7 @@ struct OutboxTests {
         #expect(world["libraries"] == .array((1...20).map { .string("\($0)") }))
     }
 
-    @Test("A write whose answer was lost is done once")
-    func lostAnswers() async throws {
-        let program = world.program()
-        let defaults = program.defaults
-        defaults.visits = 1
-        defaults.recent = []
-        program.link.decide { .answerLost }
-        defaults.visits += 1
-        defaults.recent.append("a")
-        defaults["visits"] += 10
-        #expect(world["visits"] == 2 && world["recent"] == [], "one is done, and nobody knows that")
-        program.link.decide { .answered }
-        try await defaults.synchronize()
-        #expect(world["visits"] == 12 && world["recent"] == ["a"])
-        #expect(defaults.visits == 12 && defaults.recent == ["a"] && world.takeIssues() == [])
-    }
-
-    @Test("Removing everything waits in its place too, and hides what turns up")
+    @Test("A kept removal of everything keeps its place, and hides values that turn up")
     func removeAll() async throws {
         let program = world.program()
         let defaults = program.defaults
@@ -107,7 +51,7 @@ struct OutboxTests {
         #expect(defaults.launchCount == 0 && defaults.username == "you" && world.takeIssues() == [])
     }
 
-    @Test("What there is no suite for is no matter")
+    @Test("A kept removal in a suite that does not exist is no error")
     func vain() async throws {
         let program = world.program()
         #expect(program.defaults.launchCount == 0)
@@ -146,33 +90,7 @@ struct OutboxTests {
         #expect(later.description == "kept until the server takes it: earlier writes wait: nobody is there")
     }
 
-    @Test("Without a server from the start, a program sees its own writes, and defaults with an issue else")
-    func fromTheStart() async throws {
-        let program = world.program(isAway: true)
-        let defaults = program.defaults
-        defaults.launchCount = 5
-        defaults.launchCount += 1
-        defaults["color"] = "red"
-        #expect(defaults.launchCount == 6 && defaults["color"].string == "red" && defaults.isSet(\.launchCount))
-        #expect(try await defaults.value(\.launchCount) == 6)
-        #expect(world.takeIssues() == [])
-        #expect(defaults.loginTries == 1)
-        await #expect(throws: DefaultsError.unreachable("nobody is there")) { try await defaults.value(\.loginTries) }
-        #expect(world.takeIssues().map(\.attempt) == [.read])
-        // What is computed from the default is stored if nothing else is.
-        defaults.loginTries += 1
-        defaults.visits += 2
-        defaults["n"] += 3
-        #expect(world.takeIssues().filter { $0.attempt == .write }.map(\.key) == [])
-        world.program().defaults.visits = 40
-        program.link.comeBack()
-        try await defaults.synchronize()
-        #expect(world["launchCount"] == 6 && world["visits"] == 42 && world["n"] == 3 && world["color"] == "red")
-        #expect(world["loginTries"] == 2)
-        #expect(defaults.visits == 42 && defaults.loginTries == 2 && world.takeIssues() == [])
-    }
-
-    @Test("What many threads write goes out by itself, in the order of each, however often the server goes")
+    @Test("Writes of many threads are sent in the order of each, however often the server goes")
     func threads() throws {
         let program = world.program()
         let defaults = program.defaults

@@ -14,7 +14,7 @@ struct OutboxTroubleTests {
         world = try KeptWorld()
     }
 
-    @Test("What cannot be kept either is taken back and reported, as is what is beyond the bound")
+    @Test("A write that cannot be kept is rolled back and reported, as is one beyond the bound")
     func fullDisk() async throws {
         let program = world.program(limits: OutboxStore.Limits(writes: 1))
         let defaults = program.defaults
@@ -42,7 +42,7 @@ struct OutboxTroubleTests {
         #expect(defaults.launchCount == 5 && world.takeIssues() == [])
     }
 
-    @Test("A server that is there and takes nothing is told of once; nothing is lost by it")
+    @Test("A server that refuses all writes for now is reported once, and loses none")
     func busy() async throws {
         let program = world.program()
         let defaults = program.defaults
@@ -72,7 +72,7 @@ struct OutboxTroubleTests {
         #expect(program.link.log.all.count <= 2)
     }
 
-    @Test("Whoever is told of an issue may write something", .timeLimit(.minutes(10)))
+    @Test("A log of issues may write settings", .timeLimit(.minutes(10)))
     func writingLog() async throws {
         let box = Mutex<DefaultsAdapter<ClientKeys>?>(nil)
         let program = world.program { issue in

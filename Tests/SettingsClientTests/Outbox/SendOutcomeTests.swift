@@ -19,7 +19,7 @@ struct SendOutcomeTests {
             revision: try #require(Revision(revision)), modified: nil)
     }
 
-    @Test("Only what is said about the write ends it")
+    @Test("Only a verdict about a write ends it")
     func verdicts() throws {
         let write = try samples.write(.set(1))
         let summary = WriteSummary(revision: .zero, changed: false, changes: [])
@@ -50,7 +50,7 @@ struct SendOutcomeTests {
         }
     }
 
-    @Test("An answer of somebody else is no verdict")
+    @Test("An answer of a proxy is no verdict")
     func others() throws {
         for status in [404, 403, 500, 502] {
             var problem = Problem(.badRequest, "a page")
@@ -65,7 +65,7 @@ struct SendOutcomeTests {
         }
     }
 
-    @Test("A conflict is one for what has a plan, and only about what was there")
+    @Test("Only a change with a plan has conflicts, and only about its value")
     func conflicts() throws {
         let plan = PendingChange.Conflict.merge(PendingChange.Plan(base: 5, new: 6, delta: .sum(1), start: 0))
         let guarded = try samples.write(
@@ -132,7 +132,7 @@ struct SendOutcomeTests {
             current: 5, action: .delete),
     ]
 
-    @Test("What is sent after a conflict is what the plan makes of what is there", arguments: cases)
+    @Test("The form after a conflict follows from the plan and the value", arguments: cases)
     func plans(_ sample: Case) throws {
         let write = try samples.write(
             .set(6), if: [.setting(samples.suite, samples.key, .stored(true))], else: .merge(sample.plan))
@@ -152,7 +152,7 @@ struct SendOutcomeTests {
         #expect(try write.resolved(over: setting(nil, 3, source: .invalid), as: name) == nil)
     }
 
-    @Test("What is sent much later is left to the server, where it can be")
+    @Test("The form for later is an operation of the server, where there is one")
     func later() throws {
         let condition = Transaction.Condition.setting(samples.suite, samples.key, .value(5))
         func later(_ plan: PendingChange.Plan) throws -> PendingChange {

@@ -21,7 +21,7 @@ struct StoreHarness {
 
     /// A program's store.
     func store(_ limits: OutboxStore.Limits = .init(), owner: KeptOwner? = nil) -> OutboxStore {
-        OutboxStore(OutboxFolder(path: path, owner: owner ?? samples.owner, files: files), limits: limits)
+        OutboxStore(in: path, of: owner ?? samples.owner, files: files, limits: limits)
     }
 
     /// Lets go of a store. False if its file is not free afterwards.
@@ -37,6 +37,11 @@ struct StoreHarness {
 
     var names: [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []).sorted()
+    }
+
+    /// The path of a file that is being begun.
+    var draft: String? {
+        names.first { $0.hasSuffix(".outbox.new") }.map { "\(path)/\($0)" }
     }
 
     func bytes(_ name: String) throws -> [UInt8] {

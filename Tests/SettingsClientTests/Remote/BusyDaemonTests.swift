@@ -104,7 +104,7 @@ struct BusyDaemonTests {
         (ScriptedServer.answer("<html>Not you</html>", status: 403), "403"),
     ]
 
-    @Test("That somebody takes nothing is told once, and what is written waits", arguments: refusals.indices)
+    @Test("A server that is busy is reported once, and writes wait", arguments: refusals.indices)
     func somebodyTakesNothingTold(_ index: Int) async throws {
         let refusal = Self.refusals[index]
         let writes = Writes(refusal.answer)
@@ -182,7 +182,7 @@ struct BusyDaemonTests {
         }
     }
 
-    @Test("A daemon that never answers holds one setter, and what is written waits") func daemonNeverAnswersHolds()
+    @Test("A daemon that never answers holds one setter, and writes wait") func daemonNeverAnswersHolds()
         async throws
     {
         let writes = Writes(nil)

@@ -53,7 +53,7 @@ struct KeptWritesTests {
         try daemon.client().blocking.send(.setting(key, in: names.app)).value
     }
 
-    @Test("What is written while the daemon is away is there when it is back, by itself") func whatWrittenWhileDaemon()
+    @Test("Writes while the daemon is away are sent when it is back") func whatWrittenWhileDaemon()
         throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -83,7 +83,7 @@ struct KeptWritesTests {
         #expect(defaults.launchCount == 3 && issues.take() == [])
     }
 
-    @Test("A write whose answer is lost again and again is done once") func writeWhoseAnswerLost() async throws {
+    @Test("A write whose answer is lost repeatedly is done once") func writeWhoseAnswerLost() async throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = program(proxy.server.address)
@@ -99,7 +99,7 @@ struct KeptWritesTests {
         #expect(defaults.visits == 12 && issues.take() == [])
     }
 
-    @Test("What the daemon refuses when it is back is taken back and reported") func whatDaemonRefusesWhen()
+    @Test("Kept writes that the daemon refuses are rolled back and reported") func whatDaemonRefusesWhen()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -133,7 +133,7 @@ struct KeptWritesTests {
         withExtendedLifetime(last) {}
     }
 
-    @Test("What a program that was killed had written is sent by the next, once and in order", arguments: [1, 4, 30])
+    @Test("The kept writes of a killed program are sent by the next, once and in order", arguments: [1, 4, 30])
     func whatProgramWasKilled(_ count: Int) async throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         var written: [Int64] = []
@@ -163,7 +163,7 @@ struct KeptWritesTests {
         #expect(defaults["log"].array?.count == stored.count && issues.take() == [])
     }
 
-    @Test("A program that ends as it should leaves what it kept to the next, too") func programEndsShouldLeaves()
+    @Test("The kept writes of a program that ends normally are sent by the next") func programEndsShouldLeaves()
         async throws
     {
         let first = try ServedDaemon(in: directory, port: 0)
@@ -183,7 +183,7 @@ struct KeptWritesTests {
         #expect(try next.visits == 2 && stored(try KeyName("visits"), second) == 2 && issues.take() == [])
     }
 
-    @Test("With a cache a program starts without a daemon from what was known, and follows from there")
+    @Test("A program with a cache starts without a daemon from its last state, and follows from there")
     func cacheProgramStartsWithout()
         async throws
     {
@@ -219,7 +219,7 @@ struct KeptWritesTests {
         await #expect(throws: DefaultsError.self) { try await defaults.value(\.launchCount) }
     }
 
-    @Test("Without anything known, changes in place wait and are made to what they were computed from")
+    @Test("Changes in place of an unknown suite are kept with the values that they were computed from")
     func withoutAnythingKnownChanges()
         async throws
     {
@@ -272,7 +272,7 @@ struct KeptWritesTests {
     }
 
     @Test(
-        "What was computed from a value is not done to another daemon's whose revision is the same",
+        "A kept change is not made to another daemon's value of the same revision",
         arguments: Change.allCases, [false, true])
     func whatWasComputedFrom(
         _ change: Change, isTried: Bool

@@ -38,7 +38,7 @@ struct LostWriteTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("Somebody else's write between the attempts stays") func somebodyElseSWrite() throws {
+    @Test("A write of another program between the attempts stays") func somebodyElseSWrite() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let defaults = World(at: proxy.server.address, names.app).adapter()
@@ -51,7 +51,7 @@ struct LostWriteTests {
         #expect(try daemon.client().blocking.send(.setting(try KeyName("visits"), in: names.app)).value == 55)
     }
 
-    @Test("A write that was done though nobody could say so is told by following") func writeWasDoneThough() throws {
+    @Test("A write that was done without an answer comes by following") func writeWasDoneThough() throws {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let world = World(at: proxy.server.address, names.app, timeout: .milliseconds(300))

@@ -16,7 +16,7 @@ struct ObserverRestartTests {
         names = try SampleNames()
     }
 
-    @Test("Over a restart observers are told every change once, each from where the last ended")
+    @Test("Observers get every change once over a restart, each from where the last ended")
     func overRestartObserversTold() async throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
@@ -46,8 +46,7 @@ struct ObserverRestartTests {
         withExtendedLifetime((observation, second)) {}
     }
 
-    @Test("A state that comes anew is told as the difference to what was known") func stateComesAnewTold() async throws
-    {
+    @Test("Observers get a reset as the difference to the replica") func stateComesAnewTold() async throws {
         let first = try ServedDaemon()
         let world = World(at: try first.address(.unix), names.app)
         let defaults = world.adapter()
@@ -103,7 +102,8 @@ struct ObserverRestartTests {
         withExtendedLifetime((observation, daemon)) {}
     }
 
-    @Test("When the last who observes goes, an adapter that nobody holds leaves the daemon") func whenLastWhoObserves()
+    @Test("An adapter that only observers retain closes its connections with the last of them")
+    func whenLastWhoObserves()
         async throws
     {
         let daemon = try ServedDaemon()

@@ -28,7 +28,7 @@ struct RestartTests {
         return log
     }
 
-    @Test("Over a restart values are there again, and every change is told once and in order")
+    @Test("Values are there again after a restart, and every change comes once and in order")
     func overRestartValuesThere() throws {
         let directory = try TemporaryDirectory()
         let first = try ServedDaemon(in: directory, port: 0)
@@ -55,7 +55,7 @@ struct RestartTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("What is counted while the daemon is killed again and again is counted once") func whatCountedWhileDaemon()
+    @Test("Sums while the daemon is killed repeatedly are counted once") func whatCountedWhileDaemon()
         async throws
     {
         let directory = try TemporaryDirectory()

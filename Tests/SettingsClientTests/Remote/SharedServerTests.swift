@@ -71,16 +71,4 @@ struct SharedServerTests {
         adapters = []
         #expect(adapter().theme == .light)
     }
-
-    @Test("A server is one object for as long as somebody uses it") func serverOneObjectLong() throws {
-        let address = try ServerAddress("unix:/run/of-this-test.sock")
-        weak var first: SharedServer?
-        do {
-            let server = SharedServer.at(address)
-            first = server
-            #expect(SharedServer.at(address) === server)
-        }
-        #expect(first == nil)
-        #expect(SharedServer.at(address).address == address)
-    }
 }

@@ -38,7 +38,7 @@ struct TroubleTests {
         return "HTTP/1.1 200 X\r\nSettings-Cursor: f.5\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
     }()
 
-    @Test("An answer of a history that nobody tells of is none, also at the deadline") func answerHistoryNobodyTells()
+    @Test("An answer of a history that is never delivered fails at the deadline") func answerHistoryNobodyTells()
         throws
     {
         let server = try server { _ = $0.read() }
@@ -55,7 +55,7 @@ struct TroubleTests {
     }
 
     @Test(
-        "That nobody can be followed is an issue",
+        "A failure to follow is an issue",
         arguments: [
             (421, "misdirected"), (403, "forbidden"), (429, "too_many_watchers"), (200, "none at all"),
         ])

@@ -50,7 +50,7 @@ struct UnchangedWritesTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("To remove what is not stored leaves the default of the schema") func removeWhatNotStored() throws {
+    @Test("A removal of nothing leaves the default of the schema") func removeWhatNotStored() throws {
         let defaults = world.adapter()
         #expect(defaults["player.volume"].double == 0.7)
         try moveOn()

@@ -57,7 +57,7 @@ struct WriteRepeatsTests {
         pause.map { $0 == .zero ? .atOnce : .later } ?? .never
     }
 
-    @Test("Why nobody was reached is told, also where the time is over in the middle of a last attempt")
+    @Test("The error has the reason of the last failed connection, also after a timeout")
     mutating func reason() {
         var repeats = WriteRepeats(waitsForServer: true)
         _ = repeats.pause(after: .unreachable("no trust", outcome: .notDone), using: &generator)

@@ -44,7 +44,8 @@ struct ConfirmedStateTests {
                 let operations = [Transaction.Operation(suite: suite, key: key, action)]
                 let requestKey = RequestKey.unique()
                 replica.begin(requestKey, operations)
-                if let summary = try? server.commit(Transaction(do: operations), requestKey: requestKey) {
+                let change = PendingChange(action: .transaction(Transaction(do: operations)), requestKey: requestKey)
+                if let summary = try? server.write(change) {
                     replica.settle(requestKey, operations, summary)
                     #expect(replica.version > version || summary.changes.isEmpty, "seed \(random.seed)")
                 } else {

@@ -47,7 +47,7 @@ struct KeptInReplicaTests {
 
     private var value: JSONValue? { state.visible(key).value }
 
-    @Test("A change is shown over what it is done to, also if that is known only later")
+    @Test("A change is shown over its base, also if that is known only later")
     mutating func laterBase() throws {
         state.begin(first, [operation(.change(.add(1)))])
         #expect(value == nil && !state.isCovered(key))
@@ -60,7 +60,7 @@ struct KeptInReplicaTests {
         #expect(value == 16 && state.visible(key).revision == Revision(7))
     }
 
-    @Test("A change whose news come before its answer does not count twice")
+    @Test("A change that is followed before its answer comes does not count twice")
     mutating func earlyNews() throws {
         state.adopt(try told(5, [key: 5]))
         state.begin(first, [operation(.change(.add(1)))])
@@ -73,7 +73,7 @@ struct KeptInReplicaTests {
         #expect(value == 6)
     }
 
-    @Test("What was computed from a write that was refused is shown over what is left")
+    @Test("A change computed from a refused write is shown over what is left")
     mutating func refusedBase() throws {
         state.adopt(try told(5, [key: 5]))
         state.begin(first, [operation(.set(100))])
@@ -101,7 +101,7 @@ struct KeptInReplicaTests {
         #expect(value == 2 && state.visible(other).value == "x")
     }
 
-    @Test("A removal of everything hides what is there, and what turns up; later writes are seen")
+    @Test("A removal of everything hides all values, and later writes are seen")
     mutating func resets() throws {
         state.beginReset(first)
         #expect(value == nil && state.isCovered(key) && state.isCovered(other))
@@ -125,7 +125,7 @@ struct KeptInReplicaTests {
         #expect(value == "a" && state.visible(other).value == "b" && !state.isCovered(other))
     }
 
-    @Test("A removal that somebody else had done already is shown until that is told")
+    @Test("A removal that another program had done already is shown until the replica has that")
     mutating func vainReset() throws {
         state.adopt(try told(5, [key: "a"]))
         state.beginReset(first)

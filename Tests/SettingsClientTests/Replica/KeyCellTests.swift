@@ -7,44 +7,6 @@ import Testing
 
 @Suite(.ownThread)
 struct KeyCellTests {
-    private struct Reentered: Error {}
-
-    private let cell: KeyCell
-
-    init() throws {
-        cell = KeyCell(try KeyName("k"))
-    }
-
-    @Test("Who sends a write and begins another one meanwhile is told so, and does not wait", .timeLimit(.minutes(10)))
-    func reentry() throws {
-        let result = try cell.turn.take(orThrow: Reentered()) { () throws(Reentered) -> String in
-            do {
-                try cell.turn.take(orThrow: Reentered()) { () throws(Reentered) in }
-                return "sent"
-            } catch {
-                return "told"
-            }
-        }
-        #expect(result == "told")
-        try cell.turn.take(orThrow: Reentered()) { () throws(Reentered) in }
-    }
-
-    @Test("Others wait until it is sent, also if that fails", .timeLimit(.minutes(10)))
-    func waiting() throws {
-        let log = EventLog()
-        #expect(throws: Reentered.self) {
-            try cell.turn.take(orThrow: Reentered()) { () throws(Reentered) in
-                DispatchQueue(label: "other").async { [cell] in
-                    try? cell.turn.take(orThrow: Reentered()) { () throws(Reentered) in log.add("other") }
-                }
-                log.add("first")
-                throw Reentered()
-            }
-        }
-        #expect(log.wait(for: "other"))
-        #expect(log.all == ["first", "other"])
-    }
-
     @Test("A log that counts issues in a setting does not wait for itself", .timeLimit(.minutes(10)))
     func countingLog() throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0)])

@@ -23,7 +23,7 @@ struct ReplicaListeningTests {
         replica.change { $0.begin(.unique(), operations) }
     }
 
-    @Test("Listeners hear what changes for readers, outside the lock, until they stop")
+    @Test("Listeners get changes outside the lock, until they stop")
     func telling() {
         let heard = Mutex<[JSONValue?]>([])
         let listener = replica.listen { [replica] changes in
@@ -64,7 +64,7 @@ struct ReplicaListeningTests {
         #expect(zip(changes, changes.dropFirst()).allSatisfy { $0.new.value == $1.old.value })
     }
 
-    @Test("Where somebody begins and what is registered are news in their order")
+    @Test("Beginnings of observers and registered defaults are events in order")
     func places() {
         let heard = Mutex<[ReplicaNews]>([])
         _ = replica.listenForNews { news in heard.withLock { $0 += news } }

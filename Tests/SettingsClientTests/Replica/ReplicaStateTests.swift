@@ -72,7 +72,7 @@ struct ReplicaStateTests {
         #expect(value == nil && state.visible(key).source == .unset)
     }
 
-    @Test("With a schema a state does not tell what is stored; a read of the setting does")
+    @Test("A state with a schema does not tell sources; a read of the setting does")
     mutating func sources() throws {
         state.adopt(try told(5, "a", schema: #require(Revision(2))))
         #expect(state.visible(key).source == nil)
@@ -82,7 +82,7 @@ struct ReplicaStateTests {
         #expect(state.visible(key).source == .default)
     }
 
-    @Test("An own write is seen at once, and what was told before it does not hide it")
+    @Test("An own write is seen at once, and older changes do not hide it")
     mutating func ownWrites() throws {
         state.adopt(try told(5, "a"))
         let ticket = try begin(set("mine"))
@@ -125,7 +125,7 @@ struct ReplicaStateTests {
         #expect(value == "c")
     }
 
-    @Test("A write that changed nothing does not come back over what is known to be newer")
+    @Test("A write that changed nothing does not hide a newer value")
     mutating func unchangedAndNewer() throws {
         state.adopt(try told(5, "a"))
         let first = try begin(set("b"))
@@ -159,7 +159,7 @@ struct ReplicaStateTests {
         #expect(state.visible(key).revision == Revision(max(first, 10)))
     }
 
-    @Test("A write that was answered does not hide what is there once the one before it is refused")
+    @Test("An answered write does not hide the value once the write before it is refused")
     mutating func otherOrderRefused() throws {
         state.adopt(try told(5, "a"))
         let (one, two) = (try begin(set("1")), try begin(set("2")))
@@ -192,7 +192,7 @@ struct ReplicaStateTests {
         #expect(value == "1" && state.entries[key]?.pending.isEmpty == true)
     }
 
-    @Test("To remove what is a default shows no difference")
+    @Test("A removal of a default shows no difference")
     mutating func removedDefault() throws {
         state.adopt(try told(5, "a", schema: #require(Revision(2))))
         let setting = SettingState(
@@ -205,7 +205,7 @@ struct ReplicaStateTests {
         #expect(value == "a" && state.visible(key).source == .default && state.news.isEmpty)
     }
 
-    @Test("A reset takes over what it tells; another history beats everything")
+    @Test("A reset replaces all entries, also from another history")
     mutating func resets() throws {
         state.adopt(try told(5, "a"))
         let ticket = try begin(set("b"))

@@ -84,14 +84,8 @@ final class FlakyBackend: SuiteBackend {
         try ask { () throws(BackendError) in try inner.setting(key) }
     }
 
-    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        try write(requestKey) { () throws(BackendError) in
-            try inner.commit(transaction, requestKey: requestKey)
-        }
-    }
-
-    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        try write(requestKey) { () throws(BackendError) in try inner.reset(requestKey: requestKey) }
+    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
+        try write(change.requestKey) { () throws(BackendError) in try inner.write(change) }
     }
 
     func schema() throws(BackendError) -> SchemaDocument? {

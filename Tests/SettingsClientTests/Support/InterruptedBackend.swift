@@ -73,19 +73,14 @@ final class InterruptedBackend: SuiteBackend {
         return try backend.setting(key)
     }
 
-    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
+    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
         try pass(\.commits)
         let body = beforeCommit.withLock { body in
             defer { body = nil }
             return body
         }
         body?()
-        return try backend.commit(transaction, requestKey: requestKey)
-    }
-
-    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        try pass(\.commits)
-        return try backend.reset(requestKey: requestKey)
+        return try backend.write(change)
     }
 
     func schema() throws(BackendError) -> SchemaDocument? {

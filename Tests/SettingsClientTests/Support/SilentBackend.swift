@@ -54,16 +54,12 @@ final class SilentBackend: SuiteBackend {
         return try inner.setting(key)
     }
 
-    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        for operation in transaction.operations { log.add(operation.key.text) }
+    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
+        for operation in change.operations { log.add(operation.key.text) }
+        if change.action == .reset { log.add("reset") }
         if isAway { throw .unreachable("nobody answers") }
-        if let key = transaction.operations.first?.key { rules.withLock { $0.beforeCommit }?(key) }
-        return try inner.commit(transaction, requestKey: requestKey)
-    }
-
-    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        try ask("reset")
-        return try inner.reset(requestKey: requestKey)
+        if let key = change.operations.first?.key { rules.withLock { $0.beforeCommit }?(key) }
+        return try inner.write(change)
     }
 
     func schema() throws(BackendError) -> SchemaDocument? {

@@ -162,7 +162,7 @@ struct EndpointTests {
         #expect(try client.send(.allKeys(of: suite, prefix: "k2")).count == 1)
     }
 
-    @Test("The daemon says what it is and how it is", arguments: ServedDaemon.Transport.allCases)
+    @Test("Service, health, readiness and metrics are read", arguments: ServedDaemon.Transport.allCases)
     func daemonSaysWhatHow(transport: ServedDaemon.Transport) throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport).blocking

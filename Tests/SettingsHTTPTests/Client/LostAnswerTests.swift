@@ -76,7 +76,7 @@ struct LostAnswerTests {
     }
 
     @Test(
-        "What turns a repeat away at the door says nothing of the first attempt",
+        "A repeat that is refused before it is looked at leaves the outcome unknown",
         arguments: [
             (429, #"{"code":"too_many_connections","detail":"x"}"#),
             (503, #"{"code":"overloaded","detail":"x","outcome":"not_done"}"#), (429, "busy"), (403, "no"),
@@ -101,7 +101,7 @@ struct LostAnswerTests {
         #expect(server.log.count("connection") == 4)
     }
 
-    @Test("What a daemon says of a repeat holds for both attempts, as does what it says of the only one")
+    @Test("A refusal of a repeat by the daemon holds for both attempts")
     func whatDaemonSaysRepeat() throws {
         let server = try ScriptedServer { [close] number, peer, log in
             guard peer.readRequest() != nil else { return }
@@ -148,7 +148,9 @@ struct LostAnswerTests {
         #expect(proxy.server.log.count("cut") == 3)
     }
 
-    @Test("Without a key nobody knows whether a write was done") func withoutKeyNobodyKnows() async throws {
+    @Test("A write without a request key whose answer is lost has an unknown outcome") func withoutKeyNobodyKnows()
+        async throws
+    {
         let daemon = try ServedDaemon()
         let proxy = try CuttingProxy(to: daemon.port)
         let client = proxy.server.client()
@@ -177,7 +179,7 @@ struct LostAnswerTests {
         #expect(error?.code == .tooLarge, "\(String(describing: error))")
     }
 
-    @Test("What fills many packets goes and comes whole", arguments: ServedDaemon.Transport.allCases)
+    @Test("A body of many packets is sent and received whole", arguments: ServedDaemon.Transport.allCases)
     func whatFillsManyPackets(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
@@ -191,7 +193,8 @@ struct LostAnswerTests {
         #expect(client.pool.idleCount == 1)
     }
 
-    @Test("What is no daemon is told apart from one that is not there") func whatNoDaemonTold() async throws {
+    @Test("A server that is no daemon gives a malformed answer, a closed port an unreachable one")
+    func whatNoDaemonTold() async throws {
         let page = try ScriptedServer { _, peer, _ in
             _ = peer.readRequest()
             peer.send("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")
@@ -236,7 +239,8 @@ struct LostAnswerTests {
         #expect(same == error)
     }
 
-    @Test("A name that nobody knows is unreachable in both forms") func nameNobodyKnowsUnreachable() async throws {
+    @Test("A host name without an address is unreachable in both forms") func nameNobodyKnowsUnreachable() async throws
+    {
         // No resolver is asked for a name that cannot be one.
         let name = String(repeating: "x", count: 300)
         let client = try SettingsClient("http://\(name)")

@@ -25,7 +25,7 @@ struct ObservedPlaceTests {
         return .problem(problem, revision: nil)
     }
 
-    @Test("What tells nothing new is passed over, and the place moves on") func whatTellsNothingNew() throws {
+    @Test("An answer without news is skipped, and the place moves on") func whatTellsNothingNew() throws {
         var place = ObservedPlace(since: .revision(.zero))
         // Of the suite nothing is known yet, so even an answer without changes says something.
         #expect(place.step(try quiet(3)) == .deliver(try quiet(3)))
@@ -37,7 +37,7 @@ struct ObservedPlaceTests {
         #expect(place.step(dropped) == .deliver(dropped))
     }
 
-    @Test("A state is always handed out, and what follows it is measured by it") func stateAlwaysHandedOut() throws {
+    @Test("A state is always delivered, and later answers are compared with it") func stateAlwaysHandedOut() throws {
         let state = try observation(
             #"{"suite":"a","revision":9,"cursor":"f.9","schemaRevision":4,"values":{},"reset":true,"changes":[]}"#)
         var place = ObservedPlace(since: nil)
@@ -59,7 +59,7 @@ struct ObservedPlaceTests {
         #expect(place.step(third) == .deliver(third))
     }
 
-    @Test("Whoever answers at once without any news is not asked without end") func whoeverAnswersOnceWithout() throws {
+    @Test("A server that answers at once without news is asked with pauses") func whoeverAnswersOnceWithout() throws {
         var place = ObservedPlace(since: nil)
         _ = place.step(try quiet(1))
         guard case .again(let pause) = place.step(try quiet(1)) else {

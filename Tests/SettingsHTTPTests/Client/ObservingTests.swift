@@ -15,7 +15,7 @@ struct ObservingTests {
         names = try SampleNames()
     }
 
-    @Test("One answer tells the state, the next what came after it", arguments: ServedDaemon.Transport.allCases)
+    @Test("One answer has the state, the next the changes after it", arguments: ServedDaemon.Transport.allCases)
     func oneAnswerTellsState(transport: ServedDaemon.Transport) async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client(transport)
@@ -45,7 +45,7 @@ struct ObservingTests {
         #expect(none.changes.isEmpty)
     }
 
-    @Test("Suites that begin with a text are told of as they come, beside those that are named")
+    @Test("Suites with a prefix are observed as they come, beside named ones")
     func suitesBeginTextTold() async throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client()
@@ -78,7 +78,8 @@ struct ObservingTests {
         #expect(told == ["other", "app.b"])
     }
 
-    @Test("A suite is waited for, and all that happens is told in order, the drop too") func suiteWaitedAllHappens()
+    @Test("A missing suite is waited for, and all its changes come in order, with the drop")
+    func suiteWaitedAllHappens()
         async throws
     {
         let daemon = try ServedDaemon()
@@ -110,7 +111,7 @@ struct ObservingTests {
         #expect(told == ["app theme 1", "net theme 2", "app theme -"])
     }
 
-    @Test("Over a restart of the daemon nothing is lost and nothing told twice") func overRestartDaemonNothing()
+    @Test("A restart of the daemon loses no change and repeats none") func overRestartDaemonNothing()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -146,7 +147,7 @@ struct ObservingTests {
         try await listener.value
     }
 
-    @Test("What trying again would not help against ends the sequence with the reason") func whatTryingAgainWould()
+    @Test("A permanent refusal ends the sequence with its reason") func whatTryingAgainWould()
         async throws
     {
         let daemon = try ServedDaemon()

@@ -42,7 +42,7 @@ struct WaitingTests {
         #expect(await server.log.waits(for: "left", times: 3))
     }
 
-    @Test("What the daemon is asked to wait comes on top of the time that a request may take")
+    @Test("The wait that the daemon is asked for extends the timeout")
     func whatDaemonAskedWait() throws {
         let daemon = try ServedDaemon()
         let client = try daemon.client().withTimeout(.milliseconds(900)).blocking
@@ -60,7 +60,9 @@ struct WaitingTests {
         }
     }
 
-    @Test("A server that pours keeps nobody beyond the deadline") func serverPoursKeepsNobody() async throws {
+    @Test("A server that sends without end does not hold a request beyond its deadline") func serverPoursKeepsNobody()
+        async throws
+    {
         let chunk = Array("10000\r\n".utf8) + [UInt8](repeating: 0x20, count: 65536) + Array("\r\n".utf8)
         let server = try ScriptedServer { _, peer, log in
             guard peer.readRequest() != nil else { return }
@@ -75,7 +77,7 @@ struct WaitingTests {
         #expect(same == .late(outcome: .notDone).at(client.address))
     }
 
-    @Test("Of what comes so much is read at once, and no more") func whatComesSoMuch() throws {
+    @Test("An exchange reads a bounded number of buffers at once") func whatComesSoMuch() throws {
         let server = try ScriptedServer { _, peer, _ in
             if peer.readRequest() != nil { peer.send(ScriptedServer.service) }
         }
@@ -132,7 +134,7 @@ struct WaitingTests {
         #expect(server.log.count("connection") == 1)
     }
 
-    @Test("Many who wait share one thread, which goes when nobody waits") func manyWhoWaitShare() throws {
+    @Test("Many requests share one thread, which ends when none waits") func manyWhoWaitShare() throws {
         let server = try silentServer()
         let reader = AnswerReader(idleLimit: .zero)
         let pool = ConnectionPool(server.address)

@@ -35,7 +35,7 @@ struct CarriedExchangeTests {
         #expect(text.contains("SettingsClientHTTPS") && text.contains("HTTPS.enable()"), "\(text)")
     }
 
-    @Test("An answer is what the carrier brings") func answerWhatCarrierBrings() throws {
+    @Test("An answer of the carrier is read like any other") func answerWhatCarrierBrings() throws {
         var answer = Response(status: 200, body: [1, 2])
         answer.fields.append("ETag", text: "\"1\"")
         let (result, log) = try result(of: Self.read, .success(answer))
@@ -59,7 +59,7 @@ struct CarriedExchangeTests {
         #expect(log.count { $0.hasPrefix("PUT") } == count)
     }
 
-    @Test("What may be repeated goes out once more when the connection is lost, and no more than once")
+    @Test("A repeatable request goes out once more when the connection is lost, and only once")
     func whatMayRepeatedGoes() throws {
         let answer = Response(status: 200)
         for request in [Self.read, Self.namedWrite] {
@@ -70,7 +70,8 @@ struct CarriedExchangeTests {
         }
     }
 
-    @Test("What may have been done the first time is not known to be undone the second") func whatMayHaveBeen() throws {
+    @Test("A write that may have been done in the first attempt has an unknown outcome after the second")
+    func whatMayHaveBeen() throws {
         let (result, _) = try result(of: Self.namedWrite, .failure(.lost("x")), .failure(.notSent("refused")))
         #expect(result == .failure(.unreachable("refused", outcome: .unknown)))
     }
@@ -82,7 +83,8 @@ struct CarriedExchangeTests {
         #expect(try result(of: Self.read, nil).0 == .failure(.late(outcome: .notDone)))
     }
 
-    @Test("A long-poll that is cancelled is ended before it is told so") func longPollCancelledEnded() throws {
+    @Test("A cancelled long poll ends its request before its completion is called") func longPollCancelledEnded() throws
+    {
         let carrier = ScriptedCarrier([])
         let poll = LongPoll(Self.write, try carrier.pool(), by: .now + .seconds(60))
         poll.start { [log = carrier.log] result in
@@ -94,7 +96,8 @@ struct CarriedExchangeTests {
         #expect(carrier.log.all.suffix(2) == ["ended", "cancelled, unknown"])
     }
 
-    @Test("A long-poll that takes too long is ended before it is told so") func longPollTakesToo() throws {
+    @Test("A long poll at its deadline ends its request before its completion is called") func longPollTakesToo() throws
+    {
         let carrier = ScriptedCarrier([])
         let poll = LongPoll(Self.write, try carrier.pool(), by: .now + .milliseconds(50))
         poll.start { [log = carrier.log] result in

@@ -23,7 +23,7 @@ struct ConnectingTests {
         #expect(try await server.client().send(.service).name == "settingsd")
     }
 
-    @Test("A host whose first address swallows everything is reached by its second")
+    @Test("A host whose first address drops packets is reached by its second")
     func hostWhoseFirstAddressSwallows() async throws {
         let (hole, socket) = try ListeningSocket.pair(backlog: 0)
         try #require(hole.fill())
@@ -54,7 +54,7 @@ struct ConnectingTests {
         #expect(server.log.count("connection") >= 2)
     }
 
-    @Test("A socket that is connected to itself has reached nobody") func socketConnectedItselfHas() throws {
+    @Test("A socket that is connected to itself counts as refused") func socketConnectedItselfHas() throws {
         // A port that nobody has, as its own: that is what chance does to clients of a daemon that is away.
         let port = try ListeningSocket(.ipv4(0), backlog: 1).port
         let address = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1:\(port)"))?.first)

@@ -45,7 +45,7 @@ struct HostAddressesTests {
         #expect(server.log.count("connection") == 6)
     }
 
-    @Test("What was found is asked for again after a while") func whatWasFoundAsked() async throws {
+    @Test("A cached look-up expires") func whatWasFoundAsked() async throws {
         let (server, pool) = try served(cacheTime: .zero)
         let client = SettingsClient(pool, timeout: .seconds(20))
         _ = try client.blocking.send(.service)
@@ -53,7 +53,7 @@ struct HostAddressesTests {
         #expect(log.count("asked") == 2 && server.log.count("connection") == 2)
     }
 
-    @Test("Many who ask at once are answered by one look-up") func manyWhoAskOnce() throws {
+    @Test("Requests at the same time share one look-up") func manyWhoAskOnce() throws {
         let gate = DispatchSemaphore(value: 0)
         let (server, pool) = try served(slowly: gate)
         for _ in 0..<20 {

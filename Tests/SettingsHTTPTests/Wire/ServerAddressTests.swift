@@ -33,7 +33,7 @@ struct ServerAddressTests {
     }
 
     @Test(
-        "What is no address is refused with the reason",
+        "A malformed address is refused with the reason",
         arguments: [
             ("", "it begins with http://, https:// or unix:"), ("127.0.0.1:7070", "it begins with"),
             ("localhost:7070", "it begins with"), ("https://[fe80::1%eth0]", "has no certificate"),
@@ -57,7 +57,7 @@ struct ServerAddressTests {
         #expect(error?.description.hasPrefix("\(text): ") ?? false)
     }
 
-    @Test("Numeric addresses and this machine are known without asking anybody") func numericAddressesThisMachine()
+    @Test("Numeric addresses and localhost need no resolver") func numericAddressesThisMachine()
         throws
     {
         for (text, count) in [

@@ -1,28 +1,28 @@
+internal import Platform
 internal import SettingsModel
 
-/// A line of a file of kept writes.
+/// A line of an outbox file.
 ///
 ///     {"crc":"…","outbox":1,"server":"http://127.0.0.1:7070","suite":"com.my.app"}
 ///     {"crc":"…","write":1,"requestKey":"…","do":[…]}
 ///     {"crc":"…","ended":1}
 enum OutboxLine: Hashable, Sendable {
-    /// The first: the version of the form, and whose the file is.
+    /// The first line: the version of the format, and the owner.
     case head(KeptOwner)
-    /// A write by its number, or what an earlier one has become: that was refused, and this takes its place.
+    /// A write by its number. A second line with that number replaces the first.
     case write(Int64, PendingChange)
-    /// Nothing is to be done any more for a write.
+    /// The end of a write.
     case ended(Int64)
 
-    /// The form that is written here, and the newest that is understood.
+    /// The version that is written here, and the newest that is understood.
     static let version: Int64 = 1
 
-    /// What writes and files are numbered with: nobody comes to the end.
+    /// The numbers of writes and files.
     static let numbers: Range<Int64> = 0..<(1 << 60)
 }
 
-/// Why a line is none that is understood here.
+/// The reason why a line cannot be read.
 enum OutboxLineError: Error, Hashable {
-    /// It is not as it was written, or never was a line.
     case damaged
     /// The file is of a later version.
     case future(Int64)
@@ -74,57 +74,69 @@ extension OutboxLine {
     }
 }
 
-/// What a file of kept writes comes to. It does no input and output.
+/// The contents of an outbox file.
 struct OutboxContents: Sendable {
-    /// A write that nobody has ended.
-    struct Write: Hashable, Sendable {
-        let number: Int64
-        var write: PendingChange
-        /// How many bytes its line has.
-        var size: Int
-    }
-
-    /// Whose the file is; nil if it does not say.
+    /// The owner; nil if the file does not say.
     private(set) var owner: KeptOwner?
-    /// What is still to be done, in order.
-    private(set) var writes: [Write] = []
-    /// The highest number that was given to a write.
-    private(set) var lastNumber: Int64 = 0
-    /// The lines that nobody can read.
-    private(set) var damaged: [Range<Int>] = []
-    /// Where the last whole line ends. What stands behind it is the beginning of one that was not finished: nobody was
-    /// told that it is kept.
-    private(set) var end = 0
+    /// The writes that have not ended, in order.
+    private(set) var writes: [(number: Int64, write: PendingChange)] = []
+    private(set) var damagedCount = 0
 
-    /// Reads a file. One of a later version is not to be touched: it may mean what is not known here.
+    /// Reads a file. Throws `future` for one of a later version, which has to stay as it is.
     init(_ bytes: [UInt8]) throws(OutboxLineError) {
-        var known: [Int64: Write] = [:]
-        while let lineEnd = bytes[end...].firstIndex(of: UInt8(ascii: "\n")) {
-            try take(bytes[end..<lineEnd], &known)
-            end = lineEnd + 1
+        var known: [Int64: PendingChange] = [:]
+        var rest = bytes[...]
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            try take(rest[..<end], &known)
+            rest = rest[(end + 1)...]
         }
-        // A line is written with its end. If one is whole without it, that end is what was damaged.
-        let rest = bytes[end...]
-        if let last = rest.indices.last, (try? OutboxLine(rest[..<last])) != nil {
-            try take(rest[..<last], &known)
-            damaged.append(last..<bytes.endIndex)
-            end = bytes.endIndex
+        // The beginning of a line that was not finished counts for nothing. A whole line without its end is damaged there.
+        if !rest.isEmpty, (try? OutboxLine(rest.dropLast())) != nil {
+            try take(rest.dropLast(), &known)
+            damagedCount += 1
         }
-        writes = known.values.sorted { $0.number < $1.number }
+        writes = known.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    private mutating func take(_ line: ArraySlice<UInt8>, _ known: inout [Int64: Write]) throws(OutboxLineError) {
+    private mutating func take(
+        _ line: ArraySlice<UInt8>, _ known: inout [Int64: PendingChange]
+    ) throws(OutboxLineError) {
         do {
             switch try OutboxLine(line) {
             case .head(let owner): self.owner = owner
-            case .write(let number, let write):
-                known[number] = Write(number: number, write: write, size: line.count + 1)
-                lastNumber = max(lastNumber, number)
+            case .write(let number, let write): known[number] = write
             case .ended(let number): known[number] = nil
             }
         } catch {
             guard case .damaged = error else { throw error }
-            damaged.append(line.startIndex..<line.endIndex)
+            damagedCount += 1
         }
+    }
+}
+
+/// A line that detects damage: an object whose first member is the CRC-32C of everything after it.
+///
+///     {"crc":"0badcafe","write":1,"requestKey":"…","do":[…]}
+enum CheckedLine {
+    private static let opening = Array(#"{"crc":""#.utf8)
+    private static let separator = Array(#"","#.utf8)
+    private static let digitCount = 8
+
+    /// Returns the line of an object that has members, with the line's end.
+    static func line(of object: [UInt8]) -> [UInt8] {
+        let rest = object.dropFirst()
+        return opening + digits(of: rest) + separator + rest + [UInt8(ascii: "\n")]
+    }
+
+    /// Reads a line without its end; nil if it is damaged.
+    static func object(in line: ArraySlice<UInt8>) -> JSONValue? {
+        let checked = line.dropFirst(opening.count + digitCount + separator.count)
+        guard !checked.isEmpty, line.starts(with: opening + digits(of: checked) + separator) else { return nil }
+        return try? JSONValue(parsing: Array(line), maximumDepth: JSONValue.maximumDepthAroundValues)
+    }
+
+    private static func digits(of bytes: ArraySlice<UInt8>) -> [UInt8] {
+        let digits = CRC32C(of: bytes.span).digits
+        return digits.indices.map { digits[$0] }
     }
 }

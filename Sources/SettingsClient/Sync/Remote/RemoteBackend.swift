@@ -4,9 +4,7 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A suite of a daemon.
-///
-/// Each call sends and receives on the thread that calls, which depends on no other, and ends at its deadline.
+/// A suite of a daemon. Each call sends and receives on the calling thread, and ends at its deadline.
 final class RemoteBackend: SuiteBackend {
     let suite: SuiteName
     private let server: SharedServer
@@ -27,7 +25,7 @@ final class RemoteBackend: SuiteBackend {
     func load() throws(BackendError) -> ObservedState {
         let call = Endpoint.observe(watched, since: nil, wait: nil, limit: nil, latest: false)
         guard case .state(let state) = try ask({ server.read(call, by: $0) }) else {
-            throw failure("the daemon tells changes to somebody who knows nothing yet")
+            throw failure("the daemon answers with changes to a request for the state")
         }
         guard subscription.map({ $0.history.isAt(state.cursor.epoch) }) ?? true else {
             throw failure(Self.isAnother)
@@ -38,7 +36,7 @@ final class RemoteBackend: SuiteBackend {
     func news(since place: Cursor) throws(BackendError) -> SettingsObservation {
         let call = Endpoint.observe(watched, since: .cursor(place), wait: .zero, limit: nil, latest: false)
         let news = try ask { server.read(call, by: $0) }
-        // A state to begin anew with is for whoever follows.
+        // Only the follower begins anew with a state of another history.
         if case .changes = news { return news }
         return .state(try load())
     }
@@ -53,13 +51,13 @@ final class RemoteBackend: SuiteBackend {
         }
     }
 
-    func commit(_ transaction: Transaction, requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        let call = Endpoint.commit(transaction, WriteOptions(requestKey: requestKey))
-        return try ask { server.write(call, by: $0) }.body
-    }
-
-    func reset(requestKey: RequestKey) throws(BackendError) -> WriteSummary {
-        let call = Endpoint.reset(suite, prefix: nil, WriteOptions(requestKey: requestKey))
+    func write(_ change: PendingChange) throws(BackendError) -> WriteSummary {
+        let options = WriteOptions(requestKey: change.requestKey)
+        let call: Endpoint<Answer<WriteSummary>> =
+            switch change.action {
+            case .transaction(let transaction): .commit(transaction, options)
+            case .reset: .reset(suite, prefix: nil, options)
+            }
         return try ask { server.write(call, by: $0) }.body
     }
 
@@ -97,7 +95,7 @@ final class RemoteBackend: SuiteBackend {
 
     private var subscription: RemoteFollower.Subscription? { following.withLock { $0.subscription } }
 
-    /// Asks until the answer is from the history that whoever follows has been told of.
+    /// Sends a request until its answer is from the history that the follower has delivered.
     private func ask<Output>(
         _ send: (ContinuousClock.Instant) -> ServerAnswer<Output>
     ) throws(BackendError) -> Output {
@@ -110,13 +108,13 @@ final class RemoteBackend: SuiteBackend {
             let moves = subscription?.history.moves ?? 0
             let answer = send(deadline)
             if let subscription, let epoch = answer.epoch, !subscription.history.isAt(epoch) {
-                // Either may be the older one: that is told apart by who has moved meanwhile.
+                // Epochs have no order. The answer is the older one if the follower has moved meanwhile.
                 if subscription.history.moves == moves {
                     subscription.refresh()
                     subscription.history.wait(forMoveAfter: moves, until: deadline)
                 }
                 if !subscription.history.isAt(epoch) {
-                    // Its revisions must not be compared with those that are known here, so it is as good as none.
+                    // Its revisions must not be compared with those of the replica, so it counts as no answer.
                     guard ContinuousClock.now < deadline else { throw failure(Self.isAnother) }
                     continue
                 }
@@ -124,7 +122,6 @@ final class RemoteBackend: SuiteBackend {
             do throws(SettingsError) {
                 return try answer.result.get()
             } catch {
-                // What was refused is refused for good, unless the server says that it could not at that moment.
                 switch error {
                 case .problem(let problem, _) where !problem.isTransient: throw .refused(problem)
                 case .problem(let problem, _):
@@ -137,7 +134,7 @@ final class RemoteBackend: SuiteBackend {
         }
     }
 
-    private static let isAnother = "the daemon is another one, and did not tell so in time to whoever follows"
+    private static let isAnother = "the daemon has another history, which the follower was not told in time"
 
     private func failure(_ reason: String, outcome: Problem.Outcome = .unknown) -> BackendError {
         .unreachable("\(server.address): \(reason)", outcome: outcome)
@@ -147,15 +144,14 @@ final class RemoteBackend: SuiteBackend {
         .unavailable("\(server.address): \(answer)", retryAfter: retryAfter)
     }
 
-    /// The suite is asked for as one of several: so one that does not exist is an answer, with a place in history, and no
-    /// refusal.
+    /// The suite as one of several: one that does not exist is then an answer with a place in history, and no refusal.
     private var watched: Watched {
         Watched(scope: .several([suite]))
     }
 }
 
 extension SettingState {
-    /// The setting that a refusal to show it tells of: without a value, or with one that does not fit the schema.
+    /// The setting that a refusal describes: it has no value, or one that does not fit the schema.
     fileprivate init?(suite: SuiteName, key: KeyName, ifToldBy error: SettingsError) {
         guard case .problem(let problem, let revision) = error else { return nil }
         let source: Source
@@ -170,16 +166,15 @@ extension SettingState {
     }
 }
 
-/// Which history whoever follows a suite has been told of.
+/// The history that a follower has delivered.
 ///
-/// A daemon may be replaced by one with other data. Then a write may be answered in a history of which nothing has been
-/// told yet, or be answered late, in one that was left; and its revision would be compared with those of another. So
-/// answers are held until both are one history.
+/// A daemon may be replaced by one with other data. Then an answer may come from a history that was not delivered yet, or
+/// late from one that was left, and its revision would be compared with those of another. So answers wait until both are
+/// of one history.
 final class ToldHistory: Sendable {
     private struct State {
-        /// Nil while the move to another is being told.
+        /// Nil while the first state of another history is delivered.
         var epoch: Epoch?
-        /// How often it became another.
         var moves = 0
         var waiting: [DispatchSemaphore] = []
     }
@@ -190,14 +185,14 @@ final class ToldHistory: Sendable {
         state = Mutex(State(epoch: epoch))
     }
 
-    /// How often it became another.
+    /// The number of moves to another history.
     var moves: Int { state.withLock { $0.moves } }
 
     func isAt(_ epoch: Epoch) -> Bool {
         state.withLock { $0.epoch == epoch }
     }
 
-    /// Tells something of a history. One at a time.
+    /// Delivers something of a history. Called by one thread at a time.
     func tell(of epoch: Epoch, _ body: () -> Void) {
         let isMove = state.withLock { state in
             guard state.epoch != epoch else { return false }
@@ -215,7 +210,7 @@ final class ToldHistory: Sendable {
         for semaphore in waiting { semaphore.signal() }
     }
 
-    /// Waits until it has become another more often than so many times, or the time is over.
+    /// Waits until there were more moves than so many, or the time is over.
     func wait(forMoveAfter moves: Int, until deadline: ContinuousClock.Instant) {
         let semaphore = DispatchSemaphore(value: 0)
         let isThere = state.withLock { state in

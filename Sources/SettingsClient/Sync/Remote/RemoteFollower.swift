@@ -4,14 +4,13 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// A follower of one suite of a server, shared by all adapters of the process: one long poll after the other, each on the
-/// thread that reads for the whole process, over a connection of its own.
+/// A follower of one suite of a server, shared by all sessions of the process: it sends one long poll after the other, over
+/// a connection of its own. Answers come on the thread of the reader.
 ///
 /// Retains itself while it has subscriptions. Call `stop()` on each of them to end it.
 final class RemoteFollower: Sendable {
-    /// One adapter that follows. Ends only when `stop()` is called.
+    /// One session that follows, until `stop()` is called.
     final class Subscription: Following {
-        /// Which history the handler has been told of.
         let history: ToldHistory
         fileprivate let handler: @Sendable (SettingsObservation) -> Void
         fileprivate let onTrouble: @Sendable (SettingsError) -> Void
@@ -37,27 +36,27 @@ final class RemoteFollower: Sendable {
     }
 
     private struct State {
-        /// How failures and answers space the requests.
+        /// Paces the requests.
         var place: ObservedPlace
-        /// The subscriptions, each with the place up to which its handler was told everything.
+        /// The subscriptions, each with the place up to which everything was delivered to it.
         var subscriptions: [UInt64: (subscription: Subscription, place: Cursor)] = [:]
         var lastID: UInt64 = 0
-        /// The place that the last request asks from.
+        /// The place from which the last request asks.
         var origin: Cursor
         /// The place of the last answer.
         var newest: Cursor
-        /// The request that is under way, or goes out later.
+        /// The request that is on its way, or goes out later.
         var poll: LongPoll?
         /// When the last request went out, or will.
         var asked = ContinuousClock.now
-        /// True if the next request is answered without waiting: how far everything is known is wanted soon.
+        /// True if the daemon is to answer the next request without waiting.
         var isUrgent = false
         var isStarted = false
         var isStopped = false
-        /// Why following fails, as it was reported, until it works again.
+        /// The failure that was reported, until following works again.
         var trouble: SettingsError?
 
-        /// True if a failure is to be told: trying again is not likely to help, or not soon.
+        /// True if a failure is to be reported: a retry is not likely to help soon.
         mutating func isNewTrouble(_ step: ObservedPlace.Step, _ error: SettingsError) -> Bool {
             if case .again = step, error.code != .tooManyWatchers { return false }
             defer { trouble = error }
@@ -71,7 +70,7 @@ final class RemoteFollower: Sendable {
             return places.first { $0.epoch != newest.epoch } ?? places.min { $0.revision < $1.revision } ?? newest
         }
 
-        /// Takes an answer in: the subscriptions that miss nothing before it. The others are asked for next.
+        /// Takes an answer in, and returns the subscriptions that miss nothing before it. The next request is for the others.
         mutating func receivers(of observation: SettingsObservation) -> [Subscription] {
             newest = observation.cursor
             var receivers: [Subscription] = []
@@ -103,22 +102,23 @@ final class RemoteFollower: Sendable {
     private static let wait = Duration.seconds(60)
     /// How much longer than that an answer may take.
     private static let timeout = Duration.seconds(10)
-    /// How far a request is from the one before, at least, once all is told. Of changes that come faster several are told in
-    /// one answer: what a program changes is told to it, too, and to ask after each costs as much as to make it.
-    static let pace = Duration.milliseconds(2)
+    private let pace: Duration
     private let longPause: Duration
 
     /// - Parameters:
     ///   - cursor: the place from which the first subscription follows.
-    ///   - longPause: how long it stays away after what trying again is not likely to help against: another program may
-    ///     have the address, or a proxy a mind of its own.
+    ///   - pace: the shortest time from one request to the next. A program that writes gets its own changes, too: a request
+    ///     after each would cost as much as the write.
+    ///   - longPause: the pause after a failure that a retry is not likely to help against, as another program has the
+    ///     address.
     init(
         _ watched: Watched, _ server: SharedServer, from cursor: Cursor, reader: AnswerReader = .shared,
-        longPause: Duration = .seconds(5)
+        pace: Duration = .milliseconds(2), longPause: Duration = .seconds(5)
     ) {
         self.watched = watched
         self.server = server
         self.reader = reader
+        self.pace = pace
         self.longPause = longPause
         pool = ConnectionPool(server.address, keeping: 1, idleLimit: nil)
         state = Mutex(State(place: ObservedPlace(since: .cursor(cursor)), origin: cursor, newest: cursor))
@@ -142,7 +142,7 @@ final class RemoteFollower: Sendable {
         }
         guard let (subscription, behind, trouble, isFirst) = begun else { return nil }
         if isFirst { ask() }
-        // What is under way would be answered from a later place.
+        // The request on its way asks from a later place.
         behind?.cancel()
         if let trouble { onTrouble(trouble) }
         return subscription
@@ -174,9 +174,9 @@ final class RemoteFollower: Sendable {
         server.setLater(nil, of: ObjectIdentifier(self))
     }
 
-    /// Asks what comes next, after a pause.
+    /// Sends the next request, after a pause.
     ///
-    /// - Parameter isAway: whether the pause is one because the daemon could not be had: then it ends when it can.
+    /// - Parameter isAway: true if the daemon could not be reached: then the pause ends with the first answer of any request.
     private func ask(after pause: Duration = .zero, isAway: Bool = false) {
         let next = state.withLock { state -> (Endpoint<SettingsObservation>, LongPoll)? in
             guard !state.isStopped else { return nil }
@@ -227,26 +227,26 @@ final class RemoteFollower: Sendable {
         case (nil, _): return
         case (_, .failure(.cancelled)): ask()
         case (_, .success(let observation)):
-            // One without changes tells how far everything is known: what waits for a place waits for that, too.
+            // One without changes says how far everything is known, which callers may wait for.
             for subscription in receivers {
                 subscription.history.tell(of: observation.cursor.epoch) { subscription.handler(observation) }
             }
-            goOn(after: state.withLock { $0.place.pause }, hasMore: observation.hasMore)
+            goOn(after: state.withLock { $0.place.pause }, hasMore: observation.isPartial)
         case (.again(let pause), .failure(let error)): ask(afterFailure: pause, isAway: !error.isLoad)
         case (_, .failure): ask(afterFailure: longPause, isAway: false)
         }
     }
 
-    /// After an answer. A pause is one that a daemon asks for that goes down.
+    /// Goes on after an answer. A daemon that goes down asks for a pause.
     private func goOn(after pause: Duration, hasMore: Bool) {
         if pause == .zero { server.answered() }
-        let next = hasMore ? .now : state.withLock { $0.asked } + Self.pace
+        let next = hasMore ? .now : state.withLock { $0.asked } + pace
         ask(after: max(pause, next - .now, .zero), isAway: pause > .zero)
     }
 
     private func ask(afterFailure pause: Duration, isAway: Bool) {
         guard reader.isRunning else {
-            // The system had no thread to wait in either, and may have none for a while.
+            // The system has no thread for the reader, and may have none for a while.
             DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + 1) { [self] in ask() }
             return
         }
@@ -255,18 +255,11 @@ final class RemoteFollower: Sendable {
 }
 
 extension SettingsError {
-    /// Whether a daemon says that it has too much to do. It is there, and that it answers others says nothing of that.
+    /// True if a daemon says that it has too much to do: that it answers others says nothing of that.
     var isLoad: Bool {
         switch code {
         case .tooManyConnections, .tooManyWatchers, .tooManyRequests, .overloaded: true
         default: false
         }
-    }
-}
-
-extension SettingsObservation {
-    /// Whether there are more changes than were told.
-    fileprivate var hasMore: Bool {
-        if case .changes(let changes) = self { changes.hasMore } else { false }
     }
 }

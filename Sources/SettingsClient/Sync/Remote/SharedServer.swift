@@ -4,19 +4,16 @@ internal import SettingsHTTP
 internal import SettingsModel
 internal import Synchronization
 
-/// One server as all adapters of the process share it: the connection for what is asked, and whether anybody is there.
-///
-/// It lasts as long as an adapter that uses it, and its connections with it.
+/// A server that all sessions of the process share, with its connections and followers. Released with the last session.
 final class SharedServer: Sendable {
     let address: ServerAddress
-    /// One connection, save while several threads ask at the same time.
+    /// Keeps one connection. While several threads send at the same time there are more.
     private let pool: ConnectionPool
-    /// Whether a write waited until its deadline for somebody to be there. Until somebody is, others do not wait too.
+    /// True if a write has waited for the server until its deadline. Other writes then do not wait, until there is an answer.
     private let isAway = Atomic(false)
-    /// Requests that go out later, as there was no answer last time, by who waits with them.
+    /// Requests that followers send later, as there was no answer last time.
     private let later = Mutex<[ObjectIdentifier: LongPoll]>([:])
     private let hasLater = Atomic(false)
-    /// The suites that are followed.
     private let followers = Mutex<[SuiteName: WeakFollower]>([:])
 
     private struct WeakFollower {
@@ -29,7 +26,7 @@ final class SharedServer: Sendable {
 
     private static let known = Mutex<[ServerAddress: Entry]>([:])
 
-    /// The server at an address.
+    /// Returns the server at an address.
     static func at(_ address: ServerAddress) -> SharedServer {
         known.withLock { known in
             if let server = known[address]?.server { return server }
@@ -39,7 +36,7 @@ final class SharedServer: Sendable {
         }
     }
 
-    /// One that only its owner uses.
+    /// Makes a server that is not shared.
     init(_ address: ServerAddress) {
         self.address = address
         pool = ConnectionPool(address, keeping: 1)
@@ -47,8 +44,8 @@ final class SharedServer: Sendable {
 
     deinit {
         let address = address
-        // Somebody may have asked for the same address meanwhile and have got another object. That is let go of outside
-        // the lock, as this may be its last moment too.
+        // Another thread may have made a server for the address meanwhile. It is released outside the lock, as this may be
+        // its last reference.
         _ = Self.known.withLock { known in
             let other = known[address]?.server
             if other == nil { known[address] = nil }
@@ -57,14 +54,14 @@ final class SharedServer: Sendable {
     }
 }
 
-/// What a server answered, and the history that this is from.
+/// An answer of a server, with the history that it is from.
 struct ServerAnswer<Output: Sendable>: Sendable {
     let result: Result<Output, SettingsError>
-    /// Nil if there was no answer, or one that says nothing of it.
+    /// Nil if there was no answer, or one that does not say.
     let epoch: Epoch?
 }
 
-/// Asking, on the thread that calls.
+/// Requests on the calling thread.
 extension SharedServer {
     func read<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
         do throws(SettingsError) {
@@ -78,7 +75,7 @@ extension SharedServer {
         }
     }
 
-    /// Reads an answer. That of a gateway without a daemon behind it is none.
+    /// Reads an answer. Throws for that of a gateway without a daemon behind it.
     func read<Output>(_ reply: Reply, of call: Endpoint<Output>) throws(SettingsError) -> Output {
         guard !reply.isFromGateway else {
             throw .unreachable(
@@ -88,8 +85,7 @@ extension SharedServer {
         return try call.read(reply)
     }
 
-    /// Sends a write that has a request key, again and again if need be, until it is known what became of it or the time
-    /// is over.
+    /// Sends a write that has a request key, and repeats it until its outcome is known or the time is over.
     func write<Output>(_ call: Endpoint<Output>, by deadline: ContinuousClock.Instant) -> ServerAnswer<Output> {
         var repeats = WriteRepeats(waitsForServer: !isAway.load(ordering: .relaxed))
         var generator = SystemRandomNumberGenerator()
@@ -109,11 +105,10 @@ extension SharedServer {
     }
 }
 
-/// Who is there, and who waits for that.
 extension SharedServer {
-    /// Somebody had an answer.
+    /// Notes an answer, and sends the requests that wait for the server.
     func answered() {
-        // A store would take the line of memory from other threads each time.
+        // A store each time would take the cache line from other threads.
         if isAway.load(ordering: .relaxed) { isAway.store(false, ordering: .relaxed) }
         guard hasLater.load(ordering: .acquiring) else { return }
         let polls = later.withLock { later in
@@ -124,7 +119,7 @@ extension SharedServer {
         for poll in polls { poll.hurry() }
     }
 
-    /// Has a request go out as soon as somebody has an answer, if it has not gone out by then; nil for none.
+    /// Sets the request of a follower that goes out with the next answer, if it has not gone out by then; nil for none.
     func setLater(_ poll: LongPoll?, of follower: ObjectIdentifier) {
         later.withLock { later in
             later[follower] = poll
@@ -135,8 +130,8 @@ extension SharedServer {
 
 /// Following suites.
 extension SharedServer {
-    /// Follows a suite from a place in history, over the follower that all adapters of the suite share. Calls `onTrouble`
-    /// with the reason if that fails, once until it works again.
+    /// Follows a suite from a place in history, over its one follower. Calls `onTrouble` with the reason if that fails, once
+    /// until it works again.
     func follow(
         _ suite: SuiteName, from cursor: Cursor, onTrouble: @escaping @Sendable (SettingsError) -> Void,
         _ handler: @escaping @Sendable (SettingsObservation) -> Void
@@ -154,7 +149,7 @@ extension SharedServer {
     private func follower(of suite: SuiteName, from cursor: Cursor) -> RemoteFollower {
         followers.withLock { followers in
             if let follower = followers[suite]?.follower { return follower }
-            // The suite is asked for as one of several: so one that does not exist is an answer, and no refusal.
+            // As one of several: a suite that does not exist is then an answer, and no refusal.
             let follower = RemoteFollower(Watched(scope: .several([suite])), self, from: cursor)
             followers[suite] = WeakFollower(follower: follower)
             return follower
@@ -162,13 +157,13 @@ extension SharedServer {
     }
 }
 
-/// Whether a write is sent again that was not answered, under the same request key. It does no input and output.
+/// A state machine without I/O that decides when a write is sent again, under the same request key.
 struct WriteRepeats: Sendable {
-    /// Whether it is worth waiting for a server that is not there: it may be about to come back.
+    /// True if it is worth waiting for a server that cannot be reached: it may be about to come back.
     let waitsForServer: Bool
-    /// Whether one of the attempts may have been done.
+    /// True if one of the attempts may have been done.
     private(set) var mayBeDone = false
-    /// Why nobody was reached, the last time that this could be said.
+    /// The reason why the server could not be reached the last time.
     private var reason: String?
     private var attempts = 0
     private var backOff = BackOff()
@@ -177,7 +172,7 @@ struct WriteRepeats: Sendable {
         self.waitsForServer = waitsForServer
     }
 
-    /// When to send it again, after an attempt that failed; nil for never.
+    /// Returns the pause before the next attempt; nil if there is none.
     mutating func pause(
         after error: SettingsError, using generator: inout some RandomNumberGenerator
     ) -> Duration? {
@@ -197,11 +192,11 @@ struct WriteRepeats: Sendable {
         }
     }
 
-    /// The last failure, with what is known of all attempts. What is refused for what it is, is known: if an earlier attempt
-    /// had been done, its answer would have been given again.
+    /// Returns the last failure with what is known of all attempts. A refusal for good is known: if an earlier attempt had
+    /// been done, its answer would have been given again.
     func summary(of error: SettingsError) -> SettingsError {
         let outcome = mayBeDone ? .unknown : error.outcome
-        // That the time is over in the middle of an attempt says less than why those before it failed.
+        // A timeout of the last attempt says less than the reason of those before it.
         if case .timedOut = error, let reason { return .unreachable(reason, outcome: outcome) }
         guard mayBeDone else { return error }
         return switch error {
