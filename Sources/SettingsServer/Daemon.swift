@@ -30,7 +30,13 @@ package final class Daemon: Sendable {
             recovered.state, log: persistence, limits: configuration.writes, clock: { Self.now() })
         let listeners = try Self.listen(configuration.listen, configuration.socketMode)
         let loopCount = configuration.loops ?? HTTPServer.defaultLoopCount
-        for lowered in configuration.fit(into: try OpenFileLimit.room(beside: loopCount)) { log.info(lowered) }
+        let room: Int
+        do {
+            room = try OpenFileLimit.room(beside: loopCount)
+        } catch {
+            throw .system(error.description)
+        }
+        for lowered in configuration.fit(into: room) { log.info(lowered) }
         let isStopping = StopFlag()
         let service = Service(
             store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
@@ -84,15 +90,15 @@ package final class Daemon: Sendable {
 
     private static func open(
         _ path: String, _ configuration: Configuration, _ log: Log
-    ) throws(StartError) -> (Recovered, LocalLog) {
+    ) throws(StartError) -> (Recovery, LocalLog) {
         var options = LocalLog.Options(durability: configuration.durability)
         options.syncInterval = UInt64(max(1, configuration.syncInterval)) * 1_000_000
         options.snapshotJournalBytes = configuration.snapshotJournalBytes
         options.snapshotInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
         log.info("data in \(path), durability \(configuration.durability.rawValue)")
         do {
-            let (recovered, persistence) = try DataDirectory(path).open(
-                options: options, limits: configuration.history, log: log, newEpoch: newEpoch,
+            let (recovered, persistence) = try LocalLog.open(
+                DataDirectory(path), options: options, limits: configuration.history, log: log, newEpoch: newEpoch,
                 clock: MonotonicClock.system.now)
             let state = recovered.state
             log.info("epoch \(state.epoch), revision \(state.revision), suites: \(state.suites.count)")

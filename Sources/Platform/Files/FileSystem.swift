@@ -24,8 +24,8 @@ package protocol FileSystem: Sendable {
     func syncData(_ descriptor: Int32, _ path: String) throws(FileError)
     /// Makes the content and the metadata durable.
     func sync(_ descriptor: Int32, _ path: String) throws(FileError)
-    /// Starts writing a range to the disk, so that a later sync has less to do. Promises nothing.
-    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int, waits: Bool) throws(FileError)
+    /// Writes a range to the disk and waits for that, so that a later sync has less to do. Promises nothing.
+    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError)
     /// Makes the names in a directory durable.
     func syncDirectory(_ path: String) throws(FileError)
     /// Renames a file, in place of the one that may have had the new name.

@@ -75,8 +75,8 @@ package final class OpenFile: Sendable {
         try fileSystem.sync(descriptor, path)
     }
 
-    package func startWriting(from offset: Int, count: Int, waits: Bool) throws(FileError) {
-        try fileSystem.startWriting(descriptor, path, from: offset, count: count, waits: waits)
+    package func startWriting(from offset: Int, count: Int) throws(FileError) {
+        try fileSystem.startWriting(descriptor, path, from: offset, count: count)
     }
 
     package func identity() throws(FileError) -> FileIdentity {

@@ -90,10 +90,10 @@ package struct POSIXFileSystem: FileSystem {
     }
 
     package func startWriting(
-        _ descriptor: Int32, _ path: String, from offset: Int, count: Int, waits: Bool
+        _ descriptor: Int32, _ path: String, from offset: Int, count: Int
     ) throws(FileError) {
-        let start = UInt32(SYNC_FILE_RANGE_WRITE)
-        let flags = waits ? UInt32(SYNC_FILE_RANGE_WAIT_BEFORE) | start | UInt32(SYNC_FILE_RANGE_WAIT_AFTER) : start
+        let flags =
+            UInt32(SYNC_FILE_RANGE_WAIT_BEFORE) | UInt32(SYNC_FILE_RANGE_WRITE) | UInt32(SYNC_FILE_RANGE_WAIT_AFTER)
         try check(sync_file_range(descriptor, off_t(offset), off_t(count), flags), .startWriting, path)
     }
 

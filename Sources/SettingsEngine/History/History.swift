@@ -40,9 +40,16 @@ package struct History: Sendable {
     /// The last commit that was spared or dropped for a bound.
     package private(set) var passed = Revision.zero
 
-    package init(floor: Revision, base: Revision? = nil) {
+    package init(floor: Revision) {
         self.floor = floor
-        self.base = base ?? floor
+        base = floor
+    }
+
+    /// A history from a snapshot. Its commits are still to be appended, and then ``restore(passed:)`` to be called.
+    package init(floor: Revision, base: Revision, logs: OrderedTree<SuiteLog>) {
+        self.floor = floor
+        self.base = base
+        self.logs = logs
     }
 
     /// The number of commits.
@@ -150,7 +157,7 @@ extension History {
     package var all: [KeptCommit] { kept.elements }
 
     /// Visits the commits after a revision in order until `body` returns false.
-    func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) {
+    package func forEach(after revision: Revision, _ body: (KeptCommit) -> Bool) {
         guard let next = revision.advanced(by: 1) else { return }
         kept.forEach(startingAt: next, body)
     }
@@ -184,8 +191,8 @@ extension History {
     }
 
     /// Visits the logs of the suites by name until `body` returns false.
-    package func forEachLog(_ body: (SuiteLog) throws -> Bool) rethrows {
-        try logs.forEach(body)
+    package func forEachLog(_ body: (SuiteLog) -> Bool) {
+        logs.forEach(body)
     }
 
     /// Visits the logs of the suites whose names begin with a prefix.
@@ -197,7 +204,8 @@ extension History {
 /// Changing.
 extension History {
     /// Adds the newest commit. Returns those that were dropped for it, which may include this very one.
-    mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
+    @discardableResult
+    package mutating func append(_ commit: KeptCommit, limits: Limits) -> [KeptCommit] {
         guard commit.size <= limits.bytes else {
             noteGap(commit)
             return [commit]
@@ -335,15 +343,9 @@ extension History.Limits {
     }
 }
 
-/// Reading a snapshot: first the logs, then the commits, then the end.
 extension History {
-    /// Begins the log of a suite. Returns false, and does nothing, if its name does not come after those of the others.
-    mutating func restore(_ log: SuiteLog) -> Bool {
-        logs.append(log)
-    }
-
     /// Spares or drops everything up to a commit, as it was.
-    mutating func restore(passed: Revision) {
+    package mutating func restore(passed: Revision) {
         var dropped: [KeptCommit] = []
         while let next = first(after: self.passed), next.revision <= passed, pass(&dropped) {}
         self.passed = max(self.passed, passed)

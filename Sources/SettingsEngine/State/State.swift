@@ -29,6 +29,20 @@ package struct State: Sendable {
         history = History(floor: revision)
     }
 
+    /// A state from a snapshot.
+    package init(
+        epoch: Epoch, revision: Revision, time: Timestamp, suites: OrderedTree<Suite>, lastDrop: Revision,
+        history: History, limits: History.Limits
+    ) {
+        self.epoch = epoch
+        self.revision = revision
+        self.time = time
+        self.suites = suites
+        self.lastDrop = lastDrop
+        self.history = history
+        self.limits = limits
+    }
+
     /// The place in history.
     package var cursor: Cursor { Cursor(epoch: epoch, revision: revision) }
 
@@ -149,35 +163,5 @@ extension State {
 
     private func missing(_ suite: SuiteName) -> CommitMismatch {
         CommitMismatch("suite \(suite) does not exist")
-    }
-}
-
-/// Reading a snapshot.
-extension State {
-    /// A state as a snapshot tells of it, its suites and recent commits still to be put in.
-    package init(
-        epoch: Epoch, revision: Revision, time: Timestamp, lastDrop: Revision, history: History,
-        limits: History.Limits
-    ) {
-        self.init(epoch: epoch, revision: revision, limits: limits)
-        self.time = time
-        self.lastDrop = lastDrop
-        self.history = history
-    }
-
-    package mutating func restore(_ suite: Suite) {
-        suites.set(suite)
-    }
-
-    package mutating func restore(_ log: SuiteLog) -> Bool {
-        history.restore(log)
-    }
-
-    package mutating func restore(_ commit: KeptCommit) {
-        _ = history.append(commit, limits: limits)
-    }
-
-    package mutating func restore(passed: Revision) {
-        history.restore(passed: passed)
     }
 }

@@ -2,9 +2,8 @@ package import Platform
 internal import SettingsAPI
 internal import SettingsModel
 
-/// The directory that a daemon keeps its data in, with the names of what is there.
+/// The directory that a daemon keeps its data in, with the names of its files.
 package struct DataDirectory: Sendable {
-    /// The path.
     package let path: String
     let fileSystem: any FileSystem
 
@@ -13,69 +12,132 @@ package struct DataDirectory: Sendable {
         self.fileSystem = fileSystem
     }
 
+    func path(of name: String) -> String { path + "/" + name }
+
+    // MARK: Names
+
     /// A file whose name tells the revision that it begins with.
     struct Numbered: Hashable, Sendable {
         let name: String
         let revision: Revision
     }
 
-    var lockPath: String { path + "/LOCK" }
+    /// The names in a directory, in order.
+    struct Listing: Sendable {
+        let names: [String]
+        /// The journals, oldest first.
+        let journals: [Numbered]
+        /// The snapshots, oldest first.
+        let snapshots: [Numbered]
 
-    func path(of name: String) -> String { path + "/" + name }
-
-    static func journalName(after revision: Revision) -> String { "journal-\(revision).jsonl" }
-
-    static func snapshotName(at revision: Revision) -> String { "snapshot-\(revision).json" }
-
-    /// What a file is called while it is written.
-    static func temporaryName(of name: String) -> String { name + temporarySuffix }
-
-    /// What a file is called that is of no use any more but to people.
-    static func asideName(of name: String) -> String { aside + name }
-
-    static func isAside(_ name: String) -> Bool { name.hasPrefix(aside) }
-
-    /// What a file that was set aside was called before; nil for any other.
-    static func nameBeforeAside(_ name: String) -> String? {
-        isAside(name) ? String(name.dropFirst(aside.count)) : nil
-    }
-
-    /// A name to set a file aside under that no other has.
-    static func freeAsideName(of name: String, among names: [String]) -> String {
-        let taken = Set(names.map { Array($0.utf8) })
-        var candidate = asideName(of: name)
-        var number = 1
-        while taken.contains(Array(candidate.utf8)) {
-            number += 1
-            candidate = asideName(of: "\(number)-\(name)")
+        init(_ names: [String]) {
+            self.names = names.sorted()
+            journals = Numbered.all(in: names, "journal-", ".jsonl")
+            snapshots = Numbered.all(in: names, "snapshot-", ".json")
         }
-        return candidate
+
+        /// Files that were being written when a daemon ended.
+        var temporaries: [String] { names.filter { $0.hasSuffix(DataDirectory.temporarySuffix) } }
+
+        func contains(_ name: String) -> Bool { names.contains { $0.hasSameBytes(as: name) } }
+
+        /// Returns a name to set a file aside under that no other file has.
+        func freeAsideName(of name: String) -> String {
+            var candidate = DataDirectory.asidePrefix + name
+            var number = 1
+            while contains(candidate) {
+                number += 1
+                candidate = DataDirectory.asidePrefix + "\(number)-\(name)"
+            }
+            return candidate
+        }
     }
 
-    private static let aside = "set-aside-"
-
+    static let lockName = "LOCK"
+    /// The file that names the newest journal, so that a start notices if that is missing.
+    ///
+    /// It is written once the journal stands, and before the journal takes its first commit. After a crash between the
+    /// two the newest journal may be a later one than it names. An earlier one means that a file was removed.
+    static let newestName = "NEWEST"
+    /// What the names of files begin with that only people read.
+    static let asidePrefix = "set-aside-"
     private static let temporarySuffix = ".tmp"
 
-    /// The journals, oldest first.
-    func journals(among names: [String]) -> [Numbered] {
-        Self.numbered(names, "journal-", ".jsonl")
+    static func journalName(after revision: Revision) -> String { "journal-\(revision).jsonl" }
+    static func snapshotName(at revision: Revision) -> String { "snapshot-\(revision).json" }
+
+    // MARK: Files
+
+    func list() throws(FileError) -> Listing {
+        Listing(try fileSystem.list(path))
     }
 
-    /// The snapshots, oldest first.
-    func snapshots(among names: [String]) -> [Numbered] {
-        Self.numbered(names, "snapshot-", ".json")
+    /// The path of a file while it is written.
+    func temporaryPath(of name: String) -> String { path(of: name + Self.temporarySuffix) }
+
+    /// Writes and syncs a file that ``placeTemporary(_:)`` puts in its place.
+    func writeTemporary(_ name: String, _ bytes: [UInt8]) throws(FileError) -> OpenFile {
+        let file = try OpenFile(temporaryPath(of: name), .replacing, in: fileSystem, toBe: path(of: name))
+        try file.write(bytes.span, at: 0)
+        try file.sync()
+        return file
     }
 
-    /// Files that were being written when somebody stopped.
-    func temporaries(among names: [String]) -> [String] {
-        names.filter { $0.hasSuffix(Self.temporarySuffix) }
+    /// Gives a file that was written its name, durably.
+    func placeTemporary(_ name: String) throws(FileError) {
+        try fileSystem.rename(temporaryPath(of: name), to: path(of: name))
+        try fileSystem.syncDirectory(path)
     }
 
-    private static func numbered(_ names: [String], _ prefix: String, _ suffix: String) -> [Numbered] {
-        names.compactMap { name -> Numbered? in
+    func removeTemporary(_ name: String) throws(FileError) {
+        try fileSystem.remove(temporaryPath(of: name))
+    }
+
+    /// Syncs the journals and snapshots: what was read may have been in the page cache only, and is about to be served.
+    func syncFiles() throws(FileError) {
+        let listing = try list()
+        for file in listing.journals + listing.snapshots {
+            try OpenFile(path(of: file.name), .reading, in: fileSystem).sync()
+        }
+        try fileSystem.syncDirectory(path)
+    }
+
+    /// Cuts a file, once what is cut is safe in another one.
+    func cut(_ name: String, at offset: Int, keepingAs aside: String) throws(FileError) {
+        let file = try OpenFile(path(of: name), .writing, in: fileSystem)
+        let copy = try OpenFile(path(of: aside), .replacing, in: fileSystem)
+        var piece = [UInt8](repeating: 0, count: 1 << 18)
+        var place = offset
+        while true {
+            let count = try file.read(at: place, into: &piece)
+            guard count > 0 else { break }
+            try copy.write(piece.span.extracting(0..<count), at: place - offset)
+            place += count
+        }
+        try copy.sync()
+        try fileSystem.syncDirectory(path)
+        try file.truncate(to: offset)
+        try file.sync()
+    }
+
+    /// Removes all but the last two snapshots, and the journals that only the removed ones need.
+    func removeOutdated() throws(FileError) {
+        let listing = try list()
+        guard listing.snapshots.count > 1 else { return }
+        let kept = listing.snapshots.suffix(2)
+        for snapshot in listing.snapshots.dropLast(2) { try fileSystem.remove(path(of: snapshot.name)) }
+        // The last journal that begins at or before the older snapshot leads on from it.
+        let needed = listing.journals.lastIndex { $0.revision <= kept[kept.startIndex].revision } ?? 0
+        for journal in listing.journals[..<needed] { try fileSystem.remove(path(of: journal.name)) }
+    }
+}
+
+extension DataDirectory.Numbered {
+    fileprivate static func all(in names: [String], _ prefix: String, _ suffix: String) -> [Self] {
+        names.compactMap { name -> Self? in
             guard name.hasPrefix(prefix), name.hasSuffix(suffix) else { return nil }
             return Revision(name.dropFirst(prefix.count).dropLast(suffix.count)).map {
-                Numbered(name: name, revision: $0)
+                Self(name: name, revision: $0)
             }
         }
         .sorted { $0.revision < $1.revision }

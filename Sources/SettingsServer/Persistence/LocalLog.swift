@@ -1,48 +1,99 @@
+internal import Dispatch
 internal import Glibc
 package import Platform
 package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
+internal import Synchronization
 
-/// Commits made durable in a directory of this machine: a journal that is synced, and snapshots from time to time.
+/// A log that keeps commits in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///
-/// All that changes while it runs, from `journal` to `unsnapshotted`, is touched on the writer's queue only, where
-/// `CommitLog` says that its calls come from, and ``close(within:)`` with them; what other queues tell comes through
-/// the mutexes of `syncs` and `snapshots`, and `obstacle` has its own. That is why it may be shared unchecked.
+/// Runs on the writer's queue, except ``health``. That is why it may be shared unchecked: its variables are touched there
+/// only. What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
 package final class LocalLog: CommitLog, @unchecked Sendable {
+    package struct Options: Sendable {
+        package var durability: Configuration.Durability
+        /// The time between syncs with durability `interval`, in nanoseconds.
+        package var syncInterval: UInt64 = 1_000_000_000
+        /// The growth of the journal after which a snapshot is written; more if the snapshot is larger.
+        package var snapshotJournalBytes = 64 << 20
+        /// The time with changes after which a snapshot is written, in nanoseconds.
+        package var snapshotInterval: UInt64 = 300_000_000_000
+        /// True to sync and to write snapshots in the call that finds them due, for tests.
+        package var runsInline = false
+
+        package init(durability: Configuration.Durability) {
+            self.durability = durability
+        }
+    }
+
+    private struct SyncReport: Sendable {
+        let file: OpenFile
+        let place: JournalFile.Place
+        let error: FileError?
+    }
+
     private let directory: DataDirectory
     private let name: String
-    private let lock: DirectoryLock
     private let options: Options
     private let log: Log
     private let clock: @Sendable () -> UInt64
-    private let syncs: JournalSync
-    private let snapshots: SnapshotSchedule
-    private let obstacle: LogObstacle
+    private let syncing: BackgroundTask<SyncReport>
+    private let obstacle = Mutex<CommitLogError?>(nil)
 
-    /// What recovery found, to be settled before anything is written; nil once that is done.
-    private var unsettled: Recovered?
+    /// The lock of the directory; nil after ``close(within:)``.
+    private var lock: DirectoryLock?
+    /// What recovery found, to be cleaned up before anything is written; nil once that is done.
+    private var unsettled: Recovery?
     /// The journal that is appended to; nil after it failed, until there is another, and after the end.
-    private var journal: Journal?
-    /// What the journal before the next one says of itself.
+    private var journal: JournalFile?
+    /// The head of the present journal, or of the last one.
     private var head: JournalHead
-    private var generation = 0
-    private var isClosed = false
     private var staged = JournalBatch()
-    /// What was published last: all that was flushed, whenever nothing is staged.
+    /// The state that was published last: all that was flushed, whenever nothing is staged.
     private var latest: State
     /// The last commit that is on disk for sure, in the journals or, with snapshots alone, not in any.
     private var trusted: Revision
-    /// How many bytes of commits there are beyond the newest snapshot.
-    private var unsnapshotted: Int
-    /// How many bytes the write took that failed last.
+    private var snapshots: SnapshotSchedule
+    private var lastSync: UInt64 = 0
+    /// The bytes of the write that failed last.
     private var refused = 0
-    /// Why the directory or the journal is not where the next start looks for it; nil if the last look found both.
+    /// The reason why the next start would not find what is written now; nil if the last look found all in place.
     private var displaced: CommitLogError?
 
-    /// Takes over a directory that was recovered. Its journals will have the name of the directory.
-    init(
-        _ recovered: Recovered, in directory: DataDirectory, named name: String, lock: DirectoryLock, options: Options,
+    /// Locks a directory, recovers what is in it, logs what an operator should know of that, and begins a new journal.
+    ///
+    /// Nothing is changed if it throws because of damage. When it returns, whatever the state holds is on disk, and the
+    /// new journal names the durability from now on. Where nothing can be written, because the disk is full or read-only,
+    /// the log begins that journal later, and takes no writes before.
+    package static func open(
+        _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log, newEpoch: () -> Epoch,
+        clock: @escaping @Sendable () -> UInt64
+    ) throws(RecoveryError) -> (Recovery, LocalLog) {
+        let lock = try DirectoryLock(directory)
+        var recovery = try Recovery(of: directory, limits: limits) ?? Recovery(new: newEpoch(), limits: limits)
+        let (isOpenToOthers, name) = try directory.reading { () throws(FileError) in
+            let isOpenToOthers = try directory.fileSystem.status(directory.path).isOpenToOthers
+            let name = try directory.markedName() ?? newEpoch().text
+            try directory.syncFiles()
+            return (isOpenToOthers, name)
+        }
+        if recovery.mustBeginEpoch { recovery = try recovery.beginning(newEpoch(), in: directory) }
+        if isOpenToOthers {
+            log.warning(
+                "\(directory.path) can be entered by other users; 'chmod 700 \(directory.path)' keeps them out")
+        }
+        for note in recovery.notes {
+            if note.isWarning { log.warning(note.description) } else { log.info(note.description) }
+        }
+        let localLog = LocalLog(
+            recovery, in: directory, named: name, lock: lock, options: options, log: log, clock: clock)
+        try directory.reading { () throws(FileError) in try localLog.start() }
+        return (recovery, localLog)
+    }
+
+    private init(
+        _ recovery: Recovery, in directory: DataDirectory, named name: String, lock: DirectoryLock, options: Options,
         log: Log, clock: @escaping @Sendable () -> UInt64
     ) {
         self.directory = directory
@@ -50,41 +101,48 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         self.lock = lock
         self.options = options
         self.log = log
-        obstacle = LogObstacle(log)
         self.clock = clock
-        unsettled = recovered
-        latest = recovered.state
+        syncing = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
+        unsettled = recovery
+        latest = recovery.state
         trusted = latest.revision
-        unsnapshotted = recovered.replayed
-        syncs = JournalSync(isSingleFile: options.isSingleFile)
         snapshots = SnapshotSchedule(
-            latest: recovered.snapshot ?? .zero, journalBytes: options.snapshotJournalBytes,
-            interval: options.snapshotInterval, isSingleFile: options.isSingleFile, now: clock())
+            latest: recovery.snapshot ?? .zero, grown: recovery.replayed, options, now: clock())
         // What comes before counts up to the last commit that was recovered; an epoch may begin here.
-        var after = recovered.last
-        if let previous = recovered.head, previous.revision == recovered.state.revision { after = previous.after }
+        var after = recovery.last
+        if let previous = recovery.head, previous.revision == latest.revision { after = previous.after }
         head = JournalHead(
-            epoch: recovered.state.epoch, revision: recovered.state.revision, after: after,
-            durability: options.durability, directory: name)
+            epoch: latest.epoch, revision: latest.revision, after: after, durability: options.durability,
+            directory: name)
     }
 
-    /// Settles the directory and begins a journal. Where nothing can be written there now, ``tend()`` tries again.
-    func start() throws(FileError) {
+    /// Cleans the directory up and begins a journal. Where nothing can be written now, ``tend()`` tries again.
+    private func start() throws(FileError) {
         do throws(FileError) {
             try begin()
         } catch {
             guard error.refusesWriting else { throw error }
-            obstacle.set(CommitLogError(.notDone, error))
+            report(CommitLogError(.notDone, error))
         }
     }
 
-    /// Why writes are not taken now; nil if they are. From any thread.
-    package var health: String? { obstacle.text }
+    /// The reason why writes are refused now; nil if they are taken. May be called from any thread.
+    package var health: String? { obstacle.withLock { $0?.reason } }
+
+    /// Notes whether writes are taken. Logs each change.
+    private func report(_ error: CommitLogError?) {
+        let before = obstacle.withLock { obstacle in
+            defer { obstacle = error }
+            return obstacle
+        }
+        guard before?.description != error?.description else { return }
+        if let error { log.error("writes fail: \(error)") } else { log.info("writes are taken again") }
+    }
 
     // MARK: CommitLog
 
     package func stage(_ commit: Commit, after predecessor: Revision) {
-        // Only the first line of a batch can say that nothing before it is still on its way to the disk.
+        // Only the first line of a batch can say that everything before it is on disk.
         let followsSync = staged.isEmpty && journal?.isSynced ?? true
         staged.add(commit, after: predecessor, followsSync: followsSync)
     }
@@ -99,9 +157,9 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             try ensureJournal()
             guard !staged.isEmpty else { return }
             try append()
-            obstacle.clear()
+            report(nil)
         } catch {
-            obstacle.set(error)
+            report(error)
             throw error
         }
     }
@@ -113,34 +171,28 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     }
 
     package func tend() {
-        guard !isClosed else { return }
+        guard lock != nil else { return }
+        displaced = displacement()
         do throws(CommitLogError) {
-            try checkPlace()
             try ensureJournal()
+            if health != nil { try reserve() }
+            report(nil)
         } catch {
-            obstacle.set(error)
-            syncIfDue()
-            return
-        }
-        do throws(CommitLogError) {
-            if obstacle.text != nil { try reserve() }
-            obstacle.clear()
-        } catch {
-            obstacle.set(error)
+            report(error)
         }
         syncIfDue()
-        snapshotIfDue()
+        if displaced == nil { snapshotIfDue() }
     }
 
     // MARK: The journal
 
-    /// Sees that there is a journal that can be trusted.
+    /// Begins a journal if there is none that can be trusted. Throws if writes cannot be taken.
     private func ensureJournal() throws(CommitLogError) {
-        guard !isClosed else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
+        guard lock != nil else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
         takeReports()
+        if journal == nil { displaced = displacement() }
         if let displaced { throw displaced }
         guard journal == nil else { return }
-        try checkPlace()
         do throws(FileError) {
             try begin()
         } catch {
@@ -148,34 +200,23 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
     }
 
-    /// Checks that the next start finds what is written now: that neither the directory nor the journal was moved or
-    /// removed. Writes are refused from a check that fails until one that succeeds. The check costs a system call or two,
-    /// so it is made once a second and before a new journal, not before each flush.
-    private func checkPlace() throws(CommitLogError) {
-        do throws(CommitLogError) {
-            try findPlace()
-            displaced = nil
-        } catch {
-            displaced = error
-            throw error
-        }
-    }
-
-    private func findPlace() throws(CommitLogError) {
+    /// The reason why the next start would not find what is written now: the directory or the journal was moved or
+    /// removed. The look costs a system call or two, so it is taken once a second and before a new journal.
+    private func displacement() -> CommitLogError? {
         // Where the path of the journal leads to the journal, that of the directory leads to the directory.
-        if let journal, (try? journal.checkPlace(in: directory.fileSystem)) != nil { return }
+        if journal?.isInPlace(in: directory.fileSystem) ?? false { return nil }
         do throws(FileError) {
-            try lock.checkPlace()
+            try lock?.checkPlace()
         } catch {
             let found = error.code == ESTALE ? "another is in its place" : error.reason
             let what = "was moved or removed: \(found); move it back, and writes are taken again by themselves"
-            throw CommitLogError(
+            return CommitLogError(
                 .notDone, .failed, "the data directory \(directory.path) \(what)", reason: "the data directory \(what)")
         }
-        guard let journal else { return }
+        guard let journal else { return nil }
         let what =
             "was moved, removed or replaced; move it back, or stop the daemon, which then writes a snapshot of all data"
-        throw CommitLogError(.notDone, .failed, "\(journal.file.path) \(what)", reason: "the journal \(what)")
+        return CommitLogError(.notDone, .failed, "\(journal.file.path) \(what)", reason: "the journal \(what)")
     }
 
     /// No write within the usual limits is larger.
@@ -183,19 +224,19 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     /// Tries a write as large as the one that failed, up to a bound. Throws if writes cannot be taken yet.
     private func reserve() throws(CommitLogError) {
-        do throws(Journal.Failure) {
+        do throws(JournalFile.Failure) {
             try journal?.reserve(min(max(refused, 4096), Self.mostReserved))
         } catch {
-            if case .lost = error { journal = nil }
+            if !error.isUndone { journal = nil }
             throw CommitLogError(.notDone, error.cause)
         }
         refused = 0
     }
 
-    /// Begins a journal behind the last commit that is on disk for sure, once the directory is settled. What was
+    /// Begins a journal behind the last commit that is on disk for sure, once the directory is cleaned up. What was
     /// acknowledged beyond that, with `interval`, is written to it again from memory.
     private func begin() throws(FileError) {
-        if let unsettled { try directory.settle(unsettled, as: name, log) }
+        try unsettled?.cleanUp(directory, as: name, log)
         if options.durability == .snapshot {
             try begin(after: max(head.revision, snapshots.latest))
         } else {
@@ -207,12 +248,11 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         unsettled = nil
     }
 
-    /// Has the state itself, as a snapshot, take the place of the journals up to now.
+    /// Writes a snapshot of the state in place of the journals up to now.
     private func replaceJournals() throws(FileError) {
-        unsnapshotted = 0
-        snapshots.wrote(
-            latest.revision, size: try SnapshotWriter.write(latest, journal: latest.revision, in: directory),
-            now: clock())
+        snapshots.grown = 0
+        let size = try SnapshotWriter.write(latest, journal: latest.revision, in: directory)
+        snapshots.note(latest.revision, size: size, now: clock())
         trusted = latest.revision
     }
 
@@ -223,73 +263,72 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             next.revision = revision
             next.after = revision
         }
-        generation += 1
         journal?.giveBackRoom()
-        let begun: Journal
-        do throws(Journal.Unbegun) {
-            begun = try Journal(next, commits: commits, generation: generation, in: directory)
+        let begun: JournalFile
+        do throws(JournalFile.Failure) {
+            begun = try JournalFile(next, commits: commits, in: directory)
         } catch {
-            // Where the new name may stand, recovery believes nothing that the journal before has beyond it.
-            if error.mayBeThere { journal = nil }
+            // Where the new name may stand, recovery ignores what the journal before has beyond it.
+            if !error.isUndone { journal = nil }
             throw error.cause
         }
         head = next
         journal = begun
-        trusted = max(trusted, begun.last)
+        trusted = max(trusted, begun.place.last)
     }
 
     private func append() throws(CommitLogError) {
-        unsnapshotted += staged.bytes.count
+        snapshots.grown += staged.bytes.count
         guard options.durability != .snapshot else { return }
-        do throws(Journal.Failure) {
+        do throws(JournalFile.Failure) {
             try journal?.append(staged)
             if options.durability == .always {
                 try journal?.sync()
-                trusted = journal?.last ?? trusted
+                trusted = journal?.place.last ?? trusted
             }
         } catch {
-            unsnapshotted -= staged.bytes.count
+            snapshots.grown -= staged.bytes.count
             refused = staged.bytes.count
-            switch error {
-            case .cut(let error): throw CommitLogError(.notDone, error)
-            case .lost(let error):
-                // Nobody knows what is on disk now, and another sync that succeeds would prove nothing.
-                if options.durability == .always { journal?.forgetUnsynced() }
-                journal = nil
-                throw CommitLogError(.unknown, error)
-            }
+            if error.isUndone { throw CommitLogError(.notDone, error.cause) }
+            // What is on disk now is unknown, and another sync that succeeds would prove nothing.
+            if options.durability == .always { journal?.forgetUnsynced() }
+            journal = nil
+            throw CommitLogError(.unknown, error.cause)
         }
         syncIfDue()
     }
 
-    /// With `interval`: has the journal synced beside, if it is time.
+    /// Syncs the journal on another queue, with durability `interval` and if it is time.
     private func syncIfDue() {
-        guard options.durability == .interval, let journal, !journal.isSynced else { return }
-        syncs.begin(journal, every: options.syncInterval, now: clock())
+        guard options.durability == .interval, let journal, !journal.isSynced, !syncing.isBusy,
+            clock() &- lastSync >= options.syncInterval
+        else { return }
+        lastSync = clock()
+        syncing.begin {
+            do throws(FileError) {
+                try journal.file.syncData()
+                return SyncReport(file: journal.file, place: journal.place, error: nil)
+            } catch {
+                return SyncReport(file: journal.file, place: journal.place, error: error)
+            }
+        }
     }
 
-    // MARK: What is done beside
-
+    /// Takes note of what the other queues did.
     private func takeReports() {
-        switch syncs.takeReport() {
-        case .synced(let generation, let place)? where generation == journal?.generation:
-            journal?.noteSynced(to: place)
-            trusted = max(trusted, place.last)
-        case .failed(let generation, let error)? where generation == journal?.generation:
-            log.error("the journal could not be synced, and another takes its place: \(error)")
-            journal = nil
-        default: break
+        if let report = syncing.takeReport(), report.file === journal?.file {
+            if let error = report.error {
+                log.error("the journal could not be synced, and another takes its place: \(error)")
+                journal = nil
+            } else {
+                journal?.noteSynced(to: report.place)
+                trusted = max(trusted, report.place.last)
+            }
         }
-        switch snapshots.takeReport(now: clock()) {
-        case .wrote(let revision, let size)?:
-            log.debug("wrote a snapshot of revision \(revision), \(size) bytes")
-            if options.durability == .snapshot { follow(revision) }
-        case .failed(let error, let grown)?:
-            unsnapshotted += grown
-            log.warning("no snapshot could be written, and it will be tried again; nothing is lost: \(error)")
-        case nil: break
-        }
+        if let written = snapshots.takeReport(now: clock(), log), options.durability == .snapshot { follow(written) }
     }
+
+    // MARK: Snapshots
 
     /// With snapshots alone: begins the journal that names a snapshot, so that a start notices if that is missing.
     private func follow(_ snapshot: Revision) {
@@ -302,7 +341,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     private func snapshotIfDue() {
         takeReports()
-        guard journal != nil, snapshots.isDue(latest.revision, grown: unsnapshotted, now: clock()) else { return }
+        guard journal != nil, snapshots.isDue(latest.revision, now: clock()) else { return }
         do throws(FileError) {
             try rotate()
         } catch {
@@ -311,50 +350,49 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             return
         }
         guard journal != nil else { return }
-        let grown = unsnapshotted
-        unsnapshotted = 0
-        snapshots.begin(latest, journal: head.revision, grown: grown, in: directory)
-        if options.isSingleFile { takeReports() }
+        snapshots.begin(latest, journal: head.revision, in: directory)
+        if options.runsInline { takeReports() }
     }
 
     /// Begins another journal once all of this one is on disk, so that those before can go with their snapshots.
     private func rotate() throws(FileError) {
-        guard options.durability != .snapshot, let begun = journal, begun.last != begun.head.revision else { return }
+        guard options.durability != .snapshot, let begun = journal, begun.place.last != begun.head.revision else {
+            return
+        }
         // If snapshots fail again and again, there shall not be a journal for each attempt.
-        if snapshots.isRetry && begun.end < options.snapshotJournalBytes { return }
+        if snapshots.isRetry && begun.place.end < options.snapshotJournalBytes { return }
         if options.durability == .interval {
-            // A sync beside that fails is told of once only: it must not be this one that seems to succeed.
-            syncs.wait()
+            // A failed sync is reported once only: it must not be this one that seems to succeed.
+            syncing.wait()
             takeReports()
-            do throws(Journal.Failure) {
+            do throws(JournalFile.Failure) {
                 try journal?.sync()
             } catch {
                 journal = nil
             }
             guard let journal else { return }
-            trusted = journal.last
+            trusted = journal.place.last
         }
         try begin(after: latest.revision)
     }
 
     // MARK: The end
 
-    /// Makes everything durable, with a snapshot, marks the stop as clean, and releases the directory. Runs on the
-    /// writer's queue, after the last flush; no write is taken afterwards.
+    /// Makes everything durable, with a snapshot, marks the stop as clean, and releases the directory. Runs after the last
+    /// flush; no write is taken afterwards.
     ///
-    /// - Parameter bound: how long the snapshot may take, in nanoseconds. If it takes longer it is given up, which costs
-    ///   nothing but time at the next start where there is a journal.
+    /// - Parameter bound: the time that the snapshot may take, in nanoseconds. One that takes longer is abandoned, which
+    ///   costs nothing but time at the next start where there is a journal.
     package func close(within bound: UInt64 = .max) throws(FileError) {
-        guard !isClosed else { return }
+        guard let lock else { return }
         defer {
-            isClosed = true
+            self.lock = nil
             journal = nil
-            lock.release()
         }
         // Nothing was taken since the start.
         guard unsettled == nil else { return }
         snapshots.abandon()
-        syncs.wait()
+        syncing.wait()
         takeReports()
         do throws(FileError) {
             try lock.checkPlace()
@@ -365,7 +403,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         // Without its mark, as `LOCK` was removed, the directory would be taken for a copy.
         if (try? directory.markedName()) == nil { try? directory.mark(as: name) }
-        if let journal, (try? journal.checkPlace(in: directory.fileSystem)) == nil {
+        if let journal, !journal.isInPlace(in: directory.fileSystem) {
             self.journal = nil
             try replaceJournals()
         }
@@ -394,7 +432,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     }
 
     private func sync() throws(FileError) {
-        do throws(Journal.Failure) {
+        do throws(JournalFile.Failure) {
             try journal?.sync()
         } catch {
             journal = nil
@@ -405,12 +443,25 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private func markClosed() throws(FileError) {
         var mark = JournalBatch()
         mark.addClosed(after: latest.revision)
-        do throws(Journal.Failure) {
+        do throws(JournalFile.Failure) {
             try journal?.append(mark)
             journal?.giveBackRoom()
             try journal?.sync()
         } catch {
             throw error.cause
         }
+    }
+}
+
+extension CommitLogError {
+    /// The error of writes that the file system refused.
+    fileprivate init(_ outcome: Outcome, _ error: FileError) {
+        let remedy =
+            error.isFull
+            ? "; free some room, and writes are taken again by themselves"
+            : "; once the cause is gone, writes are taken again by themselves"
+        self.init(
+            outcome, error.isFull ? .full : .failed, error.description + remedy,
+            reason: "cannot write to the data directory: \(error.reason)\(remedy)")
     }
 }

@@ -117,9 +117,9 @@ extension FaultyFiles {
         try machine.sync(descriptor, path)
     }
 
-    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int, waits: Bool) throws(FileError)
+    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError)
     {
-        try machine.startWriting(descriptor, path, from: offset, count: count, waits: waits)
+        try machine.startWriting(descriptor, path, from: offset, count: count)
     }
 
     func status(_ path: String) throws(FileError) -> FileStatus {

@@ -29,7 +29,7 @@ struct DamagedDirectoryTests {
             let notesFound = recovered.notes.map(\.description).joined(separator: "\n")
             for note in notes { #expect(notesFound.contains(note), "\(notesFound)") }
             #expect(recovered.beganEpoch == isNewEpoch)
-            #expect(recovered.state.revision.number == revision + (isNewEpoch ? DataDirectory.leap : 0))
+            #expect(recovered.state.revision.number == revision + (isNewEpoch ? Recovery.leap : 0))
             #expect(StateDescription(recovered.state).content == states[revision].map { StateDescription($0).content })
             // What a start has seen to, the next finds in order.
             try log.close()
@@ -80,7 +80,7 @@ struct DamagedDirectoryTests {
         #expect(try DirectoryCheck(folder.directory).verdict == .sound)
         let (recovered, _) = try folder.open(damage.durability)
         #expect(StateDescription(recovered.state).content == states[kept].map { StateDescription($0).content })
-        #expect(recovered.state.revision.number >= DataDirectory.leap + 8)
+        #expect(recovered.state.revision.number >= Recovery.leap + 8)
         #expect(recovered.state.epoch != states[12]?.epoch && recovered.notes.isEmpty, "\(recovered.notes)")
         let again = try DirectoryRepair(folder.directory, apply: false, newEpoch: folder.newEpoch)
         #expect(again.outcome == .nothingToDo)
@@ -97,7 +97,7 @@ struct DamagedDirectoryTests {
         // Without its line end alone it is whole.
         for end in start..<(whole.count - 1) {
             try folder.write("journal-8.jsonl", whole[..<end])
-            let found = try Recovery(directory: folder.directory, limits: History.Limits()).run()
+            let found = try Recovery(of: folder.directory, limits: History.Limits())
             #expect(found.map { StateDescription($0.state) } == expected, "cut at \(end)")
             #expect(found?.torn?.offset == (end == start ? nil : start), "cut at \(end)")
             // To start and to check takes longer.
@@ -138,8 +138,9 @@ struct DamagedDirectoryTests {
         let directory = DataDirectory(path)
         if what == "below" {
             let error = #expect(throws: RecoveryError.self) {
-                _ = try directory.open(
-                    options: LocalLog.Options(durability: .always), limits: History.Limits(), log: LogHarness.quiet,
+                _ = try LocalLog.open(
+                    directory, options: LocalLog.Options(durability: .always), limits: History.Limits(),
+                    log: LogHarness.quiet,
                     newEpoch: folder.newEpoch, clock: { 0 })
             }
             #expect(error?.kind == .inaccessible && error?.description.contains(path) ?? false)

@@ -52,12 +52,12 @@ final class DataFolder {
             uniqueKeysWithValues: try names.filter { !["LOCK", "NEWEST"].contains($0) }.map { ($0, try read($0)) })
     }
 
-    func open(_ durability: Configuration.Durability = .always) throws(RecoveryError) -> (Recovered, LocalLog) {
+    func open(_ durability: Configuration.Durability = .always) throws(RecoveryError) -> (Recovery, LocalLog) {
         var options = LocalLog.Options(durability: durability)
         options.snapshotInterval = Self.interval
-        options.isSingleFile = true
-        return try directory.open(
-            options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: newEpoch,
+        options.runsInline = true
+        return try LocalLog.open(
+            directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: newEpoch,
             clock: clock.clock.now)
     }
 

@@ -72,8 +72,8 @@ struct EpochTests {
         let directory = DataDirectory(temporary.path + "/deep/down/data")
         let options = LocalLog.Options(durability: .always)
         let epoch = try #require(Epoch("fresh"))
-        let (recovered, log) = try directory.open(
-            options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
+        let (recovered, log) = try LocalLog.open(
+            directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
             clock: ManualClock().clock.now)
         #expect(recovered.beganEpoch && recovered.state.epoch == epoch && recovered.state.revision == .zero)
         for name in ["", "/LOCK", "/journal-0.jsonl"] {
@@ -82,8 +82,8 @@ struct EpochTests {
         }
         // A second daemon is told who has it.
         do {
-            _ = try directory.open(
-                options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
+            _ = try LocalLog.open(
+                directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
                 clock: ManualClock().clock.now)
             Issue.record("two have the lock")
         } catch {
@@ -91,8 +91,8 @@ struct EpochTests {
             #expect(error.description.contains("process \(ProcessInfo.processInfo.processIdentifier)"))
         }
         try log.close()
-        _ = try directory.open(
-            options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
+        _ = try LocalLog.open(
+            directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
             clock: ManualClock().clock.now)
     }
 
@@ -103,8 +103,9 @@ struct EpochTests {
         let epoch = try #require(Epoch("none"))
         for path in [file, file + "/data", "/proc/settingsd"] {
             do {
-                _ = try DataDirectory(path).open(
-                    options: LocalLog.Options(durability: .always), limits: History.Limits(), log: LogHarness.quiet,
+                _ = try LocalLog.open(
+                    DataDirectory(path), options: LocalLog.Options(durability: .always), limits: History.Limits(),
+                    log: LogHarness.quiet,
                     newEpoch: { epoch }, clock: ManualClock().clock.now)
                 Issue.record("\(path) was opened")
             } catch {

@@ -141,54 +141,6 @@ struct HistoryRecoveryTests {
         }
         #expect(spared > 0, "seed \(seed)")
     }
-
-    @Test("A snapshot from before suites had floors of their own is read, all of them having the same")
-    func formatOne() throws {
-        for var random in FuzzBudget.generators(share: 0.005) {
-            var limits = Self.limits(&random)
-            limits.suiteCommits = 0
-            limits.bytes = 90_000
-            var run = try Run(seed: random.seed, limits)
-            for _ in 0..<60 { _ = try run.next() }
-            let disk = SimulatedDisk()
-            let directory = DataDirectory("/data", in: disk)
-            _ = try SnapshotWriter.write(run.state, journal: run.state.revision, in: directory)
-            let name = DataDirectory.snapshotName(at: run.state.revision)
-            disk.put(name, try Self.formatOne(try #require(disk.content(name))))
-            limits.suiteCommits = 4
-            var old = try Self.read(run.state.revision, in: directory, limits)
-            #expect(old.history.base == run.state.history.floor)
-            for suite in try ["noisy", "app", "never"].map({ try SuiteName($0) }) {
-                #expect(old.history.floor(of: suite) == run.state.history.floor)
-            }
-            #expect(old.history.all.map(\.commit.revision) == run.state.history.all.map(\.commit.revision))
-            try run.expectSound(old, "seed \(random.seed)")
-            for _ in 0..<60 {
-                let kept = try run.next()
-                try old.apply(kept.commit)
-                try run.expectSound(old, "seed \(random.seed)")
-            }
-        }
-    }
-
-    /// The same snapshot as the format before had it.
-    private static func formatOne(_ content: [UInt8]) throws -> [UInt8] {
-        var lines = String(decoding: content, as: UTF8.self).split(separator: "\n").map(String.init)
-        let base = try #require(lines[0].firstRange(of: ",\"historyBase\""))
-        let journal = try #require(lines[0].firstRange(of: ",\"journal\""))
-        lines[0].removeSubrange(base.lowerBound..<journal.lowerBound)
-        lines[0].replace("\"snapshot\":2", with: "\"snapshot\":1")
-        let logs = try #require(lines.firstIndex(of: "],\"logs\":["))
-        lines.removeSubrange(logs..<(try #require(lines.firstIndex(of: "],\"history\":["))))
-        lines.removeLast()
-        var bytes = Array(lines.map { $0 + "\n" }.joined().utf8)
-        var check = CRC32C()
-        check.update(bytes.span)
-        bytes += Array(",\"check\":\"crc32c:".utf8)
-        let digits = check.digits
-        for index in digits.indices { bytes.append(digits[index]) }
-        return bytes + Array("\"}\n".utf8)
-    }
 }
 
 extension Commit {

@@ -129,10 +129,9 @@ struct LocalLogTests {
             try harness.step()
             harness.tend(after: 400_000_000_000)
         }
-        let directory = DataDirectory("/data", in: harness.disk)
-        let snapshots = directory.snapshots(among: harness.disk.names)
-        #expect(snapshots.count == 2)
-        #expect(directory.journals(among: harness.disk.names).map(\.revision) == snapshots.map(\.revision))
+        let listing = DataDirectory.Listing(harness.disk.names)
+        #expect(listing.snapshots.count == 2)
+        #expect(listing.journals.map(\.revision) == listing.snapshots.map(\.revision))
         try expectSame(harness)
     }
 

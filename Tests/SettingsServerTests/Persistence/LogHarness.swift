@@ -23,7 +23,7 @@ final class LogHarness {
     let setup: Setup
     private var commits: RandomCommits
     private(set) var log: LocalLog?
-    private(set) var recovered: Recovered?
+    private(set) var recovered: Recovery?
     private var state: State
     /// The last revision that was given out.
     private var issued = Revision.zero
@@ -56,10 +56,11 @@ final class LogHarness {
         var options = LocalLog.Options(durability: setup.durability)
         options.snapshotJournalBytes = setup.journalBytes
         options.syncInterval = 3
-        options.isSingleFile = true
+        options.runsInline = true
         log = nil
-        let (recovered, log) = try DataDirectory("/data", in: disk).open(
-            options: options, limits: setup.history, log: Self.quiet, newEpoch: newEpoch,
+        let (recovered, log) = try LocalLog.open(
+            DataDirectory("/data", in: disk), options: options, limits: setup.history, log: Self.quiet,
+            newEpoch: newEpoch,
             clock: clock.clock.now)
         self.recovered = recovered
         self.log = log

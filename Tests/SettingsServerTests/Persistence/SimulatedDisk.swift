@@ -162,7 +162,7 @@ final class SimulatedDisk: FileSystem {
     }
 
     func startWriting(
-        _ descriptor: Int32, _ path: String, from offset: Int, count: Int, waits: Bool
+        _ descriptor: Int32, _ path: String, from offset: Int, count: Int
     ) throws(FileError) {
         try storage.call(.startWriting, path) { _ in nil }
     }

@@ -18,9 +18,10 @@ struct UnknownOutcomeTests {
     private func start() throws -> (store: Store, log: LocalLog) {
         let epoch = try #require(Epoch("e0"))
         var options = LocalLog.Options(durability: .always)
-        options.isSingleFile = true
-        let (recovered, log) = try DataDirectory("/data", in: disk).open(
-            options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
+        options.runsInline = true
+        let (recovered, log) = try LocalLog.open(
+            DataDirectory("/data", in: disk), options: options, limits: History.Limits(), log: LogHarness.quiet,
+            newEpoch: { epoch },
             clock: ManualClock().clock.now)
         return (Store(recovered.state, log: log) { Timestamp(milliseconds: 1000) }, log)
     }

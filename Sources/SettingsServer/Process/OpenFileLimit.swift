@@ -1,8 +1,13 @@
 internal import Glibc
 internal import Platform
 
-/// How many files and sockets the process may have open.
+/// The limit of files and sockets that the process may have open.
 enum OpenFileLimit {
+    /// The error of a limit that leaves no room for connections.
+    struct Shortage: Error, CustomStringConvertible {
+        let description: String
+    }
+
     /// Descriptors that the running daemon opens besides connections and event loops: snapshots and journals, look-ups,
     /// timers, what libdispatch reads of its threads. Without a descriptor these fail, and libdispatch ends the process.
     private static let reserve = 24
@@ -16,25 +21,27 @@ enum OpenFileLimit {
         _ = setrlimit(resource, &limit)
     }
 
-    /// Raises the limit, and returns how many connections may then be open at a time, beside what is open now.
+    /// Raises the limit, and returns the number of connections that may then be open, beside what is open now. Throws if
+    /// there is no room for any.
     ///
-    /// - Parameter loops: how many event loops there will be, each with a descriptor of its own.
-    ///
-    /// Throws if there is no room for any.
-    static func room(beside loops: Int) throws(StartError) -> Int {
+    /// - Parameter loops: the number of event loops to come, each with a descriptor of its own.
+    static func room(beside loops: Int) throws(Shortage) -> Int {
         raise()
         var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { throw .system("\(SystemError(call: "getrlimit", code: errno))") }
+        guard getrlimit(resource, &limit) == 0 else {
+            throw Shortage(description: "\(SystemError(call: "getrlimit", code: errno))")
+        }
         let allowed = Int(clamping: limit.rlim_cur)
         let needed = openCount + loops + reserve
         guard allowed - needed >= 2 else {
-            throw .system(
-                "only \(allowed) files may be open (LimitNOFILE, ulimit -n), and the daemon needs \(needed + 2)")
+            throw Shortage(
+                description: "only \(allowed) files may be open (LimitNOFILE, ulimit -n), and the daemon needs "
+                    + "\(needed + 2)")
         }
         return allowed - needed
     }
 
-    /// How many descriptors are open, inherited ones included.
+    /// The number of open descriptors, inherited ones included.
     private static var openCount: Int {
         guard let directory = opendir("/proc/self/fd") else { return 0 }
         defer { closedir(directory) }

@@ -1,0 +1,188 @@
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+
+/// A reader of a snapshot that goes line by line, so that there is never more of it in memory than the state.
+struct SnapshotReader {
+    private let directory: DataDirectory
+    private let name: String
+    private var lines: LineReader
+    private var line = LineReader.Line()
+    /// The check of all lines before the present one.
+    private var check = CRC32C()
+
+    static func read(
+        _ snapshot: DataDirectory.Numbered, in directory: DataDirectory, limits: History.Limits
+    ) throws(RecoveryError) -> Snapshot {
+        var reader = try SnapshotReader(snapshot.name, directory)
+        let found = try reader.snapshot(limits)
+        guard found.state.revision == snapshot.revision else {
+            throw directory.damage(snapshot.name, line: 1, "it is of revision \(found.state.revision)")
+        }
+        return found
+    }
+
+    private init(_ name: String, _ directory: DataDirectory) throws(RecoveryError) {
+        self.directory = directory
+        self.name = name
+        lines = LineReader(
+            try directory.reading { () throws(FileError) in
+                try OpenFile(directory.path(of: name), .reading, in: directory.fileSystem)
+            })
+    }
+
+    private mutating func snapshot(_ limits: History.Limits) throws(RecoveryError) -> Snapshot {
+        try advance()
+        let head = try openJSON()
+        guard let format = head["snapshot"]?.integer else { throw damage("it does not begin as a snapshot") }
+        guard format <= SnapshotFormat.current else {
+            throw .fromTheFuture(directory.path(of: name), format: format)
+        }
+        guard let epoch = head["epoch"]?.string.flatMap({ Epoch($0) }) else { throw damage("the epoch is none") }
+        let (revision, lastDrop) = (try self.revision("revision", of: head), try self.revision("lastDrop", of: head))
+        let (floor, base) = (try self.revision("historyFloor", of: head), try self.revision("historyBase", of: head))
+        let (passed, journal) = (try self.revision("passed", of: head), try self.revision("journal", of: head))
+        let time = try form { () throws(BodyError) in try Timestamp(json: head["time"] ?? .null) }
+
+        try expect(SnapshotFormat.suites)
+        var suites = OrderedTree<Suite>()
+        while try !atLine(SnapshotFormat.logs) { suites.set(try suite()) }
+        var logs = OrderedTree<SuiteLog>()
+        while try !atLine(SnapshotFormat.history) {
+            let json = try parse(element)
+            let log = try form { () throws(BodyError) in try SuiteLog(json) }
+            guard logs.append(log) else { throw damage("the logs are not in order") }
+        }
+        var history = History(floor: floor, base: base, logs: logs)
+        while try !atLine(SnapshotFormat.historyEnd) {
+            // The size is computed anew: another build may need more memory for it, or less.
+            guard let fields = try parse(element).array, fields.count == 2, fields[0].integer != nil else {
+                throw damage("a commit that is kept has its size before it")
+            }
+            history.append(KeptCommit(try form { () throws(BodyError) in try Commit(json: fields[1]) }), limits: limits)
+        }
+        history.restore(passed: passed)
+        try advance()
+        try checkEnd()
+        return Snapshot(
+            state: State(
+                epoch: epoch, revision: revision, time: time, suites: suites, lastDrop: lastDrop, history: history,
+                limits: limits),
+            journal: journal)
+    }
+
+    private mutating func checkEnd() throws(RecoveryError) {
+        let prefix = SnapshotFormat.check.utf8CodeUnitCount
+        let last = Array(lines.buffer[line.range])
+        let bytes = last.span
+        guard bytes.count == prefix + 8 + SnapshotFormat.end.utf8CodeUnitCount,
+            bytes.extracting(0..<prefix).consists(of: SnapshotFormat.check),
+            bytes.extracting((prefix + 8)..<bytes.count).consists(of: SnapshotFormat.end)
+        else { throw damage("the check is missing") }
+        guard check.isWritten(as: bytes.extracting(prefix..<(prefix + 8))) else { throw damage("the check fails") }
+        if try nextLine() != nil { throw damage("something comes behind its end") }
+    }
+
+    private mutating func suite() throws(RecoveryError) -> Suite {
+        let head = try openJSON()
+        let id = try form { () throws(BodyError) in try SuiteName(json: head["suite"] ?? .null) }
+        let (revision, floor) = (try self.revision("revision", of: head), try self.revision("floor", of: head))
+        let schemaRevision = try self.revision("schemaRevision", of: head)
+        var schema: SchemaVersion?
+        let text = head["schemaText"]?.string
+        let kept = try form { () throws(BodyError) in try text.map(JSONValue.init(ofSchemaText:)) }
+        if let document = kept ?? head["schema"] {
+            do {
+                schema = SchemaVersion(try Schema(kept: document, text: text), revision: schemaRevision)
+            } catch {
+                throw damage("the schema is not valid: \(error)")
+            }
+        }
+        var records = OrderedTree<KeyRecord>()
+        var removed = RemovedKeys(floor: floor)
+        try expect(SnapshotFormat.records)
+        while try !atLine(SnapshotFormat.removed) {
+            guard records.append(try record()) else { throw damage("the keys are not in order") }
+        }
+        while try !atLine(SnapshotFormat.suiteEnd) { removed.add(try record()) }
+        return Suite(
+            id, revision: revision, schema: schema, schemaRevision: schemaRevision, records: records, removed: removed)
+    }
+
+    private func record() throws(RecoveryError) -> KeyRecord {
+        let json = try parse(element)
+        return try form { () throws(BodyError) in try KeyRecord(json) }
+    }
+
+    private func revision(_ name: String, of json: JSONValue) throws(RecoveryError) -> Revision {
+        try form { () throws(BodyError) in try Revision(json: json[name] ?? .null) }
+    }
+
+    /// The object that the line begins and that goes on behind it.
+    private func openJSON() throws(RecoveryError) -> JSONValue {
+        var closed: [UInt8] = []
+        closed.append(bytesOf: lines.buffer.span.extracting(element))
+        closed.append(UInt8(ascii: "}"))
+        return try parse(closed.span)
+    }
+
+    private func parse(_ range: Range<Int>) throws(RecoveryError) -> JSONValue {
+        try parse(lines.buffer.span.extracting(range))
+    }
+
+    private func parse(_ bytes: Span<UInt8>) throws(RecoveryError) -> JSONValue {
+        do {
+            return try JSONValue(kept: bytes)
+        } catch {
+            throw damage(error.description)
+        }
+    }
+
+    private func form<Value>(_ read: () throws(BodyError) -> Value) throws(RecoveryError) -> Value {
+        do {
+            return try read()
+        } catch {
+            throw damage(error.description)
+        }
+    }
+
+    /// The line in the buffer, without the comma before it.
+    private var element: Range<Int> {
+        let isNext = !line.range.isEmpty && lines.buffer[line.range.lowerBound] == UInt8(ascii: ",")
+        return (line.range.lowerBound + (isNext ? 1 : 0))..<line.range.upperBound
+    }
+
+    private mutating func expect(_ text: StaticString) throws(RecoveryError) {
+        guard try atLine(text) else { throw damage("it goes on otherwise than a snapshot") }
+    }
+
+    /// Goes to the next line. Returns true if it is this one.
+    private mutating func atLine(_ text: StaticString) throws(RecoveryError) -> Bool {
+        try advance()
+        return lines.buffer.span.extracting(line.range).consists(of: text)
+    }
+
+    /// Goes to the next line, and adds the present one to the check.
+    private mutating func advance() throws(RecoveryError) {
+        if line.isTerminated {
+            var check = check
+            check.update(lines.buffer.span.extracting(line.range.lowerBound..<(line.range.upperBound + 1)))
+            self.check = check
+        }
+        guard let next = try nextLine(), next.isTerminated else { throw damage("it ends too early") }
+        line = next
+    }
+
+    private mutating func nextLine() throws(RecoveryError) -> LineReader.Line? {
+        do {
+            return try lines.next()
+        } catch {
+            throw RecoveryError(error)
+        }
+    }
+
+    private func damage(_ reason: String) -> RecoveryError {
+        directory.damage(name, line: line.number, offset: line.offset, reason)
+    }
+}

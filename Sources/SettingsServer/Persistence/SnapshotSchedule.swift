@@ -1,0 +1,156 @@
+internal import Dispatch
+internal import Glibc
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import Synchronization
+
+/// A schedule of snapshots, with the task that writes them: one at a time, and never soon after one that failed.
+struct SnapshotSchedule {
+    /// How a snapshot went.
+    private struct Report: Sendable {
+        let revision: Revision
+        /// The bytes of commits whose replay the snapshot saves.
+        let grown: Int
+        let result: Result<Int, FileError>
+    }
+
+    /// The newest snapshot; zero if there is none.
+    private(set) var latest: Revision
+    /// The bytes of commits behind the newest snapshot.
+    var grown: Int
+    private let options: LocalLog.Options
+    private let task: BackgroundTask<Report>
+    private let abandoning = AbandonFlag()
+    private var size = 0
+    /// The time when the newest was written.
+    private var time: UInt64
+    /// The time before which none is begun, after one failed.
+    private var notBefore: UInt64 = 0
+    private var failures: UInt64 = 0
+
+    init(latest: Revision, grown: Int, _ options: LocalLog.Options, now: UInt64) {
+        self.latest = latest
+        self.grown = grown
+        self.options = options
+        task = BackgroundTask(label: "settingsd.snapshots", qos: .utility, runsInline: options.runsInline)
+        time = now
+    }
+
+    /// True if the last one failed.
+    var isRetry: Bool { failures > 0 }
+
+    /// True if it is time for a snapshot of a revision.
+    func isDue(_ revision: Revision, now: UInt64) -> Bool {
+        guard revision > latest, now >= notBefore, !task.isBusy else { return false }
+        return grown >= max(options.snapshotJournalBytes, size) || now &- time >= options.snapshotInterval
+    }
+
+    /// Begins to write a snapshot, which a journal goes on from.
+    mutating func begin(_ state: State, journal: Revision, in directory: DataDirectory) {
+        let (grown, abandoning) = (grown, abandoning)
+        self.grown = 0
+        task.begin {
+            do throws(FileError) {
+                let size = try SnapshotWriter.write(
+                    state, journal: journal, in: directory, isAbandoned: { abandoning.isSet })
+                // What cannot be removed now is removed after the next one.
+                try? directory.removeOutdated()
+                return Report(revision: state.revision, grown: grown, result: .success(size))
+            } catch {
+                return Report(revision: state.revision, grown: grown, result: .failure(error))
+            }
+        }
+    }
+
+    /// Takes note of a snapshot that the task has ended. Returns its revision if it was written.
+    mutating func takeReport(now: UInt64, _ log: Log) -> Revision? {
+        guard let report = task.takeReport() else { return nil }
+        switch report.result {
+        case .success(let size):
+            note(report.revision, size: size, now: now)
+            log.debug("wrote a snapshot of revision \(report.revision), \(size) bytes")
+            return report.revision
+        case .failure(let error):
+            grown += report.grown
+            postpone(now: now)
+            if error.code == ECANCELED { return nil }
+            log.warning("no snapshot could be written, and it will be tried again; nothing is lost: \(error)")
+            return nil
+        }
+    }
+
+    /// Takes note of a snapshot that the caller wrote.
+    mutating func note(_ revision: Revision, size: Int, now: UInt64) {
+        latest = max(latest, revision)
+        self.size = size
+        time = now
+        notBefore = 0
+        failures = 0
+    }
+
+    /// Backs off after a failure, longer after each.
+    mutating func postpone(now: UInt64) {
+        failures = min(failures + 1, 6)
+        notBefore = now &+ (1_000_000_000 << failures)
+    }
+
+    /// Abandons a snapshot that is being written, and waits until none is.
+    func abandon() {
+        abandoning.set()
+        task.wait()
+    }
+}
+
+/// A flag that makes the writer of a snapshot stop.
+private final class AbandonFlag: Sendable {
+    private let flag = Atomic(false)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    func set() { flag.store(true, ordering: .relaxed) }
+}
+
+/// A queue that runs one task at a time beside the writer, and keeps its result until the writer takes it.
+final class BackgroundTask<Report: Sendable>: Sendable {
+    private struct Progress {
+        var isBusy = false
+        var report: Report?
+    }
+
+    private let queue: DispatchQueue
+    private let runsInline: Bool
+    private let progress = Mutex(Progress())
+
+    /// - Parameter runsInline: true to run each task in the call that begins it.
+    init(label: String, qos: DispatchQoS, runsInline: Bool) {
+        queue = DispatchQueue(label: label, qos: qos)
+        self.runsInline = runsInline
+    }
+
+    /// True from the beginning of a task until its result is taken.
+    var isBusy: Bool { progress.withLock { $0.isBusy } }
+
+    /// Begins a task. The caller has seen that none is under way.
+    func begin(_ body: @escaping @Sendable () -> Report) {
+        progress.withLock { $0.isBusy = true }
+        let run: @Sendable () -> Void = { [self] in
+            let report = body()
+            progress.withLock { $0.report = report }
+        }
+        if runsInline { run() } else { queue.async(execute: run) }
+    }
+
+    /// Waits for the end of a task that is under way.
+    func wait() {
+        queue.sync {}
+    }
+
+    func takeReport() -> Report? {
+        progress.withLock { progress in
+            guard let report = progress.report else { return nil }
+            progress = Progress()
+            return report
+        }
+    }
+}
