@@ -45,7 +45,7 @@ package final class Daemon: Sendable {
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         addresses = listeners.map { ListenAddress($0.address) }
         do {
-            // Listens last: every client that can connect is served.
+            // Listens last, so that each connection is served.
             server = try HTTPServer(
                 listeners: listeners, loopCount: loopCount, limits: configuration.transport,
                 log: { log.add($0) }, makeHandler: { APIHandler(service, on: $0) })
@@ -134,7 +134,7 @@ package final class Daemon: Sendable {
     }
 }
 
-/// Why the daemon could not start.
+/// The error of a daemon that could not start.
 package enum StartError: Error, CustomStringConvertible {
     /// The data directory cannot be used.
     case recovery(RecoveryError)
@@ -152,7 +152,7 @@ package enum StartError: Error, CustomStringConvertible {
     }
 }
 
-/// That the daemon is on its way out.
+/// A flag that the daemon sets when it stops.
 private final class StopFlag: Sendable {
     private let flag = Atomic(false)
 
@@ -162,7 +162,7 @@ private final class StopFlag: Sendable {
 }
 
 extension Problem {
-    /// That writes fail at present.
+    /// The problem of writes while they fail.
     fileprivate init(obstacle: String) {
         self.init(.storageFailed, "writes are not taken at present: \(obstacle)")
         self.outcome = .notDone

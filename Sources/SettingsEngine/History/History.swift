@@ -56,7 +56,7 @@ package struct History: Sendable {
     package var count: Int { kept.count }
 }
 
-/// What is kept of the commits that touch one suite, which may have been dropped.
+/// A log of the commits that touch one suite, which may have been dropped.
 package struct SuiteLog: TreeElement {
     package let suite: SuiteName
     /// Of the commits that touched the suite, those after this one are kept.
@@ -74,7 +74,6 @@ package struct SuiteLog: TreeElement {
         self.gap = gap
     }
 
-    package var name: String { suite.text }
     package var treeKey: UTF8Text { UTF8Text(suite.text) }
     /// Every commit after this one that touched the suite is kept.
     package var floor: Revision { max(start, gap) }

@@ -27,7 +27,7 @@ extension State {
         return past
     }
 
-    /// That there was no such suite after a commit, and when it came into being if that was later.
+    /// The error for a suite that did not exist after a commit. It names the commit that created it, if that was later.
     package func unknownSuite(_ name: SuiteName, at moment: Revision) -> Problem {
         let later = history.commits(of: name, after: moment)
         guard let beginning = later.first(where: { $0.commit.creates(name) }) else { return unknownSuite(name) }
@@ -101,7 +101,6 @@ extension Suite {
     }
 }
 
-/// What would be lost with a suite.
 extension Suite {
     /// Keys without a value that have a revision of their own, those first that would be forgotten first.
     var forgottenKeys: ForgottenKeys {

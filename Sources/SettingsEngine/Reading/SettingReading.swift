@@ -21,7 +21,7 @@ extension Suite {
         return setting
     }
 
-    /// Why the stored value of a record is not valid.
+    /// The violations that make the stored value of a record invalid.
     package func invalidity(of record: KeyRecord) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
@@ -33,22 +33,22 @@ extension Suite {
         }
     }
 
-    /// Whether a record is of a secret: by the schema, or by one that was in force since it was written.
+    /// True if the record is of a secret: by the schema, or by one that was in force since it was written.
     package func isSecret(_ record: KeyRecord) -> Bool {
         record.isSecret || isSecret(record.key)
     }
 
-    /// Whether the schema calls the key a secret.
+    /// True if the schema calls the key a secret.
     func isSecret(_ key: KeyName) -> Bool {
         schema?.schema.key(key.text)?.isSecret ?? false
     }
 
-    /// Whether the schema lets anybody write the key.
+    /// True if the schema lets only administrators write the key.
     package func isLocked(_ key: KeyName) -> Bool {
         schema?.schema.key(key.text)?.isLocked ?? false
     }
 
-    /// Whether the suite may hold the key: any if it is open, else those that the schema admits.
+    /// True if the suite may hold the key: any if it is open, else those that the schema admits.
     package func admits(_ key: KeyName) -> Bool {
         schema.map { $0.schema.key(key.text) != nil } ?? true
     }
@@ -112,7 +112,7 @@ extension State {
 }
 
 extension State {
-    /// Changes with those marked whose keys have become secrets since.
+    /// Returns changes with those marked whose keys have become secrets since.
     package func markingSecrets(_ changes: [Change]) -> [Change] {
         var changes = changes
         for index in changes.indices where !changes[index].isSecret {
@@ -136,9 +136,9 @@ extension State {
         .setting(setting(suite, key).toldInErrors)
     }
 
-    /// That there is no such suite, and which may have been meant.
+    /// The error for a suite that does not exist, with suggestions.
     ///
-    /// - Parameter isClosed: whether it was to be brought into being by a write, which is turned off here.
+    /// - Parameter isClosed: true if a write was to create it, which is turned off here.
     package func unknownSuite(_ suite: SuiteName, isClosed: Bool = false) -> Problem {
         // One that is there now may not have been when the question was about.
         let nearest = NameSuggestion.nearest(to: suite.text) { place, count in
@@ -156,7 +156,7 @@ extension State {
 }
 
 extension Suite {
-    /// That the schema does not admit a key, and, unless nobody wants to know, which may have been meant.
+    /// The error for a key that the schema does not admit.
     package func unknownKey(_ key: KeyName, status: Int = 404, suggests: Bool = true) -> Problem {
         let nearest = suggests ? schema?.schema.suggestions(for: key.text) ?? [] : []
         var problem = Problem(
@@ -165,17 +165,15 @@ extension Suite {
         return problem
     }
 
-    /// That a key is locked.
     package func lockedKey(_ key: KeyName) -> Problem {
         Problem(.locked, "\(key) of suite \(id) is read-only; an administrator writes it with ?override=locked")
     }
 
-    /// That nothing is stored under a key and it has no default.
     package func notSet(_ key: KeyName) -> Problem {
         Problem(.notSet, "\(key) of suite \(id) is not set and has no default")
     }
 
-    /// That what is stored is not allowed by the schema.
+    /// The error for a stored value that the schema does not allow.
     package func invalidStored(_ record: KeyRecord) -> Problem {
         let errors = invalidity(of: record)
         let reason = errors.first.map { ": \($0.sentence)" } ?? ""

@@ -1,13 +1,12 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// Which values of a suite somebody wants to see.
+/// A choice of the values of a suite to show.
 package enum SuiteView: String, CaseIterable, Sendable {
-    /// What readers get: stored values, and defaults where nothing is stored.
+    /// Stored values, and defaults where nothing is stored.
     case effective
-    /// What somebody stored.
     case stored
-    /// What the schema gives, whatever is stored.
+    /// The defaults of the schema, whatever is stored.
     case `default`
 }
 
@@ -55,7 +54,7 @@ extension Suite {
         return contents
     }
 
-    /// What the suite breaks of the rules about it as a whole: what is said of keys that are meant, or of none (nil).
+    /// The violations of rules about the suite as a whole, of the keys that are meant, or of none (nil).
     private func violations(where isMeant: (String?) -> Bool) -> [Violation] {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return [] }
         let effective = schema.effectiveValues(stored: storedValues())

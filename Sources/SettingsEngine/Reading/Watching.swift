@@ -1,7 +1,7 @@
 package import SettingsAPI
 internal import SettingsModel
 
-/// What watchers are told, in the forms of the interface.
+/// The answers to watchers.
 extension State {
     /// All that is watched, as it stands; nil if it is one suite that does not exist.
     package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
@@ -21,7 +21,7 @@ extension State {
         return ObservedState(.several(found, missing: missing), cursor: cursor, isReset: isReset)
     }
 
-    /// How many settings that would show at most; no longer counted where it is more than a limit.
+    /// The number of settings that an answer with the state shows at most. Stops counting above a limit.
     package func weight(of subject: WatchSubject, upTo limit: Int) -> Int {
         var weight = subject.suites.reduce(0) { sum, name in
             sum + (suites.with(name.text.utf8Span.span) { $0.records.count } ?? 0)
@@ -52,7 +52,7 @@ extension State {
         suites.forEach(prefix: prefix.string, body)
     }
 
-    /// What happened, as one answer.
+    /// The answer with what commits changed.
     ///
     /// - Parameters:
     ///   - commits: those that concern the watcher, oldest first; empty if there are none.
@@ -132,7 +132,7 @@ extension Commit {
 }
 
 extension SuiteChange {
-    /// What the schema goes by after the change; nil if the change is not about it.
+    /// The revision of the schema after the change; nil if the change is not about it.
     fileprivate func schemaRevision(at commit: Revision) -> Revision? {
         switch kind {
         case .schemaSet(let revision, _): revision
@@ -155,12 +155,6 @@ extension [Change] {
         }
         return latest.reversed()
     }
-}
-
-/// A key of a suite.
-private struct KeyAddress: Hashable {
-    let suite: SuiteName
-    let key: KeyName
 }
 
 extension Change {

@@ -12,7 +12,7 @@ package struct KeyRecord: Hashable, TreeElement {
     }
 
     package let key: KeyName
-    /// What is stored, valid or not.
+    /// The stored value, valid or not.
     package var stored: JSONValue?
     package var standing: Standing
     /// The last commit that changed the effective value, the source or the validity.
@@ -38,6 +38,12 @@ package struct KeyRecord: Hashable, TreeElement {
     package var treeKey: UTF8Text { UTF8Text(key.text) }
     /// The time of the last change; nil if the key was never written.
     package var changeTime: Timestamp? { modified.milliseconds == 0 ? nil : modified }
+}
+
+/// The address of a key: its suite and its name.
+struct KeyAddress: Hashable {
+    let suite: SuiteName
+    let key: KeyName
 }
 
 extension KeyRecord {

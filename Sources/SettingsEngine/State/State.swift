@@ -1,9 +1,7 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Everything that the daemon knows, at one moment of its history.
-///
-/// A value: a copy costs nothing and stays as it is, whatever is committed meanwhile.
+/// A value that holds all suites and the recent commits, as of one commit. A copy costs nothing.
 package struct State: Sendable {
     /// The name of this history.
     package private(set) var epoch: Epoch
@@ -11,13 +9,10 @@ package struct State: Sendable {
     package private(set) var revision: Revision
     /// When the last commit was made, by the clock of then. An earlier commit may have a later time.
     package private(set) var time: Timestamp
-    /// The suites.
     package private(set) var suites = OrderedTree<Suite>()
     /// The last commit that dropped a suite: what keys of new suites begin with, so that no guard from before holds.
     package private(set) var lastDrop = Revision.zero
-    /// The recent commits.
     package private(set) var history: History
-    /// How much of the history is kept.
     package let limits: History.Limits
 
     /// A history in which nothing has happened yet.
@@ -68,7 +63,7 @@ package struct State: Sendable {
     }
 }
 
-/// Why a commit does not follow from the state that it is to be applied to: the journal is damaged.
+/// The error of a commit that does not follow from the state: the journal is damaged.
 package struct CommitMismatch: Error, Hashable, CustomStringConvertible {
     package let description: String
 
@@ -78,10 +73,9 @@ package struct CommitMismatch: Error, Hashable, CustomStringConvertible {
 }
 
 extension State {
-    /// Makes a commit part of the state. The only thing that ever changes what is stored: while serving, when the
-    /// journal is replayed, and in tests.
+    /// Applies a commit. Only this changes what is stored: while serving, when the journal is replayed, and in tests.
     ///
-    /// - Parameter schema: the schema that the commit sets, if somebody has compiled it already.
+    /// - Parameter schema: the schema that the commit sets, if the caller has compiled it.
     /// - Returns: the commits that fell out of the history.
     @discardableResult
     package mutating func apply(_ commit: Commit, schema: Schema? = nil) throws(CommitMismatch) -> [KeptCommit] {
@@ -95,8 +89,8 @@ extension State {
         return history.append(KeptCommit(commit), limits: limits)
     }
 
-    /// Goes on in a new epoch: no cursor from before means anything any more. What was recovered did happen, so the
-    /// history stays, and with it the answers to requests that are repeated.
+    /// Begins a new epoch, in which cursors from before are not valid. The history stays, and with it the answers to
+    /// requests that are repeated.
     package mutating func beginEpoch(_ epoch: Epoch, at revision: Revision) {
         self.epoch = epoch
         self.revision = revision

@@ -27,7 +27,7 @@ package struct Suite: TreeElement {
     package private(set) var records = OrderedTree<KeyRecord>()
     /// The revisions of keys that are gone.
     package private(set) var removed: RemovedKeys
-    /// How many keys have a value, valid or not, or are listed by the schema.
+    /// The number of keys that have a value, valid or not, or are listed by the schema.
     package private(set) var keyCount = 0
 
     package var name: String { id.text }

@@ -15,7 +15,7 @@ package protocol TreeProbe<Key>: ~Escapable {
     /// The number of units that this and the key have in common from the first on, at most `limit`.
     func sharedPrefix(with key: Key, atMost limit: Int) -> Int
 
-    /// What follows a prefix, as a number. Numbers are ordered as keys are; different keys may have the same.
+    /// Returns what follows a prefix, as a number. Numbers are ordered as keys are; different keys may have the same.
     func head(behind prefix: Int) -> UInt64
 }
 

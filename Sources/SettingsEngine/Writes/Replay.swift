@@ -1,7 +1,7 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Answering a request that was done already.
+/// The answer to a request that was done already.
 extension WriteRequest {
     /// The first answer to this request, made again from the commit that it led to; an error if that was another request.
     ///
@@ -60,7 +60,7 @@ extension WriteRequest {
         }
     }
 
-    /// What the suite or schema that the request is about went by after it.
+    /// The revision after a commit of the suite or schema that the request is about.
     private func tag(afterCommit revision: Revision) -> Revision? {
         switch command {
         case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .refuseSchema, .removeSchema: revision

@@ -1,7 +1,7 @@
 internal import SettingsAPI
 internal import SettingsModel
 
-/// Schemas coming and going.
+/// Setting and removing schemas.
 extension WriteDraft {
     func setSchema(
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
@@ -33,7 +33,7 @@ extension WriteDraft {
             .schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
-    /// Why a document that is no schema is refused: for its mistakes, unless a guard does not hold.
+    /// Returns the problem of a document that is no schema: its mistakes, unless a guard does not hold.
     func refusal(of name: SuiteName, _ problem: Problem) -> Problem {
         do throws(Problem) {
             try checkSchemaGuards(of: name, state.suite(name))
@@ -52,7 +52,7 @@ extension WriteDraft {
         return finish(.schema(of: name), suites: [removed], changes)
     }
 
-    /// What happens to keys when another schema, or none, comes into force: to those that are stored, and to those that
+    /// The changes of keys when another schema, or none, comes into force: of those that are stored, and of those that
     /// either of the schemas lists.
     private func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
@@ -85,7 +85,7 @@ extension WriteDraft {
             current: .suite(SuiteRevision(suite: name, revision: revision)))
     }
 
-    /// - Parameter resetHelps: whether nothing is wrong with what is left without the values that do not fit by themselves.
+    /// - Parameter resetHelps: true if the rest is valid without the values that do not fit by themselves.
     private static func conflict(
         _ conflicts: StoredConflicts, in suite: SuiteName, resetHelps: Bool
     ) -> Problem {
@@ -110,7 +110,7 @@ extension WriteDraft {
 }
 
 extension Change {
-    /// What becomes of a key as it stands under a schema, or none, with something stored or nothing; nil if it stays.
+    /// The change of a key under a schema, or none, with a stored value or none; nil if it stays as it is.
     init?(
         from record: KeyRecord, of suite: Suite, to stored: JSONValue?, schema: Schema?, revision: Revision,
         time: Timestamp

@@ -36,12 +36,6 @@ extension WriteDraft {
     }
 }
 
-/// A setting that a condition or an operation names.
-private struct Tested: Hashable {
-    let suite: SuiteName
-    let key: KeyName
-}
-
 /// Several operations, all or none.
 extension WriteDraft {
     mutating func transaction(_ transaction: Transaction) throws(Problem) -> WriteDecision {
@@ -110,7 +104,7 @@ extension WriteDraft {
     private mutating func check(_ conditions: [Transaction.Condition]) throws(Problem) {
         var failed: [Problem.FailedCondition] = []
         var count = 0
-        var listed: [Tested: Int] = [:]
+        var listed: [KeyAddress: Int] = [:]
         for (index, condition) in conditions.enumerated() {
             switch condition {
             case .suite(let name, let revision):
@@ -127,8 +121,8 @@ extension WriteDraft {
                 let setting = state.setting(name, key)
                 guard !holds(test, of: setting) else { continue }
                 count += 1
-                listed[Tested(suite: name, key: key), default: 0] += 1
-                guard listed[Tested(suite: name, key: key), default: 0] <= Self.mostFailedOfOne else { continue }
+                listed[KeyAddress(suite: name, key: key), default: 0] += 1
+                guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.mostFailedOfOne else { continue }
                 failed.append(Problem.FailedCondition(index: Int64(index), current: state.current(name, key)))
             }
         }
@@ -175,13 +169,13 @@ extension Problem {
     /// The problem with the operations that its errors point to in `failed`, of each setting the first.
     fileprivate func naming(_ operations: [Transaction.Operation], on state: State) -> Problem {
         var problem = self
-        var named: Set<Tested> = []
+        var named: Set<KeyAddress> = []
         let places = self.errors.compactMap { error -> Int? in
             error.pointer.tokens.first == "do" ? error.pointer.tokens.dropFirst().first.flatMap { Int($0) } : nil
         }
         for index in places.sorted() where operations.indices.contains(index) {
             let operation = operations[index]
-            guard named.insert(Tested(suite: operation.suite, key: operation.key)).inserted else { continue }
+            guard named.insert(KeyAddress(suite: operation.suite, key: operation.key)).inserted else { continue }
             problem.failed.append(
                 FailedCondition(index: Int64(index), current: state.current(operation.suite, operation.key)))
         }

@@ -62,7 +62,7 @@ struct WriteDraft {
     private(set) var touched: [Touched] = []
     /// The keys named in the body that their suites do not admit. They are reported with the violations.
     private(set) var unknown: [UnknownKey] = []
-    private var positions: [Address: Int] = [:]
+    private var positions: [KeyAddress: Int] = [:]
     /// The weight that the results of changes in place may still have, all together.
     private var allowance = 16 << 20
 
@@ -71,11 +71,6 @@ struct WriteDraft {
         let suite: Suite
         let key: KeyName
         let pointer: JSONPointer
-    }
-
-    private struct Address: Hashable {
-        let suite: SuiteName
-        let key: KeyName
     }
 
     init(request: WriteRequest, state: State, revision: Revision, time: Timestamp, opensSuites: Bool) {
@@ -102,9 +97,7 @@ struct WriteDraft {
             return position
         }
         guard suite != nil || opensSuites else { throw state.unknownSuite(name, isClosed: true) }
-        let before =
-            suite?.record(key)
-            ?? KeyRecord(unset: key, revision: state.lastDrop)
+        let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
         let schema = suite?.schema?.schema.key(key.text)
         touched.append(
             Touched(
@@ -115,9 +108,9 @@ struct WriteDraft {
         }
         // One key is found without an index, which most writes then never need.
         if touched.count == 2 {
-            positions[Address(suite: touched[0].suite, key: touched[0].key)] = 0
+            positions[KeyAddress(suite: touched[0].suite, key: touched[0].key)] = 0
         }
-        if touched.count >= 2 { positions[Address(suite: name, key: key)] = touched.count - 1 }
+        if touched.count >= 2 { positions[KeyAddress(suite: name, key: key)] = touched.count - 1 }
         return touched.count - 1
     }
 
@@ -139,7 +132,7 @@ struct WriteDraft {
         switch touched.count {
         case 0: nil
         case 1: touched[0].suite == suite && touched[0].key == key ? 0 : nil
-        default: positions[Address(suite: suite, key: key)]
+        default: positions[KeyAddress(suite: suite, key: key)]
         }
     }
 }

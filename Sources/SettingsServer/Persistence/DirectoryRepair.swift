@@ -18,7 +18,7 @@ package struct DirectoryRepair: Sendable {
     }
 
     package let outcome: Outcome
-    /// What there is to say, for people.
+    /// The report, for people.
     package let lines: [String]
 
     /// Reads the directory and, if `apply` is true, takes its lock and repairs it.
@@ -72,7 +72,7 @@ private struct RepairPlan {
     private var lost: (count: Int, last: Revision) = (0, .zero)
     /// The last revision that is kept, by its number in the old epoch.
     private let kept: Revision
-    /// What is kept, in its new epoch.
+    /// The state that is kept, in its new epoch.
     private var state: State
     /// The files that are moved, with their new names.
     private var moves: [(name: String, aside: String)] = []

@@ -90,7 +90,6 @@ enum JournalLine {
 
     /// The digits of the check begin behind this.
     private static let opening: StaticString = "{\"crc\":\""
-    /// What stands between the digits and what they check.
     private static let separator: StaticString = "\","
     private static let checkedFrom = 18
 

@@ -19,7 +19,7 @@ struct JournalReader {
         let reason: String
     }
 
-    /// What the lines behind the head came to.
+    /// The result of reading the lines behind the head.
     struct Contents {
         /// The last commit that was read, or the one that the first line has to follow.
         var last: Revision?

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import Glibc
 package import Platform
 package import SettingsAPI
@@ -27,37 +26,22 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
     }
 
-    private struct SyncReport: Sendable {
-        let file: OpenFile
-        let place: JournalFile.Place
-        let error: FileError?
-    }
-
     private let directory: DataDirectory
     private let name: String
     private let options: Options
     private let log: Log
     private let clock: @Sendable () -> UInt64
-    private let syncing: BackgroundTask<SyncReport>
     private let obstacle = Mutex<CommitLogError?>(nil)
 
     /// The lock of the directory; nil after ``close(within:)``.
     private var lock: DirectoryLock?
-    /// What recovery found, to be cleaned up before anything is written; nil once that is done.
+    /// The recovery to clean up after before anything is written; nil once that is done.
     private var unsettled: Recovery?
-    /// The journal that is appended to; nil after it failed, until there is another, and after the end.
-    private var journal: JournalFile?
-    /// The head of the present journal, or of the last one.
-    private var head: JournalHead
+    private var journal: JournalWriter
+    private var snapshots: SnapshotSchedule
     private var staged = JournalBatch()
     /// The state that was published last: all that was flushed, whenever nothing is staged.
     private var latest: State
-    /// The last commit that is on disk for sure, in the journals or, with snapshots alone, not in any.
-    private var trusted: Revision
-    private var snapshots: SnapshotSchedule
-    private var lastSync: UInt64 = 0
-    /// The bytes of the write that failed last.
-    private var refused = 0
     /// The reason why the next start would not find what is written now; nil if the last look found all in place.
     private var displaced: CommitLogError?
 
@@ -65,7 +49,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     ///
     /// Nothing is changed if it throws because of damage. When it returns, whatever the state holds is on disk, and the
     /// new journal names the durability from now on. Where nothing can be written, because the disk is full or read-only,
-    /// the log begins that journal later, and takes no writes before.
+    /// ``tend()`` begins that journal later, and no writes are taken before.
     package static func open(
         _ directory: DataDirectory, options: Options, limits: History.Limits, log: Log, newEpoch: () -> Epoch,
         clock: @escaping @Sendable () -> UInt64
@@ -88,7 +72,12 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         let localLog = LocalLog(
             recovery, in: directory, named: name, lock: lock, options: options, log: log, clock: clock)
-        try directory.reading { () throws(FileError) in try localLog.start() }
+        do throws(FileError) {
+            try localLog.begin()
+        } catch {
+            guard error.refusesWriting else { throw RecoveryError(error) }
+            localLog.report(CommitLogError(.notDone, error))
+        }
         return (recovery, localLog)
     }
 
@@ -102,28 +91,17 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         self.options = options
         self.log = log
         self.clock = clock
-        syncing = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
         unsettled = recovery
         latest = recovery.state
-        trusted = latest.revision
         snapshots = SnapshotSchedule(
             latest: recovery.snapshot ?? .zero, grown: recovery.replayed, options, now: clock())
         // What comes before counts up to the last commit that was recovered; an epoch may begin here.
         var after = recovery.last
         if let previous = recovery.head, previous.revision == latest.revision { after = previous.after }
-        head = JournalHead(
+        let head = JournalHead(
             epoch: latest.epoch, revision: latest.revision, after: after, durability: options.durability,
             directory: name)
-    }
-
-    /// Cleans the directory up and begins a journal. Where nothing can be written now, ``tend()`` tries again.
-    private func start() throws(FileError) {
-        do throws(FileError) {
-            try begin()
-        } catch {
-            guard error.refusesWriting else { throw error }
-            report(CommitLogError(.notDone, error))
-        }
+        journal = JournalWriter(head, in: directory, options)
     }
 
     /// The reason why writes are refused now; nil if they are taken. May be called from any thread.
@@ -143,7 +121,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     package func stage(_ commit: Commit, after predecessor: Revision) {
         // Only the first line of a batch can say that everything before it is on disk.
-        let followsSync = staged.isEmpty && journal?.isSynced ?? true
+        let followsSync = staged.isEmpty && journal.file?.isSynced ?? true
         staged.add(commit, after: predecessor, followsSync: followsSync)
     }
 
@@ -156,7 +134,9 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         do throws(CommitLogError) {
             try ensureJournal()
             guard !staged.isEmpty else { return }
-            try append()
+            try journal.append(staged)
+            snapshots.grown += staged.bytes.count
+            journal.syncIfDue(now: clock())
             report(nil)
         } catch {
             report(error)
@@ -166,7 +146,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     package func published(_ state: State) {
         latest = state
-        if options.durability == .snapshot { trusted = state.revision }
+        if options.durability == .snapshot { journal.trusted = state.revision }
         snapshotIfDue()
     }
 
@@ -175,12 +155,12 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         displaced = displacement()
         do throws(CommitLogError) {
             try ensureJournal()
-            if health != nil { try reserve() }
+            if health != nil { try journal.reserve() }
             report(nil)
         } catch {
             report(error)
         }
-        syncIfDue()
+        journal.syncIfDue(now: clock())
         if displaced == nil { snapshotIfDue() }
     }
 
@@ -190,9 +170,9 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private func ensureJournal() throws(CommitLogError) {
         guard lock != nil else { throw CommitLogError(.notDone, .failed, "the data directory is closed") }
         takeReports()
-        if journal == nil { displaced = displacement() }
+        if journal.file == nil { displaced = displacement() }
         if let displaced { throw displaced }
-        guard journal == nil else { return }
+        guard journal.file == nil else { return }
         do throws(FileError) {
             try begin()
         } catch {
@@ -204,7 +184,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     /// removed. The look costs a system call or two, so it is taken once a second and before a new journal.
     private func displacement() -> CommitLogError? {
         // Where the path of the journal leads to the journal, that of the directory leads to the directory.
-        if journal?.isInPlace(in: directory.fileSystem) ?? false { return nil }
+        if journal.file?.isInPlace(in: directory.fileSystem) ?? false { return nil }
         do throws(FileError) {
             try lock?.checkPlace()
         } catch {
@@ -213,24 +193,10 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             return CommitLogError(
                 .notDone, .failed, "the data directory \(directory.path) \(what)", reason: "the data directory \(what)")
         }
-        guard let journal else { return nil }
+        guard let file = journal.file?.file else { return nil }
         let what =
             "was moved, removed or replaced; move it back, or stop the daemon, which then writes a snapshot of all data"
-        return CommitLogError(.notDone, .failed, "\(journal.file.path) \(what)", reason: "the journal \(what)")
-    }
-
-    /// No write within the usual limits is larger.
-    private static let mostReserved = 16 << 20
-
-    /// Tries a write as large as the one that failed, up to a bound. Throws if writes cannot be taken yet.
-    private func reserve() throws(CommitLogError) {
-        do throws(JournalFile.Failure) {
-            try journal?.reserve(min(max(refused, 4096), Self.mostReserved))
-        } catch {
-            if !error.isUndone { journal = nil }
-            throw CommitLogError(.notDone, error.cause)
-        }
-        refused = 0
+        return CommitLogError(.notDone, .failed, "\(file.path) \(what)", reason: "the journal \(what)")
     }
 
     /// Begins a journal behind the last commit that is on disk for sure, once the directory is cleaned up. What was
@@ -238,12 +204,13 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private func begin() throws(FileError) {
         try unsettled?.cleanUp(directory, as: name, log)
         if options.durability == .snapshot {
-            try begin(after: max(head.revision, snapshots.latest))
+            try journal.begin(after: max(journal.head.revision, snapshots.latest))
         } else {
+            let trusted = journal.trusted
             // The history may not reach back that far.
             if trusted < latest.revision && latest.history.floor > trusted { try replaceJournals() }
-            let commits = trusted < latest.revision ? latest.history.commits(after: trusted).map(\.commit) : []
-            try begin(after: trusted, commits)
+            let commits = latest.history.commits(after: journal.trusted).map(\.commit)
+            try journal.begin(after: journal.trusted, commits)
         }
         unsettled = nil
     }
@@ -253,87 +220,16 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         snapshots.grown = 0
         let size = try SnapshotWriter.write(latest, journal: latest.revision, in: directory)
         snapshots.note(latest.revision, size: size, now: clock())
-        trusted = latest.revision
-    }
-
-    private func begin(after revision: Revision, _ commits: [Commit] = []) throws(FileError) {
-        var next = head
-        next.durability = options.durability
-        if revision != head.revision {
-            next.revision = revision
-            next.after = revision
-        }
-        journal?.giveBackRoom()
-        let begun: JournalFile
-        do throws(JournalFile.Failure) {
-            begun = try JournalFile(next, commits: commits, in: directory)
-        } catch {
-            // Where the new name may stand, recovery ignores what the journal before has beyond it.
-            if !error.isUndone { journal = nil }
-            throw error.cause
-        }
-        head = next
-        journal = begun
-        trusted = max(trusted, begun.place.last)
-    }
-
-    private func append() throws(CommitLogError) {
-        snapshots.grown += staged.bytes.count
-        guard options.durability != .snapshot else { return }
-        do throws(JournalFile.Failure) {
-            try journal?.append(staged)
-            if options.durability == .always {
-                try journal?.sync()
-                trusted = journal?.place.last ?? trusted
-            }
-        } catch {
-            snapshots.grown -= staged.bytes.count
-            refused = staged.bytes.count
-            if error.isUndone { throw CommitLogError(.notDone, error.cause) }
-            // What is on disk now is unknown, and another sync that succeeds would prove nothing.
-            if options.durability == .always { journal?.forgetUnsynced() }
-            journal = nil
-            throw CommitLogError(.unknown, error.cause)
-        }
-        syncIfDue()
-    }
-
-    /// Syncs the journal on another queue, with durability `interval` and if it is time.
-    private func syncIfDue() {
-        guard options.durability == .interval, let journal, !journal.isSynced, !syncing.isBusy,
-            clock() &- lastSync >= options.syncInterval
-        else { return }
-        lastSync = clock()
-        syncing.begin {
-            do throws(FileError) {
-                try journal.file.syncData()
-                return SyncReport(file: journal.file, place: journal.place, error: nil)
-            } catch {
-                return SyncReport(file: journal.file, place: journal.place, error: error)
-            }
-        }
+        journal.trusted = latest.revision
     }
 
     /// Takes note of what the other queues did.
     private func takeReports() {
-        if let report = syncing.takeReport(), report.file === journal?.file {
-            if let error = report.error {
-                log.error("the journal could not be synced, and another takes its place: \(error)")
-                journal = nil
-            } else {
-                journal?.noteSynced(to: report.place)
-                trusted = max(trusted, report.place.last)
-            }
-        }
-        if let written = snapshots.takeReport(now: clock(), log), options.durability == .snapshot { follow(written) }
-    }
-
-    // MARK: Snapshots
-
-    /// With snapshots alone: begins the journal that names a snapshot, so that a start notices if that is missing.
-    private func follow(_ snapshot: Revision) {
+        journal.takeReport(log)
+        guard let written = snapshots.takeReport(now: clock(), log), options.durability == .snapshot else { return }
+        // The journal names the snapshot, so that a start notices if that is missing.
         do throws(FileError) {
-            try begin(after: snapshot)
+            try journal.begin(after: written)
         } catch {
             log.warning("no journal could be begun behind the snapshot; nothing is lost: \(error)")
         }
@@ -341,7 +237,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     private func snapshotIfDue() {
         takeReports()
-        guard journal != nil, snapshots.isDue(latest.revision, now: clock()) else { return }
+        guard journal.file != nil, snapshots.isDue(latest.revision, now: clock()) else { return }
         do throws(FileError) {
             try rotate()
         } catch {
@@ -349,31 +245,20 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             log.warning("no snapshot could be begun, and it will be tried again; nothing is lost: \(error)")
             return
         }
-        guard journal != nil else { return }
-        snapshots.begin(latest, journal: head.revision, in: directory)
+        guard journal.file != nil else { return }
+        snapshots.begin(latest, journal: journal.head.revision, in: directory)
         if options.runsInline { takeReports() }
     }
 
     /// Begins another journal once all of this one is on disk, so that those before can go with their snapshots.
     private func rotate() throws(FileError) {
-        guard options.durability != .snapshot, let begun = journal, begun.place.last != begun.head.revision else {
+        guard options.durability != .snapshot, let file = journal.file, file.place.last != file.head.revision else {
             return
         }
         // If snapshots fail again and again, there shall not be a journal for each attempt.
-        if snapshots.isRetry && begun.place.end < options.snapshotJournalBytes { return }
-        if options.durability == .interval {
-            // A failed sync is reported once only: it must not be this one that seems to succeed.
-            syncing.wait()
-            takeReports()
-            do throws(JournalFile.Failure) {
-                try journal?.sync()
-            } catch {
-                journal = nil
-            }
-            guard let journal else { return }
-            trusted = journal.place.last
-        }
-        try begin(after: latest.revision)
+        if snapshots.isRetry && file.place.end < options.snapshotJournalBytes { return }
+        if options.durability == .interval { journal.sync(log) }
+        if journal.file != nil { try journal.begin(after: latest.revision) }
     }
 
     // MARK: The end
@@ -387,33 +272,32 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         guard let lock else { return }
         defer {
             self.lock = nil
-            journal = nil
+            journal.giveUp()
         }
         // Nothing was taken since the start.
         guard unsettled == nil else { return }
         snapshots.abandon()
-        syncing.wait()
+        journal.sync(log)
         takeReports()
         do throws(FileError) {
             try lock.checkPlace()
         } catch {
             // Wherever the journal is now, it ends as it should.
-            try? markClosed()
+            try? journal.close(after: latest.revision)
             throw error
         }
         // Without its mark, as `LOCK` was removed, the directory would be taken for a copy.
         if (try? directory.markedName()) == nil { try? directory.mark(as: name) }
-        if let journal, !journal.isInPlace(in: directory.fileSystem) {
-            self.journal = nil
+        if let file = journal.file, !file.isInPlace(in: directory.fileSystem) {
+            journal.giveUp()
             try replaceJournals()
         }
         do throws(FileError) {
-            if journal == nil { try begin() }
-            try sync()
+            if journal.file == nil { try begin() }
             try writeLastSnapshot(within: bound)
-            try markClosed()
+            try journal.close(after: latest.revision)
         } catch {
-            guard options.durability == .always, trusted == latest.revision else { throw error }
+            guard options.durability == .always, journal.trusted == latest.revision else { throw error }
             log.warning("the journal does not end as after a clean stop; nothing is lost: \(error)")
         }
     }
@@ -423,39 +307,18 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         let (clock, start) = (clock, clock())
         do throws(FileError) {
             _ = try SnapshotWriter.write(
-                latest, journal: head.revision, in: directory, isAbandoned: { clock() &- start >= bound })
+                latest, journal: journal.head.revision, in: directory, isAbandoned: { clock() &- start >= bound })
             try directory.removeOutdated()
         } catch {
             if options.durability == .snapshot { throw error }
             log.warning("there is no snapshot of the end; the next start replays the journal: \(error)")
         }
     }
-
-    private func sync() throws(FileError) {
-        do throws(JournalFile.Failure) {
-            try journal?.sync()
-        } catch {
-            journal = nil
-            try begin()
-        }
-    }
-
-    private func markClosed() throws(FileError) {
-        var mark = JournalBatch()
-        mark.addClosed(after: latest.revision)
-        do throws(JournalFile.Failure) {
-            try journal?.append(mark)
-            journal?.giveBackRoom()
-            try journal?.sync()
-        } catch {
-            throw error.cause
-        }
-    }
 }
 
 extension CommitLogError {
     /// The error of writes that the file system refused.
-    fileprivate init(_ outcome: Outcome, _ error: FileError) {
+    init(_ outcome: Outcome, _ error: FileError) {
         let remedy =
             error.isFull
             ? "; free some room, and writes are taken again by themselves"

@@ -7,7 +7,7 @@ internal import Synchronization
 
 /// A schedule of snapshots, with the task that writes them: one at a time, and never soon after one that failed.
 struct SnapshotSchedule {
-    /// How a snapshot went.
+    /// The end of a snapshot.
     private struct Report: Sendable {
         let revision: Revision
         /// The bytes of commits whose replay the snapshot saves.

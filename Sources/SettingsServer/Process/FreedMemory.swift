@@ -1,15 +1,15 @@
 internal import CLinux
 internal import Synchronization
 
-/// Gives freed memory back to the system. The C library keeps most of what a burst has freed for the next one.
+/// A trimmer that gives freed memory back to the system. The C library keeps most of what a burst has freed for the next one.
 final class FreedMemory: Sendable {
-    /// How much more must be free than after the last trim, in bytes.
+    /// The growth of free memory since the last trim that makes another due, in bytes.
     private static let step = 16 << 20
-    /// How many calls of `giveBack` pass between two looks at the heap. A look takes time for each free piece of it.
+    /// The calls of `giveBack` between two looks at the heap. A look takes time for each free piece of it.
     private static let interval = 4
 
     private struct Heap {
-        /// What was free after the last trim, or less, in bytes.
+        /// The bytes that were free after the last trim, or fewer.
         var free: Int
         var calls = 0
     }

@@ -3,17 +3,16 @@ package import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// One line an event, for people and for whatever collects lines: time, level, message.
+/// A log that writes a line an event: time, level, message.
 package struct Log: Sendable {
-    /// How much an event matters.
     package enum Level: String, CaseIterable, Comparable, Sendable {
-        /// For a developer who looks for a defect.
+        /// Details for finding a defect.
         case debug
-        /// What an operator expects to read.
+        /// Events that an operator expects.
         case info
-        /// What goes on by itself but should not happen.
+        /// Events that should not happen, after which the daemon goes on.
         case warning
-        /// For an operator, who has to act.
+        /// Events that need an operator.
         case error
 
         package static func < (left: Level, right: Level) -> Bool { left.rank < right.rank }
@@ -40,7 +39,7 @@ package struct Log: Sendable {
             let bytes = Array((line + "\n").utf8)
             bytes.withUnsafeBytes { buffer in
                 guard let start = buffer.baseAddress else { return }
-                // There is nowhere to report a failure of this.
+                // A failure to log cannot be logged.
                 _ = Glibc.write(STDERR_FILENO, start, buffer.count)
             }
         }
@@ -53,14 +52,14 @@ package struct Log: Sendable {
 
     private func add(_ level: Level, _ message: () -> String) {
         guard level >= self.level else { return }
-        // What came from outside may hold anything; it must not make lines of its own.
+        // Text from outside may contain line ends.
         let text = message().map { $0.isNewline ? " " : String($0) }.joined()
         write("\(clock()) \(level.rawValue) \(text)")
     }
 }
 
 extension Log {
-    /// Logs an event of the transport.
+    /// Adds an event of the transport.
     func add(_ event: TransportEvent) {
         switch event {
         case .acceptPaused(let error):

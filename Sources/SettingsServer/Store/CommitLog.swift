@@ -2,35 +2,30 @@ package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
-/// Where commits become durable. The writer orders them and applies them; this makes them last.
+/// A log that makes commits durable. The writer orders them and applies them.
 ///
-/// All calls come from the writer's queue, in the order: any number of ``stage(_:after:)``, then one ``flush()``, then, if
-/// that went well, ``published(_:)``. A cluster in front of a replicated store would stand behind the same calls.
+/// Called on the writer's queue, in the order: any number of ``stage(_:after:)``, then one ``flush()``, then, if that
+/// succeeded, ``published(_:)``. A replicated store would stand behind the same calls.
 package protocol CommitLog: AnyObject, Sendable {
-    /// Takes a commit into the batch that ``flush()`` makes durable.
-    ///
-    /// - Parameter predecessor: the commit before it, staged or flushed, whose loss would make this one worthless.
+    /// Adds a commit to the batch that ``flush()`` makes durable, behind the commit before it, staged or flushed.
     func stage(_ commit: Commit, after predecessor: Revision)
 
-    /// Forgets what is staged.
+    /// Drops the batch.
     func discard()
 
-    /// Makes the staged commits as durable as was promised: all of them or, if it throws, as the error says. In either
-    /// case nothing is staged afterwards. After a success, also one with nothing staged, no commit comes back whose outcome
-    /// was unknown before.
+    /// Makes the batch as durable as was promised: all of it or, if it throws, as the error says. Empties the batch in
+    /// either case. After a success, also of an empty batch, no commit comes back whose outcome was unknown before.
     func flush() throws(CommitLogError)
 
-    /// Gives the log a moment to see to itself, though nobody writes: to begin anew after it failed, to sync, to write a
-    /// snapshot.
+    /// Performs periodic maintenance: interval sync, snapshots, recovery after a failed write.
     func tend()
 
-    /// Says what is public now, so that the log may write snapshots of it.
+    /// Takes the state that was published, for snapshots.
     func published(_ state: State)
 }
 
-/// Commits that could not be made durable.
+/// The error of commits that could not be made durable.
 package struct CommitLogError: Error, Hashable, CustomStringConvertible {
-    /// What became of the commits.
     package enum Outcome: Sendable {
         /// They are not there and will not come back.
         case notDone
@@ -38,11 +33,9 @@ package struct CommitLogError: Error, Hashable, CustomStringConvertible {
         case unknown
     }
 
-    /// What kept them from being written.
     package enum Cause: Sendable {
-        /// There is no room.
+        /// The disk is full.
         case full
-        /// Anything else.
         case failed
     }
 
@@ -50,7 +43,7 @@ package struct CommitLogError: Error, Hashable, CustomStringConvertible {
     package let cause: Cause
     /// What failed, and what to do, for the operator: it may name files.
     package let description: String
-    /// The same for callers, whom the files of the daemon do not concern.
+    /// The same for callers, without names of files.
     package let reason: String
 
     package init(_ outcome: Outcome, _ cause: Cause, _ description: String, reason: String? = nil) {

@@ -1,9 +1,9 @@
 internal import SettingsEngine
 internal import Synchronization
 
-/// The published state behind its lock, with those who wait for the next one.
+/// The published state behind its lock, with the listeners that wait for the next one.
 ///
-/// The lock is held to copy references, to look something up, or to swap two states: never while somebody is called.
+/// The lock is held to copy references, to look something up, or to swap two states, and never across a callback.
 final class Published: Sendable {
     private struct Contents {
         var state: State
@@ -14,7 +14,7 @@ final class Published: Sendable {
     private struct Listener {
         let id: ListenerID
         let listener: any PublicationListener
-        /// Whether it has asked to hear of the next publication.
+        /// True if the next publication is to be reported to it.
         var isWaiting = false
     }
 
@@ -30,7 +30,7 @@ final class Published: Sendable {
         contents.withLock { body($0.state) }
     }
 
-    /// Puts another state in place and returns who is to be told. What only the old state held is freed outside the lock.
+    /// Publishes a state and returns the listeners to notify. What only the old state held is freed outside the lock.
     func publish(_ state: State) -> [any PublicationListener] {
         var state = state
         return contents.withLock { contents in
@@ -71,14 +71,13 @@ final class Published: Sendable {
     }
 }
 
-/// Who hears of publications.
+/// A listener to publications.
 package protocol PublicationListener: AnyObject, Sendable {
-    /// Another state is published. Called on the writer's queue, after those are answered whose writes are in it; must
-    /// not block.
+    /// Called once another state is published and its writes are answered. Runs on the writer's queue; must not block.
     func published()
 }
 
-/// Names a listener to the store.
+/// The name of a listener in the store.
 package struct ListenerID: Hashable, Sendable {
     fileprivate let number: Int
 }

@@ -3,12 +3,10 @@ package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The truth in memory: what readers see, and the way in for writes.
+/// A store that gives readers the published state and hands writes to the writer.
 ///
-/// Readers get the state as it was last published; whatever they hold of it stays as it is. Only what is as durable as
-/// was promised is ever published.
+/// Only what is as durable as was promised is published.
 package final class Store: Sendable {
-    /// What is published. Held only to copy a reference to it or to put another in its place.
     private let published: Published
     private let writer: Writer
 
@@ -25,53 +23,51 @@ package final class Store: Sendable {
         writer = Writer(state, published: published, log: log, limits: limits, clock: clock)
     }
 
-    /// The state as it stands.
+    /// The published state.
     package var state: State { published.state }
 
-    /// Looks something up. The body runs under the lock that publishes: it must be short and call nobody.
+    /// Looks something up under the lock that publishes. The body must be short and call out to nothing.
     package func read<Result>(_ body: (borrowing State) -> Result) -> Result {
         published.read(body)
     }
 
-    /// Hands writes over. They are decided in this order; `replies` hears of each exactly once.
+    /// Queues writes, to be decided in this order. `replies` gets the outcome of each exactly once.
     ///
-    /// - Returns: how many of them were taken, from the first; the others found the queue full and are not done.
+    /// - Returns: the number of writes that were taken, from the first; for the others the queue was full.
     package func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> Int {
         writer.submit(writes, replies: replies)
     }
 
-    /// Runs once everything handed over so far is decided and answered, with the state that is then published.
+    /// Calls the body with the published state once everything queued so far is answered.
     package func whenIdle(_ body: @escaping @Sendable (State) -> Void) {
         writer.whenIdle(body)
     }
 
-    /// Adds somebody who wants to hear of publications whenever they have asked for it with ``watch(_:)``.
+    /// Adds a listener, which ``watch(_:)`` subscribes to one publication at a time.
     package func addListener(_ listener: any PublicationListener) -> ListenerID {
         published.addListener(listener)
     }
 
-    /// Lets go of a listener.
     package func removeListener(_ id: ListenerID) {
         published.removeListener(id)
     }
 
-    /// The state as it stands; the listener hears of the next publication, once. Nothing is published in between, so who
-    /// looks at this state and then waits misses nothing.
+    /// Subscribes a listener to the next publication, once, and returns the state before it. Nothing is published in
+    /// between, so the listener misses nothing.
     package func watch(_ id: ListenerID) -> State {
         published.watch(id)
     }
 
-    /// Has the log see to itself, on the writer's queue. To be called now and then.
+    /// Has the log perform its periodic maintenance, on the writer's queue.
     package func tend() {
         writer.tend()
     }
 }
 
-/// A write on its way to the writer.
+/// A write in the queue of the writer.
 package struct PendingWrite: Sendable {
-    /// What the caller tells its answer by.
+    /// The caller's name for the write.
     package var id: UInt64
-    /// The write.
     package var request: WriteRequest
 
     package init(id: UInt64, request: WriteRequest) {
@@ -80,31 +76,30 @@ package struct PendingWrite: Sendable {
     }
 }
 
-/// The end of a write: an answer or the reason why there is none.
+/// The outcome of a write: an answer or a problem.
 package struct WriteOutcome: Sendable {
-    /// What the caller told the write by.
+    /// The caller's name for the write.
     package var id: UInt64
-    /// The answer, or why not.
     package var result: Result<WriteAnswer, Problem>
     /// The place in history that a refusal was decided at.
     package var cursor: Cursor
 }
 
-/// Who hears of the ends of writes.
+/// A receiver of the outcomes of writes.
 package protocol WriteReplies: AnyObject, Sendable {
-    /// The ends of writes in the order in which they were handed over. Called on the writer's queue; must not block.
+    /// Takes outcomes in the order in which the writes were queued. Runs on the writer's queue; must not block.
     func deliver(_ outcomes: [WriteOutcome])
 }
 
-/// What writes may do, and how much of them may wait for the writer.
+/// The limits of the queue of writes.
 package struct WriteLimits: Sendable {
-    /// The bytes of requests that may wait, before others are refused as too much.
+    /// The bytes of requests that may wait. Others are refused.
     package var waitingBytes = 64 << 20
-    /// The writes that one sync covers at most.
+    /// The most writes that one sync covers.
     package var batchCount = 4096
-    /// The bytes of requests that one sync covers at most, save that there is always one.
+    /// The most bytes of requests that one sync covers, except that it always covers one request.
     package var batchBytes = 8 << 20
-    /// Whether a write that stores something brings its suite into being; else only a schema does.
+    /// True if a write that stores something creates its suite; else only a schema does.
     package var opensSuites = true
 
     package init() {}

@@ -4,11 +4,10 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// The one queue that decides writes.
+/// A queue that decides writes in batches, each covered by one sync (group commit).
 ///
-/// It takes everything that gathered while the last batch was made durable, decides each write on the newest staged
-/// state, has the log make all commits durable at once, publishes, and only then answers: also the refusals, since they
-/// may rest on what was staged.
+/// A batch is what gathered while the one before was made durable. It is answered after its sync, also the refusals, since
+/// they may rest on what was staged.
 final class Writer: Sendable {
     private let inbox = Mutex(Inbox())
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)

@@ -12,7 +12,7 @@ final class WriterSession: @unchecked Sendable {
     private let clock: @Sendable () -> Timestamp
     /// The state that was published last. Kept here so that going back to it takes no lock.
     private(set) var publishedState: State
-    /// What is published once its commits are durable.
+    /// The state to publish once its commits are durable.
     private var staged: StagedState
     /// True if a commit may be on disk that was answered as unknown. A restart could bring it back until the log has begun
     /// anew.

@@ -117,8 +117,7 @@ extension FaultyFiles {
         try machine.sync(descriptor, path)
     }
 
-    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError)
-    {
+    func startWriting(_ descriptor: Int32, _ path: String, from offset: Int, count: Int) throws(FileError) {
         try machine.startWriting(descriptor, path, from: offset, count: count)
     }
 

@@ -153,16 +153,4 @@ struct DamagedDirectoryTests {
         #expect(repair?.kind == .inaccessible)
         #expect(folder.names == ["file"])
     }
-
-    @Test(
-        "after a clean stop the same epoch goes on, whatever was promised", arguments: Configuration.Durability.allCases
-    )
-    func cleanStop(_ durability: Configuration.Durability) throws {
-        let folder = try DataFolder()
-        let (first, log) = try folder.open(durability)
-        try log.close()
-        let (second, next) = try folder.open(durability)
-        #expect(first.state.cursor == second.state.cursor && !second.beganEpoch && second.notes.isEmpty)
-        try next.close()
-    }
 }

@@ -53,19 +53,6 @@ struct EpochTests {
         #expect(again.beganEpoch == (table.after != .always))
     }
 
-    @Test("a snapshot alone is a copy of something that went on elsewhere: a new epoch")
-    func copy() throws {
-        let folder = try DataFolder()
-        _ = try folder.fill(stops: true)
-        for name in folder.names where name != "snapshot-12.json" { try folder.remove(name) }
-        let (recovered, _) = try folder.open()
-        #expect(recovered.beganEpoch)
-        #expect(recovered.state.revision == Revision(1_000_000_012))
-        let (again, _) = try folder.open()
-        #expect(!again.beganEpoch)
-        #expect(StateDescription(again.state) == StateDescription(recovered.state))
-    }
-
     @Test("a new directory has a new epoch at revision zero, and only its owner may enter it")
     func fresh() throws {
         let temporary = try TemporaryDirectory()
@@ -94,24 +81,5 @@ struct EpochTests {
         _ = try LocalLog.open(
             directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
             clock: ManualClock().clock.now)
-    }
-
-    @Test("a directory that cannot be made says so")
-    func inaccessible() throws {
-        let temporary = try TemporaryDirectory()
-        let file = try temporary.file("file", "")
-        let epoch = try #require(Epoch("none"))
-        for path in [file, file + "/data", "/proc/settingsd"] {
-            do {
-                _ = try LocalLog.open(
-                    DataDirectory(path), options: LocalLog.Options(durability: .always), limits: History.Limits(),
-                    log: LogHarness.quiet,
-                    newEpoch: { epoch }, clock: ManualClock().clock.now)
-                Issue.record("\(path) was opened")
-            } catch {
-                #expect(error.kind == .inaccessible, "\(error)")
-                #expect(error.description.contains(path), "\(error)")
-            }
-        }
     }
 }

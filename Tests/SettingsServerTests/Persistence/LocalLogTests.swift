@@ -146,39 +146,6 @@ struct LocalLogTests {
         #expect(harness.disk.names == names && harness.disk.calls == calls)
     }
 
-    @Test("with interval, a sync beside that failed has what it was to save written again")
-    func interval() throws {
-        let harness = try harness(large(.interval))
-        for _ in 0..<3 { try harness.step() }
-        harness.disk.fail(.syncData, with: EIO)
-        harness.tend(after: 10)
-        harness.disk.fail(.syncData, with: nil)
-        harness.tend()
-        #expect(harness.log?.health == nil)
-        let last = try #require(harness.published.last)
-        // What only the page cache has is gone.
-        harness.crash(.syncedOnly, seed: 0)
-        try harness.open()
-        #expect(harness.recovered?.beganEpoch == true)
-        #expect(harness.last.map { StateDescription($0).content } == StateDescription(last).content)
-    }
-
-    @Test("with interval, what the history has forgotten is saved by a snapshot instead")
-    func intervalBeyondHistory() throws {
-        var setup = large(.interval)
-        setup.history.commits = 1
-        let harness = try harness(setup)
-        harness.disk.fail(.syncData, with: EIO)
-        for _ in 0..<3 { try harness.step() }
-        harness.tend(after: 10)
-        harness.disk.fail(.syncData, with: nil)
-        harness.tend()
-        let last = try #require(harness.published.last)
-        harness.crash(.syncedOnly, seed: 0)
-        try harness.open()
-        #expect(harness.last.map { StateDescription($0).content } == StateDescription(last).content)
-    }
-
     @Test("after its end the log takes nothing, and another can have the directory")
     func close() throws {
         let harness = try harness()

@@ -132,17 +132,4 @@ struct WriterTests {
         for _ in 1...2 { log.letGo() }
         #expect(replies.wait(for: 2).count == 2)
     }
-
-    @Test("a clock that goes backwards does not turn time back")
-    func clock() throws {
-        let log = ScriptedLog()
-        let times = Times([5000, 3000, 9000])
-        let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { times.next() }
-        var modified: [Int64?] = []
-        for id in 1...3 {
-            _ = store.submit([try put(UInt64(id), "a", .integer(Int64(id)))], replies: replies)
-            modified.append(replies.wait(for: 1)[UInt64(id)]?.setting?.modified?.milliseconds)
-        }
-        #expect(modified == [5000, 5000, 9000])
-    }
 }
