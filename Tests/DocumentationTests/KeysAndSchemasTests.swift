@@ -68,7 +68,7 @@ struct KeysAndSchemasTests {
         #expect(meant == ["launchCount"])
     }
 
-    @Test("A disagreement is told in the sentence that the article shows")
+    @Test("A disagreement is reported in the sentence that the article shows")
     func disagreement() throws {
         let louder = try Schema(
             JSONValue(

@@ -52,7 +52,7 @@ struct MainActorAppTests {
         #expect(gone == nil, "observing does not keep what is captured weakly")
     }
 
-    @Test("A loop on the main actor is told of updates, and ended by cancelling its task")
+    @Test("A loop on the main actor gets updates, and ends when its task is cancelled")
     func updates() async throws {
         var themes: [Theme] = []
         let updates = Defaults.updates(of: \.theme, \.launchCount)

@@ -10,7 +10,7 @@ let Defaults = DefaultsAdapter.inMemory(keyStore: DefaultsKeys())
 /// with the next, or moved out of the loop around it.
 struct Read: Sendable {
     let name: String
-    /// Whether Swift counts references to the value, or to a part of it.
+    /// True if Swift counts references to the value, or to a part of it.
     var isCounted = false
     let body: @Sendable () -> Int
 

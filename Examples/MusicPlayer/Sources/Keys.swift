@@ -1,7 +1,7 @@
 import SettingsClient
 
 // All settings of this program, each with its name, its type, its default and its limits. From these come the types that
-// the compiler checks, and the schema that the daemon holds everybody to.
+// the compiler checks, and the schema to which the daemon holds all programs.
 
 enum Theme: String, CaseIterable, DefaultsSerializable {
     case light, dark
@@ -13,7 +13,7 @@ struct Song: Codable, DefaultsSerializable, Hashable {
 }
 
 extension DefaultsKeys {
-    /// Optional: nil until somebody stores one.
+    /// Optional: nil until one is stored.
     var listener: DefaultsKey<String?> { .init("listener", maxLength: 40) }
     /// Not optional, so it has a default.
     var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0, in: 0...) }

@@ -47,7 +47,7 @@ enum MusicPlayer {
         print("It is \(Defaults.theme) in here.")
     }
 
-    /// Who observes is told what anybody does, this program or another.
+    /// An observer gets every change, of this program or another.
     static func turnTheVolume() async {
         let changes = Defaults.updates(of: \.player.volume)
         Defaults.player.volume = 0.75

@@ -54,32 +54,18 @@ final class AdapterCore: Sendable {
 
 /// The session, with errors of adapters.
 extension AdapterCore {
-    var isLoaded: Bool { session.isLoaded }
-
     func load(unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(DefaultsError) {
-        do throws(BackendError) {
-            try session.load(unlessFailedSince: moment)
-        } catch {
-            throw DefaultsError(error)
-        }
+        try throwingDefaultsError { () throws(BackendError) in try session.load(unlessFailedSince: moment) }
     }
 
     func load(for key: KeyName, unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(DefaultsError) {
-        do throws(BackendError) {
-            try session.load(for: key, unlessFailedSince: moment)
-        } catch {
-            throw DefaultsError(error)
-        }
+        try throwingDefaultsError { () throws(BackendError) in try session.load(for: key, unlessFailedSince: moment) }
     }
 
     /// Sends what is kept and brings the replica to where the server is.
     func synchronize(since moment: ContinuousClock.Instant = .now) throws(DefaultsError) {
         defer { issues.finishReporting() }
-        do throws(BackendError) {
-            try session.synchronize(since: moment)
-        } catch {
-            throw DefaultsError(error)
-        }
+        try throwingDefaultsError { () throws(BackendError) in try session.synchronize(since: moment) }
     }
 
     /// Reports that something could not be read; that the suite could not be loaded, once for each attempt.

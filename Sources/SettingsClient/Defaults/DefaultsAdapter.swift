@@ -14,7 +14,7 @@ public import SettingsModel
 /// server is back, by a later run of the program if need be. A refusal then is rolled back and reported likewise. The async
 /// forms return when the write is acknowledged, and throw ``DefaultsError/kept(_:)`` if it waits.
 ///
-/// A few members of the adapter hide keys of the same name (``AdapterMembers/names``); `Defaults[\.name]` always means
+/// A few members of the adapter hide keys of the same name, as `value` and `update`; `Defaults[\.name]` always means
 /// the key. Keys that are hidden so are reported when a schema is made of them.
 @dynamicMemberLookup
 public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
@@ -61,7 +61,9 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
 
     /// Removes everything that is stored in this suite.
     public func removeAll() {
-        core.attempt(nil) { () throws(DefaultsError) in try core.removeAll() }
+        core.attempt(nil) { () throws(DefaultsError) in
+            try throwingDefaultsError { () throws(BackendError) in try core.session.removeAll() }
+        }
     }
 
     /// Gives values to read where nothing is stored. They are never stored, nor visible to other programs; those registered

@@ -7,31 +7,25 @@ public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
     /// The default of the key that the program gave: keys that share the slot may have others.
     let defaultValue: Value
 
-    init(core: AdapterCore, slot: Slot<Value>, default defaultValue: Value? = nil) {
-        self.core = core
-        self.slot = slot
-        self.defaultValue = defaultValue ?? slot.key.defaultValue
+    var name: String { slot.key.name }
+
+    func report(_ error: DefaultsError, _ attempt: DefaultsIssue.Attempt) {
+        core.report(error, name, attempt)
     }
 
     /// Stores a value as a setter does: what fails is reported.
     func assign(_ value: Value) {
-        core.attempt(slot.key.name) { () throws(DefaultsError) in try core.set(slot, to: value) }
-    }
-
-    /// Begins a change in place. Nothing is locked until ``InPlaceChange/finish()``.
-    func begin() -> InPlaceChange<Value> {
-        core.begin(slot, default: defaultValue)
+        core.attempt(name) { () throws(DefaultsError) in try set(to: value) }
     }
 
     /// True if the right side of `?=` is to be evaluated. What cannot be found out is reported.
     fileprivate func seemsAbsent() -> Bool {
         do {
             _ = try slot.codec.get()
-            guard let cell = slot.cell else { return false }
-            core.settleRename(of: slot)
-            return try core.isAbsent(cell.name)
+            settleRename()
+            return try slot.name.map { key throws(DefaultsError) in try core.isAbsent(key) } ?? false
         } catch {
-            core.report(error, slot.key.name, .write)
+            report(error, .write)
             return false
         }
     }
@@ -40,27 +34,23 @@ public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {
 /// For tasks: the blocking forms, done on a queue in the order in which they were asked for.
 extension DefaultsReference {
     /// Reads at once if the value is known and nothing is about to be written to the key.
-    nonisolated(nonsending) func value() async throws(DefaultsError) -> Value {
-        let reading: Reading<Value>
-        if let cell = slot.cell, !core.work.isBusy(with: cell.name), let known = core.readingAtOnce(slot) {
-            reading = try checked(known)
-        } else {
-            let moment = ContinuousClock.now
-            reading = try await offload { () throws(DefaultsError) in
-                try checked(core.readInsisting(slot, since: moment))
-            }
+    nonisolated(nonsending) func valueForTask() async throws(DefaultsError) -> Value {
+        if let key = slot.name, !core.work.isBusy(with: key), let known = readingAtOnce() {
+            return try value(of: known)
         }
-        return reading.isDefault ? defaultValue : reading.value
+        _ = try slot.codec.get()
+        let moment = ContinuousClock.now
+        return try await offload { () throws(DefaultsError) in try value(of: read(since: moment)) }
     }
 
-    /// Throws if what is stored is no value of the key.
-    private func checked(_ reading: Reading<Value>) throws(DefaultsError) -> Reading<Value> {
+    /// The value that was read. Throws if what is stored is no value of the key.
+    private func value(of reading: Reading<Value>) throws(DefaultsError) -> Value {
         if reading.isStoredUnreadable, slot.argument == nil, let problem = reading.problem { throw problem }
-        return reading
+        return reading.value ?? defaultValue
     }
 
     nonisolated(nonsending) func set(_ value: Value) async throws(DefaultsError) {
-        try await offload { () throws(DefaultsError) in try core.set(slot, to: value) }
+        try await offload { () throws(DefaultsError) in try set(to: value) }
     }
 
     nonisolated(nonsending) func setIfAbsent(
@@ -69,22 +59,19 @@ extension DefaultsReference {
         let moment = ContinuousClock.now
         let isAbsent = try await offload { () throws(DefaultsError) in
             _ = try slot.codec.get()
-            guard let cell = slot.cell else { return false }
-            core.settleRename(of: slot)
-            return try !core.isStored(cell.name, since: moment)
+            guard let key = slot.name else { return false }
+            settleRename()
+            return try !core.isStored(key, since: moment)
         }
         guard isAbsent else { return false }
         let value = try await body()
-        return try await offload { () throws(DefaultsError) in
-            guard let cell = slot.cell else { return false }
-            return try core.setIfAbsent(slot.encode(value), to: cell)
-        }
+        return try await offload { () throws(DefaultsError) in try setIfAbsent(to: value) }
     }
 
     private nonisolated(nonsending) func offload<Result: Sendable>(
         _ body: @escaping @Sendable () throws(DefaultsError) -> Result
     ) async throws(DefaultsError) -> Result {
-        try await core.work.run(about: slot.names, body)
+        try await core.work.run(about: slot.name.map { [$0] } ?? [], body)
     }
 }
 
@@ -96,12 +83,8 @@ public func ?= <Value>(reference: DefaultsReference<Value>, value: @autoclosure 
     let (isWanted, spent) = WaitingTime.measuring { reference.seemsAbsent() }
     guard isWanted else { return }
     let value = try value()
-    reference.core.attempt(reference.slot.key.name) { () throws(DefaultsError) in
-        guard let cell = reference.slot.cell else { return }
-        let json = try reference.slot.encode(value)
-        _ = try WaitingTime.sharing(spent: spent) { () throws(DefaultsError) in
-            try reference.core.setIfAbsent(json, to: cell)
-        }
+    reference.core.attempt(reference.name) { () throws(DefaultsError) in
+        _ = try WaitingTime.sharing(spent: spent) { () throws(DefaultsError) in try reference.setIfAbsent(to: value) }
     }
 }
 

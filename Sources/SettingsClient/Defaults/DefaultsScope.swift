@@ -2,7 +2,7 @@ internal import SettingsModel
 
 /// The keys of one store within an adapter's: what `Defaults.player` is.
 ///
-/// It has what the adapter has for keys, and hides the same names (``AdapterMembers/names``).
+/// It has what the adapter has for keys, and hides keys of the same names.
 @dynamicMemberLookup
 public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     let core: AdapterCore
@@ -21,9 +21,9 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return empty
     }
 
-    /// The slot of a key.
-    func slot<Value>(of path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Slot<Value> {
-        core.slots.slot(path, in: instance) { keyStore[keyPath: path] }
+    func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
+        let (slot, defaultValue) = core.slots.resolve(path, in: instance) { keyStore[keyPath: path] }
+        return DefaultsReference(core: core, slot: slot, defaultValue: defaultValue)
     }
 
     /// The scope of a store within this one.
@@ -59,9 +59,9 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     private func readSlot<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, _ identity: SlotTable.Identity
     ) -> Value {
-        let slot = slot(of: path)
-        let reading = slot.cachedReading ?? core.look(slot)
-        core.slots.refresh(identity, from: slot)
-        return reading.value
+        let reference = reference(path)
+        let value = reference.value
+        core.slots.refresh(identity, from: reference.slot, default: reference.defaultValue)
+        return value
     }
 }

@@ -66,30 +66,15 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         _read { yield DefaultsTransaction<Inner>(scope.inner(path), record) }
         _modify {
             var inner = DefaultsTransaction<Inner>(scope.inner(path), record)
-            record = TransactionRecord(record.core, answers: record.answers)
+            record = TransactionRecord(record.core, prepared: record.prepared)
             defer { record = inner.record }
             yield &inner
         }
     }
 }
 
-/// The reads and writes of a transaction so far.
+/// The reads and writes of one run of a transaction.
 private struct TransactionRecord {
-    /// Blocking work that has to be done before the transaction can be run; it notes the answers.
-    typealias Preparation = @Sendable (inout Answers) -> Void
-
-    /// The answers that earlier runs of the transaction could not do without: asking blocks, and the body of a transaction
-    /// runs on the caller's thread.
-    struct Answers: Sendable {
-        fileprivate var settings: [KeyName: VisibleSetting] = [:]
-        fileprivate var differences: [TypedKey: [SchemaDifference]] = [:]
-    }
-
-    struct TypedKey: Hashable, Sendable {
-        let name: KeyName
-        let type: ObjectIdentifier
-    }
-
     /// A change in place within a transaction, between its reading and its writing.
     struct Change<Value: DefaultsSerializable> {
         let reference: DefaultsReference<Value>
@@ -99,19 +84,21 @@ private struct TransactionRecord {
     }
 
     let core: AdapterCore
-    let answers: Answers
+    /// The keys of which the server was asked after an earlier run: what is still not known is taken as it is.
+    let prepared: Set<KeyName>
+    /// The keys of which the server has to be asked. That blocks, and the body runs on the caller's thread: so it is done
+    /// after the run, and the transaction is run again.
+    private(set) var lacking: [KeyName: @Sendable () -> Void] = [:]
     /// The state of each key when it was read first.
     private(set) var read: [KeyName: KeySight] = [:]
     private var written: [KeyName: JSONValue?] = [:]
     /// The keys written, in order.
     private var order: [KeyName] = []
     private var failure: DefaultsError?
-    /// The work to do before the transaction can be run; nil for none.
-    private(set) var preparation: Preparation?
 
-    init(_ core: AdapterCore, answers: Answers) {
+    init(_ core: AdapterCore, prepared: Set<KeyName>) {
         self.core = core
-        self.answers = answers
+        self.prepared = prepared
     }
 
     /// The transaction to send. Throws the first error of the run.
@@ -126,43 +113,43 @@ private struct TransactionRecord {
     }
 
     mutating func value<Value>(_ reference: DefaultsReference<Value>) -> Value {
-        let slot = reference.slot
-        note { () throws(DefaultsError) in _ = try slot.codec.get() }
-        guard let cell = slot.cell else { return reference.defaultValue }
-        noteRename(of: slot)
-        noteAgreement(of: slot, cell)
-        let reading: Reading<Value>
-        if let written = written[cell.name] {
-            let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
-            reading = core.resolve(slot, own, over: core.registered(cell.name))
-        } else {
-            reading = core.reading(of: slot, sight(of: slot, cell))
-            if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
+        note { () throws(DefaultsError) in _ = try reference.slot.codec.get() }
+        guard let key = reference.slot.name else { return reference.defaultValue }
+        // Fails if no value that the server may hold is one of the key's type.
+        note { [core] () throws(DefaultsError) in try core.refuseAnotherType(reference.knownDifferences() ?? []) }
+        let sight = read[key] ?? reference.sight(key, asks: .never)
+        if reference.isRenameOpen || reference.knownDifferences() == nil || sight.isUnsure {
+            prepare(key) { reference.prepare(key) }
         }
-        return reading.isDefault ? reference.defaultValue : reading.value
+        if let written = written[key] {
+            let own = VisibleSetting(value: written, source: written == nil ? .unset : .stored, revision: nil)
+            return reference.resolve(own, over: core.registered(key)).value ?? reference.defaultValue
+        }
+        read[key] = sight
+        let reading = reference.reading(of: sight)
+        if reading.isStoredUnreadable, let problem = reading.problem { failure = failure ?? problem }
+        return reading.value ?? reference.defaultValue
     }
 
     mutating func set<Value>(_ reference: DefaultsReference<Value>, to value: Value) {
         var json: JSONValue?
         guard note({ () throws(DefaultsError) in json = try reference.slot.encode(value) }),
-            let cell = reference.slot.cell
+            let key = reference.slot.name
         else { return }
-        noteRename(of: reference.slot)
-        if written.updateValue(json, forKey: cell.name) == nil { order.append(cell.name) }
+        if reference.isRenameOpen { prepare(key) { reference.prepare(key) } }
+        if written.updateValue(json, forKey: key) == nil { order.append(key) }
     }
 
     mutating func begin<Value>(_ reference: DefaultsReference<Value>) -> Change<Value> {
         let value = value(reference)
-        return Change(
-            reference: reference, value: value,
-            before: Result { () throws(DefaultsError) in try reference.slot.encode(value) })
+        return Change(reference: reference, value: value, before: reference.slot.encoded(value))
     }
 
     /// Stores a value, if it became another.
     mutating func finish<Value>(_ change: Change<Value>) {
-        let after = Result { () throws(DefaultsError) in try change.reference.slot.encode(change.value) }
-        if case .success(let before) = change.before, case .success(let after) = after, before == after { return }
-        set(change.reference, to: change.value)
+        if !isSameJSON(change.before, change.reference.slot.encoded(change.value)) {
+            set(change.reference, to: change.value)
+        }
     }
 
     /// Keeps the first error of the run; true if there is none here.
@@ -177,45 +164,19 @@ private struct TransactionRecord {
         }
     }
 
-    private mutating func prepare(_ body: @escaping Preparation) {
-        preparation = { [others = preparation] answers in
-            others?(&answers)
-            body(&answers)
-        }
+    private mutating func prepare(_ key: KeyName, _ body: @escaping @Sendable () -> Void) {
+        if !prepared.contains(key) { lacking[key] = body }
     }
+}
 
-    /// The state that a key is read from: the same at each read.
-    private mutating func sight<Value>(of slot: Slot<Value>, _ cell: KeyCell) -> KeySight {
-        if let sight = read[cell.name] { return sight }
-        var sight = core.sight(of: slot, cell, asks: .never)
-        if sight.isUnsure {
-            if let answer = answers.settings[cell.name], answer.value == sight.visible.value {
-                sight.take(answer)
-            } else {
-                prepare { [core] answers in
-                    let seen = core.session.visible(cell.name)
-                    answers.settings[cell.name] = core.withSource(seen, cell.name)
-                }
-            }
-        }
-        read[cell.name] = sight
-        return sight
-    }
+extension DefaultsReference {
+    fileprivate var isRenameOpen: Bool { slot.rename?.isOpen ?? false }
 
-    /// Has the value of a renamed key taken over first.
-    private mutating func noteRename<Value>(of slot: Slot<Value>) {
-        guard let rename = slot.rename, rename.isOpen else { return }
-        prepare { [core] _ in core.takeOver(for: slot) }
-    }
-
-    /// Fails if no value that the server may hold is one of the key's type.
-    private mutating func noteAgreement<Value>(of slot: Slot<Value>, _ cell: KeyCell) {
-        let key = TypedKey(name: cell.name, type: ObjectIdentifier(Value.self))
-        if let differences = core.knownDifferences(of: slot) ?? answers.differences[key] {
-            note { [core] () throws(DefaultsError) in try core.refuseAnotherType(differences) }
-        } else {
-            prepare { [core] in $0.differences[key] = core.differences(of: slot) }
-        }
+    /// Asks for what a transaction lacks of a key, and takes over the value of a renamed one.
+    fileprivate func prepare(_ key: KeyName) {
+        takeOver()
+        _ = differences()
+        _ = sight(key, asks: .unlessPaused)
     }
 }
 
@@ -232,18 +193,17 @@ extension DefaultsScope {
             try core.load(unlessFailedSince: moment)
             if let place = core.session.schema { _ = try? core.session.serverSchema(at: place) }
         }
-        var answers = TransactionRecord.Answers()
+        var prepared: Set<KeyName> = []
         var attempts = 0
         while true {
-            var transaction = DefaultsTransaction(self, TransactionRecord(core, answers: answers))
+            var transaction = DefaultsTransaction(self, TransactionRecord(core, prepared: prepared))
             let outcome = Swift.Result { try body(&transaction) }
             let record = transaction.record
-            if let prepare = record.preparation {
-                answers = try await core.work.run { [answers] () throws(DefaultsError) in
-                    var answers = answers
-                    prepare(&answers)
-                    return answers
+            if !record.lacking.isEmpty {
+                try await core.work.run { () throws(DefaultsError) in
+                    for prepare in record.lacking.values { prepare() }
                 }
+                prepared.formUnion(record.lacking.keys)
                 continue
             }
             let result = try outcome.get()
@@ -253,6 +213,7 @@ extension DefaultsScope {
             {
                 return result
             }
+            prepared = []
         }
     }
 }
@@ -265,8 +226,8 @@ extension AdapterCore {
         _ transaction: Transaction, holds: Bool, isLast: Bool
     ) async throws(DefaultsError) -> Bool {
         if transaction.operations.isEmpty {
-            if isLast, !holds {
-                throw .refused(Problem(.preconditionFailed, "what is read of suite \(suite) is changed all the time"))
+            guard !isLast || holds else {
+                throw .refused(Refusal(.preconditionFailed, "what is read of suite \(suite) is changed all the time"))
             }
             return holds
         }

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Foundation
-public import SettingsAPI
+internal import SettingsAPI
 public import SettingsModel
 internal import Synchronization
 
@@ -39,7 +39,7 @@ extension DefaultsIssue: CustomStringConvertible {
 /// An error of reading or writing a setting.
 public enum DefaultsError: Error, Hashable, Sendable {
     /// The server refused it; ``code`` says why.
-    indirect case refused(Problem)
+    case refused(Refusal)
     /// The value is beyond the key's type or limits, or what is stored is no value of the key.
     case invalid(InvalidValue)
     /// The key cannot be one: its name, its limits or its default.
@@ -68,7 +68,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
 
     /// The server's code, if it was the server that refused.
     public var code: ErrorCode? {
-        if case .refused(let problem) = self { problem.code } else { nil }
+        if case .refused(let refusal) = self { refusal.code } else { nil }
     }
 
     /// True if the setting had been changed meanwhile.
@@ -78,7 +78,7 @@ public enum DefaultsError: Error, Hashable, Sendable {
 
     init(_ error: BackendError) {
         switch error {
-        case .refused(let problem): self = .refused(problem)
+        case .refused(let problem): self = .refused(Refusal(problem))
         case .unreachable(let reason, _), .unavailable(let reason, _): self = .unreachable(reason)
         case .kept(let reason): self = .kept(reason)
         }
@@ -89,8 +89,7 @@ extension DefaultsError: CustomStringConvertible {
     /// The reason in a sentence.
     public var description: String {
         switch self {
-        case .refused(let problem) where !problem.conflicts.isEmpty: Self.listing(problem.conflicts)
-        case .refused(let problem): problem.description
+        case .refused(let refusal): refusal.message
         case .invalid(let error): error.description
         case .unusableKey(let name, let error):
             "\(name) cannot be a key: \(error.problems.map(\.detail).joined(separator: "; "))"
@@ -107,6 +106,23 @@ extension DefaultsError: CustomStringConvertible {
         case .cancelled: "the task was cancelled before anything was done"
         case .unusableFile(let path, let reason): "\(path): \(reason)"
         }
+    }
+}
+
+/// A refusal of the server.
+public struct Refusal: Hashable, Sendable {
+    /// The reason; nil for one that this program does not know.
+    public let code: ErrorCode?
+    /// The reason in a sentence.
+    public let message: String
+
+    init(_ code: ErrorCode, _ detail: String) {
+        self.init(Problem(code, detail))
+    }
+
+    init(_ problem: Problem) {
+        code = problem.code
+        message = problem.conflicts.isEmpty ? problem.description : Self.listing(problem.conflicts)
     }
 
     /// Each key that a new schema does not fit, as far as there is room.

@@ -21,13 +21,12 @@ extension KeyedAccess {
     var core: AdapterCore { Self.scope(of: self).core }
 
     func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
-        let scope = Self.scope(of: self)
-        return DefaultsReference(core: scope.core, slot: scope.slot(of: path))
+        Self.scope(of: self).reference(path)
     }
 
     func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
         let core = core
-        return DefaultsReference(core: core, slot: core.slots.slot(for: key), default: key.defaultValue)
+        return DefaultsReference(core: core, slot: core.slots.slot(for: key), defaultValue: key.defaultValue)
     }
 
     /// The value of a key.
@@ -96,32 +95,32 @@ extension KeyedAccess {
 extension KeyedAccess {
     /// True if a key has a value that is not a default: from the command line, stored, or registered.
     public func hasKey<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
-        core.hasKey(reference(path).slot)
+        reference(path).hasKey()
     }
 
     /// True if a key has a value that is not a default.
     public func hasKey<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
-        core.hasKey(reference(key: key).slot)
+        reference(key: key).hasKey()
     }
 
     /// True if a value is stored for a key.
     public func isSet<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Bool {
-        core.isSet(reference(path).slot)
+        reference(path).isSet()
     }
 
     /// True if a value is stored for a key.
     public func isSet<Value>(_: Void = (), key: DefaultsKey<Value>) -> Bool {
-        core.isSet(reference(key: key).slot)
+        reference(key: key).isSet()
     }
 
     /// Removes the stored value of a key, so that the default holds; that nothing is stored is no error.
     public func remove<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) {
-        core.remove(reference(path).slot)
+        reference(path).remove()
     }
 
     /// Removes the stored value of a key.
     public func remove<Value>(_: Void = (), key: DefaultsKey<Value>) {
-        core.remove(reference(key: key).slot)
+        reference(key: key).remove()
     }
 }
 
@@ -134,7 +133,7 @@ extension KeyedAccess {
     public nonisolated(nonsending) func value<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Value {
-        try await reference(path).value()
+        try await reference(path).valueForTask()
     }
 
     // Without a second form for paths, the compiler has no message at all for one with a typo.
@@ -144,14 +143,14 @@ extension KeyedAccess {
     public nonisolated(nonsending) func value<Value>(
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>
     ) async throws(DefaultsError) -> Value? {
-        try await reference(path).value()
+        try await reference(path).valueForTask()
     }
 
     /// The value of a key. Throws if the suite could not be loaded, or if what is stored is no value of the key.
     public nonisolated(nonsending) func value<Value>(
         _: Void = (), key: DefaultsKey<Value>
     ) async throws(DefaultsError) -> Value {
-        try await reference(key: key).value()
+        try await reference(key: key).valueForTask()
     }
 
     /// Stores a value. Throws ``DefaultsError/kept(_:)`` if that is done only when the server is back.

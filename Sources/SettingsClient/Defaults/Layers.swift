@@ -68,40 +68,34 @@ struct LaunchArguments: Sendable {
 }
 
 /// The layers over and under what is stored.
-extension AdapterCore {
-    /// Reads a key from its layers: the command line, the stored value, the registered one, the schema's default, the
-    /// key's own.
-    func resolve<Value>(_ slot: Slot<Value>, _ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
-        guard let cell = slot.cell, case .success(let codec) = slot.codec else {
-            return Reading(value: slot.key.defaultValue, isDefault: true)
-        }
-        var reading = Reading(value: slot.key.defaultValue, isDefault: true, base: visible.value)
+extension DefaultsReference {
+    /// Reads a key from its layers: the command line, the stored value, the registered one, the schema's default.
+    func resolve(_ visible: VisibleSetting, over registered: JSONValue?) -> Reading<Value> {
+        guard case .success(let codec) = slot.codec else { return Reading() }
+        var reading = Reading<Value>(base: visible.value)
         if visible.source == .invalid {
             reading.problem = .refused(
-                Problem(.invalidStored, "what is stored for \(cell.name) of suite \(suite) does not fit the schema"))
+                Refusal(.invalidStored, "what is stored for \(name) of suite \(core.suite) does not fit the schema"))
             reading.isStoredUnreadable = true
         }
         let isStored = visible.value != nil && visible.source != .default
         let layers =
             isStored ? [(visible.value, true), (registered, false)] : [(registered, false), (visible.value, true)]
         for (layer, isOfServer) in layers {
-            guard let layer else { continue }
+            guard reading.value == nil, let layer else { continue }
             do {
                 reading.value = try codec.decode(layer)
-                reading.isDefault = false
-                break
             } catch {
                 reading.problem = reading.problem ?? .invalid(error)
                 if isOfServer { reading.isStoredUnreadable = true }
             }
         }
-        if let argument = slot.argument {
-            reading.value = argument
-            reading.isDefault = false
-        }
+        reading.value = slot.argument ?? reading.value
         return reading
     }
+}
 
+extension AdapterCore {
     /// The registered default of a key.
     func registered(_ key: KeyName) -> JSONValue? {
         registered.withLock { $0[key] }
@@ -117,10 +111,8 @@ extension AdapterCore {
                 report(.unusableName(error), name, .write)
             }
         }
-        // Both at once, so that an observer that begins now finds them or gets a notice of them.
-        session.change { [values] state in
-            registered.withLock { $0.merge(values) { $1 } }
-            state.register(values)
-        }
+        registered.withLock { [values] in $0.merge(values) { $1 } }
+        // Observers are told of it, and readers of these keys look again.
+        session.change { [values] in $0.register(values) }
     }
 }

@@ -90,26 +90,18 @@ private func usable<Result>(_ body: () throws(SchemaError) -> Result) throws(Def
 extension AdapterCore {
     /// Puts a schema to the server unless it is in force already.
     fileprivate func publish(_ schema: Schema, onConflict policy: ConflictPolicy) throws(DefaultsError) -> Bool {
-        do throws(BackendError) {
+        let isChange = try throwingDefaultsError { () throws(BackendError) in
             if try session.backend.schema()?.document == schema.document { return false }
-            let summary = try session.setSchema(schema.document, onConflict: policy)
-            guard summary.changed else { return false }
-        } catch {
-            throw DefaultsError(error)
+            return try session.setSchema(schema.document, onConflict: policy).changed
         }
         // Its effects are visible here when this returns, unless the server went away meanwhile.
-        try? synchronize()
-        return true
+        if isChange { try? synchronize() }
+        return isChange
     }
 
     /// The differences between keys and the schema in force now.
     fileprivate func differences(of keys: [any AnyDefaultsKey]) throws(DefaultsError) -> [SchemaDifference] {
-        let document: SchemaDocument?
-        do {
-            document = try session.backend.schema()
-        } catch {
-            throw DefaultsError(error)
-        }
+        let document = try throwingDefaultsError { () throws(BackendError) in try session.backend.schema() }
         guard let document else { return [] }
         let schema = try usable { () throws(SchemaError) in try Schema(kept: document.document) }
         var differences: [SchemaDifference] = []
@@ -131,46 +123,45 @@ struct KeyAgreement: Sendable {
 }
 
 /// Each key is compared with the server's schema before its first read, and again when the schema is another.
-extension AdapterCore {
+extension DefaultsReference {
     /// The differences between a key and the schema. They are reported, once.
     ///
     /// While the schema cannot be had there are none: known values are read all the same.
-    func differences<Value>(of slot: Slot<Value>) -> [SchemaDifference] {
-        if let known = knownDifferences(of: slot) { return known }
-        guard let place = session.schema else { return [] }
+    func differences() -> [SchemaDifference] {
+        if let known = knownDifferences() { return known }
+        guard let place = core.session.schema else { return [] }
         do {
-            return try session.serverSchema(at: place).map { differences(of: slot, $0.schema, at: place) } ?? []
+            return try core.session.serverSchema(at: place).map { differences(from: $0.schema, at: place) } ?? []
         } catch {
-            report(error, nil, .check)
+            core.report(error, nil, .check)
             return []
         }
     }
 
     /// The differences, if they are known without asking the server for its schema; else nil.
-    func knownDifferences<Value>(of slot: Slot<Value>) -> [SchemaDifference]? {
-        guard let place = session.schema else { return [] }
+    func knownDifferences() -> [SchemaDifference]? {
+        guard let place = core.session.schema else { return [] }
         if let known = slot.agreement.withLock({ $0.schema == place ? $0.differences : nil }) { return known }
-        let server = session.knownSchema
-        if server.holds(at: place) { return differences(of: slot, server.schema, at: place) }
-        return session.isPaused ? [] : nil
+        let server = core.session.knownSchema
+        if server.holds(at: place) { return differences(from: server.schema, at: place) }
+        return core.session.isPaused ? [] : nil
     }
 
-    private func differences<Value>(
-        of slot: Slot<Value>, _ schema: Schema?, at place: SchemaPlace
-    ) -> [SchemaDifference] {
+    private func differences(from schema: Schema?, at place: SchemaPlace) -> [SchemaDifference] {
         // Encoding the key's default may run code of the program, so nothing is locked. A key whose default has no JSON is
         // reported as one that cannot be used.
         let differences = (try? schema?.differences(from: slot.key)) ?? []
         slot.agreement.withLock { $0 = KeyAgreement(schema: place, differences: differences) }
-        let name = UTF8Text(slot.key.name)
-        let isNews = reportedDifferences.withLock { reported in
-            defer { reported[name] = differences.isEmpty ? nil : differences }
-            return !differences.isEmpty && reported[name] != differences
+        let isNews = core.reportedDifferences.withLock { reported in
+            defer { reported[UTF8Text(name)] = differences.isEmpty ? nil : differences }
+            return !differences.isEmpty && reported[UTF8Text(name)] != differences
         }
-        if isNews { report(.disagreement(differences), slot.key.name, .check) }
+        if isNews { report(.disagreement(differences), .check) }
         return differences
     }
+}
 
+extension AdapterCore {
     /// Throws if these are such that no value that the server may hold is one of the key's type.
     func refuseAnotherType(_ differences: [SchemaDifference]) throws(DefaultsError) {
         let differences = differences.filter { $0.aspect == .type }

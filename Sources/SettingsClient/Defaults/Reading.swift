@@ -1,149 +1,91 @@
 internal import SettingsAPI
 internal import SettingsModel
-internal import Synchronization
 
 /// Reading: from what is known here, and from the server where that is not enough.
-extension AdapterCore {
-    /// The value of a key for a plain getter. The default is that of the key given.
-    func value<Value>(_ key: DefaultsKey<Value>) -> Value {
-        if let rules = key.rules, let entry = slots.currentEntry(SlotTable.Identity(rules)) {
-            if entry.isDefault { return key.defaultValue }
-            if case let value as Value = entry.value { return value }
-        }
-        return readSlot(key)
-    }
-
-    // Apart from the fast path, whose generic code would look up the metadata of what is used here.
-    @inline(never)
-    private func readSlot<Value>(_ key: DefaultsKey<Value>) -> Value {
-        if let slot = slots.keptSlot(for: key) {
-            let value = value(of: slot, orDefault: key.defaultValue)
-            if let rules = key.rules { slots.refresh(SlotTable.Identity(rules), from: slot) }
-            return value
-        }
-        guard let name = try? KeyName(key.name) else { return look(slots.makeSlot(for: key)).value }
-        // The table does not keep this key, so the replica does not keep its cell.
-        return session.withCell(for: name) { _ in value(of: slots.makeSlot(for: key), orDefault: key.defaultValue) }
-    }
-
-    private func value<Value>(of slot: Slot<Value>, orDefault defaultValue: Value) -> Value {
-        let reading = slot.cachedReading ?? look(slot)
-        return reading.isDefault ? defaultValue : reading.value
+extension DefaultsReference {
+    /// The value for a plain getter. What fails is reported.
+    var value: Value {
+        (slot.cachedReading ?? look()).value ?? defaultValue
     }
 
     /// Reads a key that is not cached. An error is reported, and the default is read.
-    func look<Value>(_ slot: Slot<Value>) -> Reading<Value> {
+    func look() -> Reading<Value> {
         do {
-            return try WaitingTime.sharing { () throws(DefaultsError) in try read(slot) }
+            return try WaitingTime.sharing { () throws(DefaultsError) in try read() }
         } catch {
-            reportUnread(error, slot.key.name)
-            var reading = Reading(value: slot.argument ?? slot.key.defaultValue, isDefault: slot.argument == nil)
-            reading.problem = error
-            reading.isStoredUnreadable = true
-            return reading
+            core.reportUnread(error, name)
+            return Reading(value: slot.argument, problem: error, isStoredUnreadable: true)
         }
-    }
-
-    /// Reads for an async form: tries to load the suite even if that failed before the caller began to wait.
-    func readInsisting<Value>(
-        _ slot: Slot<Value>, since moment: ContinuousClock.Instant
-    ) throws(DefaultsError) -> Reading<Value> {
-        _ = try slot.codec.get()
-        guard let cell = slot.cell else { return Reading(value: slot.key.defaultValue, isDefault: true) }
-        try load(for: cell.name, unlessFailedSince: moment)
-        try refuseAnotherType(differences(of: slot))
-        takeOver(for: slot)
-        return reading(of: slot, sight(of: slot, cell, asks: .always))
     }
 
     /// Reads a key and caches that. Throws if the suite is not loaded, not if a stored value is none of the key.
-    private func read<Value>(_ slot: Slot<Value>) throws(DefaultsError) -> Reading<Value> {
-        guard let cell = slot.cell, case .success = slot.codec else {
-            // It was reported when the slot was made.
-            return Reading(value: slot.key.defaultValue, isDefault: true)
-        }
-        try load(for: cell.name)
-        _ = differences(of: slot)
-        takeOver(for: slot)
+    ///
+    /// - Parameter moment: the time when the caller of an async form began to wait: it insists on an answer, and is told of
+    ///   a schema that no value of the key fits.
+    func read(since moment: ContinuousClock.Instant? = nil) throws(DefaultsError) -> Reading<Value> {
+        // An unusable key was reported when its slot was made.
+        guard let cell = slot.cell, case .success = slot.codec else { return Reading() }
+        try core.load(for: cell.name, unlessFailedSince: moment)
+        let differences = differences()
+        if moment != nil { try core.refuseAnotherType(differences) }
+        takeOver()
         let version = cell.version
-        let sight = sight(of: slot, cell, asks: .unlessPaused)
-        let reading = reading(of: slot, sight)
-        if sight.isLasting { slot.keep(reading, version: version) }
-        if let problem = reading.problem { report(problem, slot.key.name, .read) }
+        let sight = sight(cell.name, asks: moment == nil ? .unlessPaused : .always)
+        let reading = reading(of: sight)
+        if sight.isLasting, moment == nil || reading.problem == nil { slot.keep(reading, version: version) }
+        if let problem = reading.problem, moment == nil { report(problem, .read) }
         return reading
     }
 
-    func reading<Value>(of slot: Slot<Value>, _ sight: KeySight) -> Reading<Value> {
-        var reading = resolve(slot, sight.origin, over: sight.registered)
+    /// Reads a key if that needs no question to the server; else nil.
+    func readingAtOnce() -> Reading<Value>? {
+        guard let key = slot.name, case .success = slot.codec, !(slot.rename?.isOpen ?? false),
+            knownDifferences()?.isEmpty ?? false
+        else { return nil }
+        if let reading = slot.cachedReading { return reading }
+        guard core.session.isLoaded else { return nil }
+        let sight = sight(key, asks: .never)
+        return sight.isUnsure ? nil : reading(of: sight)
+    }
+
+    func reading(of sight: KeySight) -> Reading<Value> {
+        var reading = resolve(sight.origin, over: sight.registered)
         reading.base = sight.visible.value
         return reading
     }
 
-    /// A setting with its source, which the server is asked for where it is not known, unless it did not answer just
-    /// before.
-    ///
-    /// - Parameter insists: true to ask in any case.
-    func withSource(
-        _ visible: VisibleSetting, _ key: KeyName, insists: Bool = false, isReported: Bool = true
-    ) -> VisibleSetting {
-        guard visible.source == nil, insists || !session.isPaused else { return visible }
-        do {
-            let setting = try session.ask(for: key, isNewest: false)
-            return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
-        } catch {
-            if isReported { report(DefaultsError(error), key.text, .read) }
-            return visible
+    /// The state that a key is read from. Until its value is taken over, a renamed key is read from its former name.
+    func sight(_ key: KeyName, asks: KeySight.Asking) -> KeySight {
+        let seen = core.session.visible(key)
+        let registered = core.registered(key)
+        if let former = formerName(insteadOf: seen) {
+            let old = VisibleSetting(value: core.session.visible(former).value, source: .stored, revision: nil)
+            return KeySight(visible: seen, origin: old, registered: registered, isLasting: false)
         }
-    }
-
-    /// True if a value is stored under a key.
-    ///
-    /// - Parameter moment: the time when an insisting caller began to wait: the suite is loaded unless that failed since.
-    func isStored(
-        _ key: KeyName, since moment: ContinuousClock.Instant? = nil, isReported: Bool = true
-    ) throws(DefaultsError) -> Bool {
-        try load(for: key, unlessFailedSince: moment)
-        let source = withSource(session.visible(key), key, insists: true, isReported: isReported).source
-        // Without an answer, the value that is there counts as stored.
-        return source?.isStored ?? true
-    }
-
-    /// True if nothing is stored under a key as far as is known: while the server is away the write itself, which is made
-    /// only if nothing is stored, decides.
-    func isAbsent(_ key: KeyName) throws(DefaultsError) -> Bool {
-        do {
-            return try !isStored(key)
-        } catch {
-            guard case .unreachable = error else { throw error }
-            return true
+        var sight = KeySight(visible: seen, origin: seen, registered: registered)
+        if sight.isUnsure {
+            // The source may become known at any time, without a change of the key.
+            sight.isLasting = false
+            if asks != .never { sight.take(core.withSource(seen, key, insists: asks == .always)) }
         }
+        return sight
     }
 
     /// True if any layer but the defaults has a value for a key.
-    func hasKey<Value>(_ slot: Slot<Value>) -> Bool {
-        guard let cell = slot.cell else { return false }
+    func hasKey() -> Bool {
+        guard let key = slot.name else { return false }
         return WaitingTime.sharing {
-            settleRename(of: slot)
-            return slot.argument != nil || registered(cell.name) != nil || isSet(cell.name)
+            settleRename()
+            return slot.argument != nil || core.registered(key) != nil || core.isSet(key)
         }
     }
 
     /// True if a value is stored for a key; false if that cannot be found out.
-    func isSet<Value>(_ slot: Slot<Value>) -> Bool {
-        guard let cell = slot.cell else { return false }
+    func isSet() -> Bool {
+        guard let key = slot.name else { return false }
         return WaitingTime.sharing {
-            settleRename(of: slot)
-            return isSet(cell.name)
-        }
-    }
-
-    /// True if a value is stored; false if that cannot be found out.
-    func isSet(_ key: KeyName) -> Bool {
-        do {
-            return try WaitingTime.sharing { () throws(DefaultsError) in try isStored(key) }
-        } catch {
-            reportUnread(error, key.text)
-            return false
+            settleRename()
+            return core.isSet(key)
         }
     }
 }
@@ -193,34 +135,65 @@ struct KeySight: Sendable {
 }
 
 extension AdapterCore {
-    /// The state that a key is read from. Until its value is taken over, a renamed key is read from its former name.
-    func sight<Value>(of slot: Slot<Value>, _ cell: KeyCell, asks: KeySight.Asking) -> KeySight {
-        let seen = session.visible(cell.name)
-        let registered = registered(cell.name)
-        if let rename = slot.rename, !rename.isSettled, !seemsStored(seen, slot),
-            let former = rename.migration.formerNames.first(where: maybeStored)
-        {
-            let old = VisibleSetting(value: session.visible(former).value, source: .stored, revision: nil)
-            return KeySight(visible: seen, origin: old, registered: registered, isLasting: false)
+    /// The value of a key for a plain getter.
+    func value<Value>(_ key: DefaultsKey<Value>) -> Value {
+        func value(_ slot: Slot<Value>) -> Value {
+            DefaultsReference(core: self, slot: slot, defaultValue: key.defaultValue).value
         }
-        var sight = KeySight(visible: seen, origin: seen, registered: registered)
-        if sight.isUnsure {
-            // The source may become known at any time, without a change of the key.
-            sight.isLasting = false
-            if asks != .never { sight.take(withSource(seen, cell.name, insists: asks == .always)) }
-        }
-        return sight
+        if let slot = slots.keptSlot(for: key) { return value(slot) }
+        guard let name = try? KeyName(key.name) else { return value(slots.makeSlot(for: key)) }
+        // The table does not keep this key, so the replica does not keep its cell.
+        return session.withCell(for: name) { _ in value(slots.makeSlot(for: key)) }
     }
 
-    /// Reads a key if that needs no question to the server; else nil.
-    func readingAtOnce<Value>(_ slot: Slot<Value>) -> Reading<Value>? {
-        guard let cell = slot.cell, case .success = slot.codec, !(slot.rename?.isOpen ?? false),
-            let differences = knownDifferences(of: slot), differences.isEmpty
-        else { return nil }
-        if let reading = slot.cachedReading { return reading }
-        guard isLoaded else { return nil }
-        let sight = sight(of: slot, cell, asks: .never)
-        return sight.isUnsure ? nil : reading(of: slot, sight)
+    /// A setting with its source, which the server is asked for where it is not known, unless it did not answer just
+    /// before.
+    ///
+    /// - Parameter insists: true to ask in any case.
+    func withSource(
+        _ visible: VisibleSetting, _ key: KeyName, insists: Bool = false, isReported: Bool = true
+    ) -> VisibleSetting {
+        guard visible.source == nil, insists || !session.isPaused else { return visible }
+        do {
+            let setting = try session.ask(for: key, isNewest: false)
+            return VisibleSetting(value: setting.value, source: setting.source, revision: setting.revision)
+        } catch {
+            if isReported { report(DefaultsError(error), key.text, .read) }
+            return visible
+        }
+    }
+
+    /// True if a value is stored under a key.
+    ///
+    /// - Parameter moment: the time when an insisting caller began to wait: the suite is loaded unless that failed since.
+    func isStored(
+        _ key: KeyName, since moment: ContinuousClock.Instant? = nil, isReported: Bool = true
+    ) throws(DefaultsError) -> Bool {
+        try load(for: key, unlessFailedSince: moment)
+        let source = withSource(session.visible(key), key, insists: true, isReported: isReported).source
+        // Without an answer, the value that is there counts as stored.
+        return source?.isStored ?? true
+    }
+
+    /// True if nothing is stored under a key as far as is known: while the server is away the write itself, which is made
+    /// only if nothing is stored, decides.
+    func isAbsent(_ key: KeyName) throws(DefaultsError) -> Bool {
+        do {
+            return try !isStored(key)
+        } catch {
+            guard case .unreachable = error else { throw error }
+            return true
+        }
+    }
+
+    /// True if a value is stored; false if that cannot be found out.
+    func isSet(_ key: KeyName) -> Bool {
+        do {
+            return try WaitingTime.sharing { () throws(DefaultsError) in try isStored(key) }
+        } catch {
+            reportUnread(error, key.text)
+            return false
+        }
     }
 
     /// True if all that was read is so now, at one time.

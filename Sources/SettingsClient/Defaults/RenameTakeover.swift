@@ -2,140 +2,152 @@ internal import SettingsAPI
 internal import SettingsModel
 internal import Synchronization
 
-/// Where the taking over of a renamed key's value stands.
-final class RenameProgress: Sendable {
-    enum Standing: UInt8 {
-        /// Not looked at yet, or to be looked at again.
+/// A renamed key's former names, and how far taking the value over from them has come.
+///
+/// The first reader of the key does it: in one transaction the value is stored under the new name and removed from the
+/// old, on the condition that no other program has done either meanwhile. So of several programs that start together one
+/// succeeds, the others find the new key stored, and none can bring an old value back later.
+final class RenameTakeover: Sendable {
+    private enum Progress: UInt8 {
+        /// Not tried yet, or to be tried again.
         case open
-        /// Nobody answered; it is open again when somebody does.
+        /// The server did not answer; it is open again when the server does.
         case waiting
         /// There is nothing more to do.
         case settled
     }
 
-    let migration: RenameMigration
-    private let standing = Atomic(Standing.open.rawValue)
-
-    init(_ migration: RenameMigration) {
-        self.migration = migration
+    /// The result of an attempt.
+    fileprivate enum Outcome {
+        case settled
+        case waiting
+        /// A setting is not as it was known here: to be tried again at once.
+        case changed
+        /// The old value stays where it is, for this reason.
+        case left(DefaultsError)
     }
 
-    var isOpen: Bool { standing.load(ordering: .acquiring) == Standing.open.rawValue }
-    var isWaiting: Bool { standing.load(ordering: .acquiring) == Standing.waiting.rawValue }
-    var isSettled: Bool { standing.load(ordering: .acquiring) == Standing.settled.rawValue }
+    /// The latest first.
+    let formerNames: [KeyName]
+    private let progress = Atomic(Progress.open.rawValue)
+
+    /// Nil if the key was never renamed. Throws if one of the names cannot be a key's.
+    init?(of key: some AnyDefaultsKey) throws(NameError) {
+        guard !key.traits.renamedFrom.isEmpty else { return nil }
+        var names: [KeyName] = []
+        for name in key.traits.renamedFrom { names.append(try KeyName(name)) }
+        formerNames = names
+    }
+
+    var isOpen: Bool { progress.load(ordering: .acquiring) == Progress.open.rawValue }
+    private var isSettled: Bool { progress.load(ordering: .acquiring) == Progress.settled.rawValue }
 
     /// The former names, as long as there may be something to take over.
-    var openNames: [KeyName] { isSettled ? [] : migration.formerNames }
+    var openNames: [KeyName] { isSettled ? [] : formerNames }
 
-    func become(_ standing: Standing) {
-        self.standing.store(standing.rawValue, ordering: .releasing)
+    private func become(_ new: Progress) {
+        progress.store(new.rawValue, ordering: .releasing)
+    }
+
+    /// Makes attempts until one has a result. Returns the reason why a value was left under its former name.
+    fileprivate func run(attempt: () -> Outcome) -> DefaultsError? {
+        for _ in 0..<100 where isOpen {
+            switch attempt() {
+            case .changed: continue
+            case .settled: become(.settled)
+            case .waiting: become(.waiting)
+            case .left(let reason):
+                become(.settled)
+                return reason
+            }
+        }
+        // If other programs change it all the time, the old value is read, and taken over another time.
+        if isOpen { become(.waiting) }
+        return nil
+    }
+
+    /// Has it tried again once the server has confirmed what is known.
+    fileprivate func retryIfWaiting(in session: SuiteSession, for key: KeyName) {
+        if !isOpen, !isSettled { session.whenConfirmed(key) { self.become(.open) } }
     }
 }
 
-/// Taking values over from the names that keys had before: once, in one transaction that of several programs one does.
-extension AdapterCore {
-    /// Does it before something is written or asked, which is then about the value that was taken over.
-    func settleRename<Value>(of slot: Slot<Value>) {
-        guard let rename = slot.rename, rename.isOpen, (try? load()) != nil else { return }
-        takeOver(for: slot)
+extension DefaultsReference {
+    /// Takes the value over before a write or a question, which is then about the value that was taken over.
+    func settleRename() {
+        guard let rename = slot.rename, rename.isOpen, (try? core.load()) != nil else { return }
+        takeOver()
     }
 
     /// Takes the value over unless that was done. The suite is loaded.
-    func takeOver<Value>(for slot: Slot<Value>) {
+    func takeOver() {
         guard let rename = slot.rename, rename.isOpen, let cell = slot.cell else { return }
-        let reason = try? session.inTurn(of: cell, orThrow: isReentered(cell.name)) {
-            () throws(BackendError) -> DefaultsError? in
-            for _ in 0..<Self.mostAttempts where rename.isOpen {
-                switch attempt(slot, cell, rename) {
-                case .again: continue
-                case .become(let standing): rename.become(standing)
-                case .leave(let reason):
-                    rename.become(.settled)
-                    return reason
-                }
-            }
-            // Somebody changes it all the time: what is there is read, and taken over another time.
-            if rename.isOpen { rename.become(.waiting) }
-            return nil
+        let reason = try? core.session.inTurn(of: cell, orThrow: core.isReentered(cell.name)) {
+            () throws(BackendError) in
+            rename.run { attempt(rename, cell.name) }
         }
-        if rename.isWaiting { session.whenConfirmed(cell.name) { rename.become(.open) } }
-        // Whoever hears of it may read the key, so nothing is locked.
-        if let reason { report(reason, slot.key.name, .read) }
+        rename.retryIfWaiting(in: core.session, for: cell.name)
+        // The handler of issues may read the key, so this is not its turn any more.
+        if let reason { report(reason, .read) }
     }
 
-    private static var mostAttempts: Int { 100 }
-
-    /// What an attempt came to.
-    private enum Outcome {
-        case become(RenameProgress.Standing)
-        /// Something is not as it was known here.
-        case again
-        /// The old value stays where it is.
-        case leave(DefaultsError)
-    }
-
-    private func attempt<Value>(_ slot: Slot<Value>, _ cell: KeyCell, _ rename: RenameProgress) -> Outcome {
-        let source = rename.migration.source { name in
-            name == cell.name ? session.visible(name).source?.isStored ?? false : maybeStored(name)
-        }
+    private func attempt(_ rename: RenameTakeover, _ key: KeyName) -> RenameTakeover.Outcome {
+        let session = core.session
+        let isStored = session.visible(key).source?.isStored ?? false
         // What was known at an earlier time does not say what is not there.
-        guard let former = source else { return .become(session.isStale ? .waiting : .settled) }
+        guard !isStored, let former = rename.formerNames.first(where: core.maybeStored) else {
+            return session.isStale ? .waiting : .settled
+        }
+        guard case .success(let codec) = slot.codec else { return .settled }
         let value: JSONValue
         let tests: [Transaction.Condition.Test]
-        do {
-            guard let found = try stored(former) else { return .become(.settled) }
-            (value, tests) = found
-        } catch {
-            return .become(.waiting)
+        if let seen = session.visible(former).value {
+            (value, tests) = (seen, [.stored(true), .value(seen)])
+        } else {
+            // The schema does not allow what is there, so it was not told.
+            guard let setting = try? session.ask(for: former) else { return .waiting }
+            guard let stored = setting.stored ?? setting.value else { return .settled }
+            (value, tests) = (stored, [.revision(setting.revision)])
         }
         do {
-            guard case .success(let codec) = slot.codec else { return .become(.settled) }
             _ = try codec.decode(value)
         } catch {
-            return .leave(.notTakenOver(from: former.text, .invalid(error)))
+            return .left(.notTakenOver(from: former.text, .invalid(error)))
         }
-        let transaction = rename.migration.transaction(in: suite, from: former, value: value, while: tests)
         do {
-            try session.commit(transaction.operations, if: transaction.conditions)
-            return .become(.settled)
+            try session.commit(
+                [core.operation(key, .set(value)), core.operation(former, .delete)],
+                if: [.setting(core.suite, key, .stored(false))] + tests.map { .setting(core.suite, former, $0) })
+            return .settled
         } catch {
-            return outcome(of: error, from: former)
-        }
-    }
-
-    private func outcome(of error: BackendError, from former: KeyName) -> Outcome {
-        guard case .refused(let problem) = error else { return .become(.waiting) }
-        if problem.code == .preconditionFailed, !problem.failed.isEmpty {
+            guard case .refused(let problem) = error else { return .waiting }
+            guard problem.code == .preconditionFailed, !problem.failed.isEmpty else {
+                return .left(.notTakenOver(from: former.text, DefaultsError(error)))
+            }
             session.learn(problem)
-            return .again
+            return .changed
         }
-        return .leave(.notTakenOver(from: former.text, .refused(problem)))
     }
 
-    /// Whether something seems to be stored under a former name; a default of the schema may look the same.
-    func maybeStored(_ name: KeyName) -> Bool {
-        let seen = session.visible(name)
-        return seen.value != nil && seen.source != .default || seen.source == .invalid
+    /// The former name whose value is read until it is taken over; nil if the key's own is.
+    func formerName(insteadOf seen: VisibleSetting) -> KeyName? {
+        guard let names = slot.rename?.openNames, !names.isEmpty, !seemsStored(seen) else { return nil }
+        return names.first(where: core.maybeStored)
     }
 
-    /// What is stored under a former name, with what must still hold when it is taken over; nil if it cannot be had.
-    private func stored(
-        _ former: KeyName
-    ) throws(BackendError) -> (value: JSONValue, tests: [Transaction.Condition.Test])? {
-        let seen = session.visible(former)
-        if let value = seen.value {
-            return (value, [.stored(true), .value(value)])
-        }
-        // The schema does not allow what is there, so it was not told.
-        let setting = try session.ask(for: former)
-        return (setting.stored ?? setting.value).map { ($0, [.revision(setting.revision)]) }
-    }
-
-    /// Whether a value is stored rather than a default of the schema, which is not asked for while nobody answers.
-    func seemsStored<Value>(_ seen: VisibleSetting, _ slot: Slot<Value>) -> Bool {
+    /// True if a value seems to be stored; a default of the schema may look the same, and the server is not asked.
+    private func seemsStored(_ seen: VisibleSetting) -> Bool {
         if let source = seen.source { return source.isStored }
         guard let value = seen.value else { return false }
-        let ownDefault = (try? slot.encode(slot.key.defaultValue)) ?? nil
-        return ownDefault.map { !$0.isMathematicallyEqual(to: value) } ?? true
+        guard case .success(let ownDefault?) = slot.encoded(defaultValue) else { return true }
+        return !ownDefault.isMathematicallyEqual(to: value)
+    }
+}
+
+extension AdapterCore {
+    /// True if something seems to be stored under a former name; a default of the schema may look the same.
+    fileprivate func maybeStored(_ name: KeyName) -> Bool {
+        let seen = session.visible(name)
+        return seen.value != nil && seen.source != .default || seen.source == .invalid
     }
 }

@@ -52,9 +52,6 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
         kept = options == .cached ? KeptValue() : nil
     }
 
-    private var core: AdapterCore { reference.core }
-    private var slot: Slot<Value> { reference.slot }
-
     /// The setting of a key in an adapter, or in a store within an adapter's.
     public init<Place: KeyedAccess>(
         _ path: KeyPath<Place.KeyStore, DefaultsKey<Value>>, in place: Place, options: SettingOptions = []
@@ -64,8 +61,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
 
     /// The setting of a key.
     public init(_: Void = (), key: DefaultsKey<Value>, in place: some KeyedAccess, options: SettingOptions = []) {
-        let core = place.core
-        self.init(DefaultsReference(core: core, slot: core.slots.slot(for: key, withDefault: true)), options)
+        self.init(place.reference(key: key), options)
     }
 
     /// The value.
@@ -86,7 +82,7 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
 
     /// The value.
     public var value: Value {
-        get { kept?.value { current } ?? current }
+        get { kept?.value { reference.value } ?? reference.value }
         nonmutating set {
             reference.assign(newValue)
             kept?.forget()
@@ -98,24 +94,20 @@ public struct Setting<Value: DefaultsSerializable>: Sendable {
             kept?.forget()
         }
     }
-
-    private var current: Value {
-        (slot.cachedReading ?? core.look(slot)).value
-    }
 }
 
 extension Setting {
     /// The name of the key.
-    public var key: String { slot.key.name }
+    public var key: String { reference.name }
 
     /// True if a value is stored.
     public var isSet: Bool {
-        core.isSet(slot)
+        reference.isSet()
     }
 
     /// Removes what is stored, so that the default holds.
     public func remove() {
-        core.remove(slot)
+        reference.remove()
         kept?.forget()
     }
 
@@ -123,12 +115,12 @@ extension Setting {
     public func observe(
         options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
-        core.observe(slot, options, handler)
+        reference.observe(options, handler)
     }
 
     /// Every new value, from here on.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        core.updates(slot, options)
+        reference.updates(options)
     }
 }
 

@@ -5,18 +5,16 @@ internal import Synchronization
 final class Slot<Value: DefaultsSerializable>: Sendable {
     let key: DefaultsKey<Value>
     let codec: Result<KeyCodec<Value>, DefaultsError>
-    /// Nil if the key has no usable name.
     let cell: KeyCell?
     /// The value on the command line, which holds whatever is stored.
     let argument: Value?
     /// The result of comparing the key with the server's schema.
     let agreement = Mutex(KeyAgreement())
     /// The state of taking over the value of a former name; nil for a key that has none.
-    let rename: RenameProgress?
+    let rename: RenameTakeover?
 
-    /// How many key paths and how many rules of keys lead here without a look at the name.
+    /// How many key paths lead here without a look at the name.
     let pathCount = Atomic(0)
-    let rulesCount = Atomic(0)
 
     private let cache = Mutex<VersionedReading<Value>?>(nil)
 
@@ -30,7 +28,7 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
             codec = .failure(.unusableKey(key.name, error))
         }
         do {
-            rename = try RenameMigration(of: key).map(RenameProgress.init)
+            rename = try RenameTakeover(of: key)
         } catch {
             rename = nil
             if case .success = codec { codec = .failure(.unusableName(error)) }
@@ -44,8 +42,8 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
         self.argument = argument
     }
 
-    /// The names that work on this key is ordered by.
-    var names: Set<KeyName> { cell.map { [$0.name] } ?? [] }
+    /// Nil if the key has no usable name.
+    var name: KeyName? { cell?.name }
 
     /// The cached reading with its version, if nothing changed since.
     var cached: VersionedReading<Value>? {
@@ -86,13 +84,21 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
             throw .invalid(error)
         }
     }
+
+    func encoded(_ value: Value) -> Result<JSONValue?, DefaultsError> {
+        Result { () throws(DefaultsError) in try encode(value) }
+    }
+}
+
+/// True if two values have the same JSON, or both have none. Those of which one cannot be written are taken to differ.
+func isSameJSON(_ one: Result<JSONValue?, DefaultsError>, _ other: Result<JSONValue?, DefaultsError>) -> Bool {
+    if case .success(let one) = one, case .success(let other) = other { one == other } else { false }
 }
 
 /// The outcome of reading a key.
 struct Reading<Value: DefaultsSerializable>: Sendable {
-    var value: Value
-    /// True if no layer has a value, so that this is the key's own default.
-    var isDefault = false
+    /// Nil if no layer has a value, so that the key's own default holds.
+    var value: Value?
     /// The effective value on the server from which this was read, or over which it lies.
     var base: JSONValue?
     /// The reason why a layer could not be read.

@@ -149,8 +149,7 @@ extension UntypedSetting {
         let (isAbsent, spent) = WaitingTime.measuring { seemsAbsent }
         guard isAbsent, let json = try json() else { return }
         WaitingTime.sharing(spent: spent) {
-            core.writeUntyped(name, json) { key, cell throws(DefaultsError) in _ = try core.setIfAbsent(json, to: cell)
-            }
+            core.writeUntyped(name, json) { cell throws(DefaultsError) in _ = try core.setIfAbsent(json, to: cell) }
         }
     }
 
@@ -196,17 +195,17 @@ extension AdapterCore {
 
     /// Stores JSON under a name, or removes what is stored.
     func setUntyped(_ name: String, _ json: JSONValue?) {
-        writeUntyped(name, json) { _, cell throws(DefaultsError) in try write(json, to: cell) }
+        writeUntyped(name, json) { cell throws(DefaultsError) in try write(json, to: cell) }
     }
 
     /// Writes under a name as a setter does: what fails is reported.
     fileprivate func writeUntyped(
-        _ name: String, _ json: JSONValue?, _ write: (KeyName, KeyCell) throws(DefaultsError) -> Void
+        _ name: String, _ json: JSONValue?, _ write: (KeyCell) throws(DefaultsError) -> Void
     ) {
         guard let key = keyName(name, .write) else { return }
         attempt(name) { () throws(DefaultsError) in
             try refuseNonFinite(json, name)
-            try session.withCell(for: key) { cell throws(DefaultsError) in try write(key, cell) }
+            try session.withCell(for: key) { cell throws(DefaultsError) in try write(cell) }
         }
     }
 
@@ -236,72 +235,32 @@ extension AdapterCore {
 
     /// Changes the value of a name in place, on the server: concurrent changes are not lost. Where nothing is stored, it
     /// starts from the value that is read here, or else from what the operation adds.
-    func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
-        writeUntyped(name, first) { key, cell throws(DefaultsError) in
-            try session.inTurn(of: cell, orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
-                try WaitingTime.sharing { () throws(DefaultsError) in try change(key, by: operation, orStore: first) }
-            }
-        }
-    }
-
-    private func change(
-        _ key: KeyName, by operation: InPlaceOperation, orStore first: JSONValue
-    ) throws(DefaultsError) {
-        // The state in the last refusal counts though the suite may not be loaded yet.
-        var known: SettingState?
-        for _ in 0..<1000 {
+    fileprivate func changeUntyped(_ name: String, by operation: InPlaceOperation, orStore first: JSONValue) {
+        writeUntyped(name, first) { cell throws(DefaultsError) in
+            let key = cell.name
             let start = registered(key)
             let value = start.flatMap { try? operation.applied(to: $0) } ?? first
             let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
-            let isThere =
-                if let known {
-                    known.source.isStored || start == nil && known.value != nil
-                } else {
-                    try isThere(key, orRegistered: start)
+            try session.inTurn(of: cell, orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
+                try WaitingTime.sharing { () throws(DefaultsError) in
+                    let hasValue = try hasValueOnServer(key, under: start)
+                    let change = PendingChange(
+                        hasValue ? .change(operation) : .set(value), to: key, in: suite,
+                        if: hasValue ? nil : .stored(false), as: session.requestKeys.next(), plan)
+                    try session.commit(change) { json throws(DefaultsError) in json }
                 }
-            do throws(BackendError) {
-                if isThere { return try session.commit([self.operation(key, .change(operation))], else: .merge(plan)) }
-                return try session.commit(
-                    [self.operation(key, .set(value))], if: [.setting(suite, key, .stored(false))],
-                    else: .merge(plan))
-            } catch {
-                guard let current = try learn(from: error, of: key) else { throw DefaultsError(error) }
-                known = current
             }
         }
-        throw .refused(Problem(.preconditionFailed, "\(key) of suite \(suite) is changed all the time"))
     }
 
-    /// True if the server has a value to change. While it is away, it is taken to have one.
-    private func isThere(_ key: KeyName, orRegistered start: JSONValue?) throws(DefaultsError) -> Bool {
+    /// True if the server has a value to change, which no registered one hides. While it is away, it is taken to have one.
+    private func hasValueOnServer(_ key: KeyName, under registered: JSONValue?) throws(DefaultsError) -> Bool {
         do {
             // An error is not reported: the write itself is kept, or says why not.
-            return try isStored(key, isReported: false) || start == nil && session.visible(key).value != nil
+            return try isStored(key, isReported: false) || registered == nil && session.visible(key).value != nil
         } catch {
             guard case .unreachable = error else { throw error }
             return true
-        }
-    }
-
-    /// Takes in the state of the key, if a refusal was about that; nil if it was about something else.
-    private func learn(from error: BackendError, of key: KeyName) throws(DefaultsError) -> SettingState? {
-        if let current = error.current, !current.isConcealed {
-            session.change { $0.learn(current, fromRefusal: true) }
-            return current
-        }
-        guard case .refused(let problem) = error else { return nil }
-        switch problem.code {
-        // A refusal does not hold the value of a secret.
-        case .preconditionFailed, .notSet, .unknownSuite: return try settingNow(key)
-        default: return nil
-        }
-    }
-
-    private func settingNow(_ key: KeyName) throws(DefaultsError) -> SettingState {
-        do {
-            return try session.ask(for: key)
-        } catch {
-            throw DefaultsError(error)
         }
     }
 

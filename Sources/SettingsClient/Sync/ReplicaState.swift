@@ -235,9 +235,8 @@ struct ReplicaState: Sendable {
     }
 
     /// Adds the event that an observer begins, with the settings of these keys, or of all.
-    mutating func begin(_ observer: UInt64, _ keys: [KeyName]?, registered: [KeyName: JSONValue]) {
-        let keys = keys ?? Set(entries.keys).union(registered.keys).sorted()
-        let found = keys.map { ObservedSetting(key: $0, visible: visible($0), registered: registered[$0]) }
+    mutating func begin(_ observer: UInt64, _ keys: [KeyName]?) {
+        let found = (keys ?? Array(entries.keys)).map { ObservedSetting(key: $0, visible: visible($0)) }
         news.append(.began(observer, found))
     }
 

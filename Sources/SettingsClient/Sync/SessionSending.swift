@@ -201,7 +201,7 @@ extension SuiteSession {
     private func reportRefusal(of write: PendingChange, _ problem: Problem) {
         if write.isVain(after: problem) { return }
         if case .yielding = write.conflict, problem.code == .preconditionFailed { return }
-        report(.refused(write.explained(problem)), write.key, .write)
+        report(.refused(Refusal(write.explained(problem))), write.key, .write)
     }
 }
 

@@ -63,11 +63,11 @@ extension SuiteSession {
                 throw DefaultsError(error)
             }
             let next = try change.resolved(over: current, as: requestKeys.next(), normalized: normalized)
-            guard let next else { throw .refused(change.explained(problem, current)) }
+            guard let next else { throw .refused(Refusal(change.explained(problem, current))) }
             change = next
         }
         throw .refused(
-            Problem(.preconditionFailed, "\(change.key?.text ?? "") of suite \(suite) is changed all the time"))
+            Refusal(.preconditionFailed, "\(change.key?.text ?? "") of suite \(suite) is changed all the time"))
     }
 
     /// More than there are programs that change one key at a time.

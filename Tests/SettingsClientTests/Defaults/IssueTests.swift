@@ -84,7 +84,7 @@ struct IssueTests {
         #expect(issues.allSatisfy { !"\($0)".contains("hunter2") })
     }
 
-    @Test("Everybody who asked hears of it, until the adapter goes")
+    @Test("Each stream of issues gets an issue, until the adapter goes")
     func sequence() async throws {
         var defaults: DefaultsAdapter<ClientKeys>? = .inMemory(keyStore: ClientKeys(), log: { _ in })
         let first = try #require(defaults?.issues)

@@ -59,7 +59,7 @@ struct LayersTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("Removing all takes away what anybody stored in the suite", arguments: Place.allCases)
+    @Test("removeAll removes what any program stored in the suite", arguments: Place.allCases)
     func removingAll(_ place: Place) async throws {
         let world = try place.world()
         let (one, two) = (world.adapter(), world.adapter())

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// Who waits for a suite that is not there.
+/// Callers that wait for a suite that cannot be loaded.
 @Suite(.ownThread)
 struct LoadingTests {
     private let backend: SilentBackend
@@ -28,7 +28,7 @@ struct LoadingTests {
         #expect(world.takeIssues().map(\.attempt) == [.write])
     }
 
-    @Test("After nobody answered, getters and setters leave it to the background to try again")
+    @Test("After a request without an answer, getters and setters leave retries to the background")
     func afterNobodyAnsweredGetters() async {
         backend.isAway = true
         let queue = defaults.core.session.retrying
@@ -41,20 +41,20 @@ struct LoadingTests {
         queue.resume()
         #expect(await backend.log.waits(for: "load", times: 3))
         backend.isAway = false
-        while !defaults.core.isLoaded { await Task.yield() }
+        while !defaults.core.session.isLoaded { await Task.yield() }
         defaults.launchCount = 4
         #expect(defaults.launchCount == 4)
     }
 
-    @Test("A write that was acknowledged says that somebody is there") func writeWasAcknowledgedSays() {
+    @Test("After an acknowledged write the suite is loaded") func writeWasAcknowledgedSays() {
         backend.isAway = true
         #expect(defaults.launchCount == 0)
         backend.isAway = false
         defaults.launchCount = 4
-        #expect(defaults.core.isLoaded && defaults.launchCount == 4)
+        #expect(defaults.core.session.isLoaded && defaults.launchCount == 4)
     }
 
-    @Test("Whoever waited for an attempt that failed does not make another") func whoeverWaitedAttemptFailed() {
+    @Test("A caller that waited for an attempt that failed makes no other") func whoeverWaitedAttemptFailed() {
         backend.isAway = true
         let before = ContinuousClock.now
         #expect(throws: DefaultsError.self) { try defaults.core.load(unlessFailedSince: before) }

@@ -10,7 +10,7 @@ import Testing
 enum Place: CaseIterable, Sendable {
     /// In this program's memory.
     case memory
-    /// The same, with files for when nobody would be there.
+    /// The same, with outbox and cache.
     case memoryWithFiles
     /// In a daemon that is reached over TCP.
     case tcp

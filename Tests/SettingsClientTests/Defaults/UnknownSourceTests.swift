@@ -4,10 +4,10 @@ import Testing
 
 @testable import SettingsClient
 
-/// Values of which nobody has told whether they are stored or a default of the schema.
+/// Values of which it is not known if they are stored or a default of the schema.
 @Suite(.ownThread)
 struct UnknownSourceTests {
-    @Test("What is registered is read as soon as somebody tells that nothing is stored", arguments: Place.allCases)
+    @Test("A registered default is read as soon as the server says that nothing is stored", arguments: Place.allCases)
     func whatRegisteredReadSoon(_ place: Place) async throws {
         let schema = try Schema(of: ClientKeys.self) {
             \.theme; \.launchCount
@@ -18,7 +18,7 @@ struct UnknownSourceTests {
         #expect(defaults.launchCount == 0)
         backend.isAway = true
         for _ in 0..<1000 { _ = defaults.theme }
-        #expect((1..<100).contains(world.takeIssues().count), "nobody is asked at each read")
+        #expect((1..<100).contains(world.takeIssues().count), "not every read asks")
         backend.isAway = false
         try await defaults.synchronize()
         #expect(defaults.theme == .dark)

@@ -155,7 +155,7 @@ struct UntypedTests {
             #expect(defaults[name].int == 2)
             defaults.remove(name)
         }
-        // What is told of these writes may still be on its way.
+        // The answers about these writes may still be on their way.
         try await defaults.synchronize()
         #expect(defaults.core.session.keys.map(\.text) == ["session-0"])
         defaults["session-0"] = 7

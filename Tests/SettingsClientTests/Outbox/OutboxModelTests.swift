@@ -145,7 +145,7 @@ struct OutboxModelTests {
     private func isKnown(_ name: String, in defaults: DefaultsAdapter<ClientKeys>) -> Bool {
         _ = defaults[name].value
         guard let key = try? KeyName(name) else { return false }
-        return defaults.core.isLoaded || defaults.core.session.isKnown(key)
+        return defaults.core.session.isLoaded || defaults.core.session.isKnown(key)
     }
 
     /// Whether a setter did something, now or for later: it does nothing only if it cannot know what to do.

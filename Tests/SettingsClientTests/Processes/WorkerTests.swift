@@ -13,7 +13,7 @@ struct WorkerTests {
 
     init() throws {
         directory = try TemporaryDirectory()
-        // What is on disk is no matter here, so nobody waits for it.
+        // Durability does not matter here, so no write waits for the disk.
         daemon = try DaemonProcess(data: directory.path + "/data", options: ["--durability", "snapshot"])
         suite = try SuiteName("worker")
         client = try SettingsClient("http://127.0.0.1:\(daemon.port)").blocking

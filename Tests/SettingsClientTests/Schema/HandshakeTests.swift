@@ -22,7 +22,7 @@ struct HandshakeTests {
         "theme": ["enum": ["light", "dark"], "default": "light"],
     ])
 
-    @Test("Each key that differs is told once, and how, by its first read", arguments: Place.allCases)
+    @Test("The first read of a key that differs reports how, once", arguments: Place.allCases)
     func getters(_ place: Place) throws {
         let world = try place.world(schema: try Schema(Self.document))
         let defaults = world.adapter(Keys())
@@ -114,7 +114,7 @@ struct HandshakeTests {
         #expect(world.takeIssues().map(\.key) == ["player.volume"], "it was right in between")
     }
 
-    @Test("A schema that somebody else sets is looked at when following tells of it", arguments: Place.allCases)
+    @Test("A schema that another program sets is compared when following brings it", arguments: Place.allCases)
     func following(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter(Keys())
@@ -144,7 +144,8 @@ struct HandshakeTests {
         #expect(openBackend.counts.schemas == 0)
     }
 
-    @Test("A schema that only a newer program understands is told once, and stops nobody", arguments: Place.allCases)
+    @Test(
+        "A schema that only a newer program understands is reported once, and stops no read", arguments: Place.allCases)
     func newer(_ place: Place) async throws {
         let world = try place.world(schema: try Schema(Self.document))
         let (defaults, backend) = world.interruptedAdapter(Keys())

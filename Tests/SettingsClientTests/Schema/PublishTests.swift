@@ -132,7 +132,7 @@ struct PublishTests {
         #expect(try world.backend().schema() == nil)
     }
 
-    @Test("Keys that members of the adapter hide are told when a schema is made", arguments: Place.allCases)
+    @Test("Keys that members of the adapter hide are reported when a schema is made", arguments: Place.allCases)
     func shadowed(_ place: Place) async throws {
         let world = try place.world()
         let defaults = world.adapter()

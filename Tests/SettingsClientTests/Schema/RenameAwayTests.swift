@@ -6,13 +6,13 @@ import Testing
 
 @testable import SettingsClient
 
-/// Renamed keys whose former names nobody could be asked about.
+/// Renamed keys while the server is away.
 @Suite(.ownThread)
 struct RenameAwayTests {
     private typealias OldKeys = RenameTests.OldKeys
     private typealias NewKeys = RenameTests.NewKeys
 
-    @Test("A removal while nobody is there is one of the old value, too") func removalWhileNobodyThere() async throws {
+    @Test("A removal while the server is away removes the old value, too") func removalWhileNobodyThere() async throws {
         let suite = try SuiteName("com.example.app")
         let server = InMemoryBackend(suite: suite)
         let world = World { server }
@@ -31,7 +31,7 @@ struct RenameAwayTests {
         #expect(try world.storedKeys() == [])
     }
 
-    @Test("What a cache does not know of is taken over when somebody is there", .timeLimit(.minutes(10)))
+    @Test("A value that the cache lacks is taken over when the server is back", .timeLimit(.minutes(10)))
     func whatCacheDoesNot()
         async throws
     {

@@ -104,7 +104,7 @@ struct RenameTests {
         #expect(both.takeIssues() + older.takeIssues() + stored.takeIssues() + nothing.takeIssues() == [])
     }
 
-    @Test("It happens once: later reads ask nobody", arguments: Place.allCases)
+    @Test("A value is taken over once: later reads send no request", arguments: Place.allCases)
     func once(_ place: Place) async throws {
         let world = try world(place)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())
@@ -130,7 +130,7 @@ struct RenameTests {
         }
     }
 
-    @Test("Somebody who was quicker, or changed the old value, is seen", arguments: Place.allCases)
+    @Test("A quicker program, or a change of the old value, is seen", arguments: Place.allCases)
     func races(_ place: Place) throws {
         let world = try world(place)
         let (late, lateBackend) = world.interruptedAdapter(NewKeys())
@@ -153,7 +153,7 @@ struct RenameTests {
         #expect(world.takeIssues() + changed.takeIssues() + removed.takeIssues() == [])
     }
 
-    @Test("An old value of another kind is left alone and told once", arguments: Place.allCases)
+    @Test("An old value of another kind is left alone and reported once", arguments: Place.allCases)
     func unreadable(_ place: Place) async throws {
         let world = try world(place, folders: nil)
         let defaults = world.adapter(NewKeys())
@@ -206,15 +206,15 @@ struct RenameTests {
         world.adapter(NewKeys()).other = 1
         #expect(await log.waits(for: "other"))
         defaults.core.session.stopListening(listener)
-        // What was told is shown before what waited is tried again.
+        // News are shown before what waited is tried again.
         let rename = try #require(defaults.reference(\NewKeys.libraries).slot.rename)
-        while rename.isWaiting { await Task.yield() }
+        while !rename.isOpen { await Task.yield() }
         #expect(defaults.libraries == ["a"])
         #expect(try world.storedKeys() == ["libraries", "other"])
         #expect(world.takeIssues() == [])
     }
 
-    @Test("Whoever hears of an old value that stays may read the key", .timeLimit(.minutes(10)))
+    @Test("The handler of the issue about an old value that stays may read the key", .timeLimit(.minutes(10)))
     func readingInLog() throws {
         let backend = InMemoryBackend(suite: try SuiteName("app"))
         let heard = Mutex<[Int]>([])
@@ -243,7 +243,7 @@ struct RenameTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("A schema that refuses the new name leaves the old value alone, which is told", arguments: Place.allCases)
+    @Test("A schema that refuses the new name leaves the old value alone, which is reported", arguments: Place.allCases)
     func refused(_ place: Place) throws {
         let world = try world(place)
         try world.put(schema: World.schema(of: ["folders": ["type": "array"]]))

@@ -7,23 +7,23 @@ import TestSupport
 
 /// A backend that can be away, lose answers and refuse, as a test says.
 final class FlakyBackend: SuiteBackend {
-    /// What becomes of a request.
+    /// The fate of a request.
     enum Fate: Sendable {
         case answered
-        /// Nobody gets it.
+        /// It does not arrive.
         case notSent
-        /// It is done, and nobody hears of that.
+        /// It is done, and the answer is lost.
         case answerLost
         /// It is not done, if it is a write.
         case refused(Problem)
-        /// Somebody is there who can do nothing for so long.
+        /// The server answers that it can do nothing for so long.
         case unavailable(Duration)
     }
 
     private struct State {
         var isAway = false
         var fate: @Sendable () -> Fate = { .answered }
-        /// News that followers are not told yet, as they are cut off too.
+        /// News that followers did not get yet, as they are cut off too.
         var isHolding = false
         var held: [@Sendable () -> Void] = []
     }
@@ -33,7 +33,7 @@ final class FlakyBackend: SuiteBackend {
     /// Each write that was asked for: its request key, or with `!` in front, if it was not answered.
     let log = EventLog()
 
-    /// A directory that whoever has this backend may write into, as caches do when they go.
+    /// A directory into which sessions of this backend may write, as caches do when they go.
     private let directory: TemporaryDirectory?
 
     init(_ inner: any SuiteBackend, holding directory: TemporaryDirectory? = nil) {
@@ -43,7 +43,7 @@ final class FlakyBackend: SuiteBackend {
 
     var suite: SuiteName { inner.suite }
 
-    /// Nobody is there from now on.
+    /// The server is away from now on.
     func leave() {
         state.withLock { state in
             state.isAway = true
@@ -51,17 +51,17 @@ final class FlakyBackend: SuiteBackend {
         }
     }
 
-    /// Followers are told nothing until ``comeBack()``, though somebody is there.
+    /// Followers get nothing until ``comeBack()``, though requests are answered.
     func holdNews() {
         state.withLock { $0.isHolding = true }
     }
 
-    /// Somebody is there again.
+    /// The server is back.
     func comeBack() {
         state.withLock { $0.isAway = false }
         while true {
             let held = state.withLock { state in
-                // What comes meanwhile is told after what was held.
+                // What comes meanwhile is delivered after what was held.
                 if state.held.isEmpty { state.isHolding = false }
                 defer { state.held = [] }
                 return state.held
@@ -71,7 +71,7 @@ final class FlakyBackend: SuiteBackend {
         }
     }
 
-    /// What becomes of requests while somebody is there.
+    /// The fate of requests while the server is there.
     func decide(_ fate: @escaping @Sendable () -> Fate) {
         state.withLock { $0.fate = fate }
     }

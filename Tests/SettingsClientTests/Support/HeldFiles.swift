@@ -4,7 +4,7 @@ import Platform
 
 @testable import SettingsClient
 
-/// The files below a directory that somebody has locked.
+/// The locked files below a directory.
 ///
 /// A process that is being started has a copy of every descriptor for a moment, and with it the locks: who lets go of a
 /// file in that moment has to wait for it to be free.

@@ -24,13 +24,13 @@ final class InterruptedBackend: SuiteBackend {
         self.backend = backend
     }
 
-    /// Whether nobody answers.
+    /// True if requests get no answer.
     var isAway: Bool {
         get { state.withLock { $0.isAway } }
         set { state.withLock { $0.isAway = newValue } }
     }
 
-    /// Whether nobody answers to questions for the schema.
+    /// True if requests for the schema get no answer.
     var isSchemaAway: Bool {
         get { state.withLock { $0.refusesSchema } }
         set { state.withLock { $0.refusesSchema = newValue } }

@@ -23,7 +23,7 @@ final class SilentBackend: SuiteBackend {
         inner = InMemoryBackend(suite: suite)
     }
 
-    /// Whether nobody answers.
+    /// True if requests get no answer.
     var isAway: Bool {
         get { rules.withLock { $0.isAway } }
         set { rules.withLock { $0.isAway = newValue } }

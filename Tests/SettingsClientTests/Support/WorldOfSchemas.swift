@@ -4,7 +4,7 @@ import SettingsModel
 @testable import SettingsClient
 
 extension World {
-    /// What somebody else than these programs says that the suite may hold.
+    /// A schema that another program sets.
     func put(schema document: JSONValue, onConflict policy: ConflictPolicy = .refuse) throws {
         _ = try backend().setSchema(document, onConflict: policy, requestKey: .unique())
     }

@@ -42,14 +42,13 @@ struct LimitTests {
                 #expect(local.first?.error.description == "\(name) \(refusal)")
                 await #expect(throws: DefaultsError.self) { try await defaults.set(path, bad) }
 
-                // Somebody without these keys is held to them by the server.
+                // The server holds programs without these keys to them, too.
                 let json = try #require(try Value.defaultsBridge.encodeStored(bad))
                 defaults[name] = json
                 #expect(defaults[path] == good)
                 let remote = world.takeIssues()
                 #expect(remote.map(\.error.code) == [.invalidValue])
-                guard case .refused(let problem)? = remote.first?.error else { return }
-                #expect(problem.errors.map { "\($0.key ?? "") \($0.detail)" } == ["\(name) \(refusal)"])
+                #expect(remote.first?.error.description.hasSuffix(refusal) ?? false)
             }
         }
     }

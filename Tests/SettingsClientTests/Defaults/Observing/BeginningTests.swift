@@ -80,25 +80,10 @@ struct BeginningTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("What handlers that are gone began with does not wait for those who are slow")
-    func beginnings() throws {
-        let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
-        let (begun, goesOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let slow = defaults.observe(\.theme, options: .initial) { _ in
-            begun.signal()
-            goesOn.wait()
-        }
-        begun.wait()
-        for _ in 0..<1000 { defaults.observe(\.launchCount) { _ in }.dispose() }
-        #expect(defaults.core.observers.backlogCount == 0)
-        goesOn.signal()
-        slow.dispose()
-    }
-
-    @Test("Of two who wait for the next update of one sequence the first is told that there is none")
+    @Test("Of two tasks that wait on one sequence the first gets nil")
     func twoWaiting() async throws {
         let core = DefaultsAdapter.inMemory(keyStore: ClientKeys()).core
-        let stream = UpdateStream(core, [SuiteTrail(core, [])])
+        let stream = Observer(core, [Trail<Int>(keys: nil) { _ in [] }], handler: nil)
         let log = EventLog()
         for _ in 0..<2 {
             Task {

@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.ownThread)
 struct ManyThreadsTests {
-    /// What an observer was told of one key: each update has to go on from where the last ended.
+    /// The updates that an observer got of one key: each has to go on from where the last ended.
     private final class Chain: Sendable {
         private let told = Mutex<[DefaultsUpdate<Int>]>([])
         let log = EventLog()
@@ -63,7 +63,7 @@ struct ManyThreadsTests {
         #expect(world.takeIssues() == [])
     }
 
-    @Test("Eight tasks that set at once are each told, and the last one holds", arguments: Place.allCases)
+    @Test("Observers get the writes of eight tasks at once, and the last one holds", arguments: Place.allCases)
     func tasks(_ place: Place) async throws {
         let world = try place.world()
         let (one, two) = (world.adapter(), world.adapter())

@@ -8,7 +8,7 @@ import Testing
 @Suite(.ownThread)
 struct NoticeBacklogTests {
     private func saw(_ key: String, _ value: Int64) throws -> ObserverNotice {
-        .saw(try setting(key, value))
+        ObserverNotice(isBeginning: false, settings: [try setting(key, value)])
     }
 
     private func setting(_ key: String, _ value: Int64) throws -> ObservedSetting {
@@ -18,7 +18,7 @@ struct NoticeBacklogTests {
 
     private func take(_ backlog: inout NoticeBacklog) -> [ObserverNotice] {
         var notices: [ObserverNotice] = []
-        while let item = backlog.popFirst() { notices.append(item.notice) }
+        while let notice = backlog.popFirst() { notices.append(notice) }
         return notices
     }
 
@@ -40,17 +40,13 @@ struct NoticeBacklogTests {
         #expect(try take(&backlog) == [saw("a", 3), saw("b", 1), saw("c", 1), saw("a", 4)])
     }
 
-    @Test("Where somebody begins stays, as it says what is old")
+    @Test("The beginning stays, as it holds the first old values")
     func beginnings() throws {
         var backlog = NoticeBacklog(bound: 3)
-        let began = ObserverNotice.began([try setting("a", 1)])
-        backlog.append(try saw("a", 1))
-        backlog.append(began, for: 7)
-        backlog.append(try saw("a", 2))
-        backlog.append(try saw("a", 3))
-        let items = [backlog.popFirst(), backlog.popFirst(), backlog.popFirst(), backlog.popFirst()]
-        #expect(items.map { $0?.observer } == [7, nil, nil, nil])
-        #expect(items.map { $0?.notice } == [began, try saw("a", 2), try saw("a", 3), nil])
+        let began = ObserverNotice(isBeginning: true, settings: [try setting("a", 1)])
+        backlog.append(began)
+        for number in 1...3 { backlog.append(try saw("a", Int64(number))) }
+        #expect(try take(&backlog) == [began, saw("a", 2), saw("a", 3)])
     }
 
     @Test("It is bounded by twice the keys that there are, whatever comes and however it is taken")

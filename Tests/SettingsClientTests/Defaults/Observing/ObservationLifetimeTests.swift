@@ -114,7 +114,7 @@ struct ObservationLifetimeTests {
         #expect(observation == nil)
     }
 
-    @Test("What happened before is not told, even if others are only just being told of it")
+    @Test("An observer gets no change from before it began, even if others still wait for it")
     func beginnings() async throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()
@@ -143,7 +143,7 @@ struct ObservationLifetimeTests {
         withExtendedLifetime(early) {}
     }
 
-    @Test("An observation keeps its adapter, and an adapter that nobody holds goes with it")
+    @Test("An observation retains its adapter, and frees it when it goes")
     func adapters() {
         weak var core: AdapterCore?
         let log = EventLog()
@@ -177,13 +177,11 @@ struct ObservationLifetimeTests {
             defaults[\.[index]] = index
             observation.dispose()
         }
-        // Eight paths for each key, and eight slots.
-        #expect(defaults.core.slots.entryCount <= 4 * (8 + 8))
+        #expect(defaults.core.slots.entryCount <= 4 * 16)
         #expect(defaults.core.observers.count == 0)
-        #expect(defaults.core.session.listenerCount == 0)
     }
 
-    @Test("A slow handler is told the newest of each key when too much waits, and old is what it was told before")
+    @Test("A slow handler gets the newest of each key when too much waits, old values follow on")
     func slowHandlers() throws {
         let defaults = DefaultsAdapter.inMemory(keyStore: ClientKeys())
         let log = EventLog()

@@ -149,7 +149,7 @@ struct ObserveTests {
         (held.value, inner.value) = (nil, nil)
     }
 
-    @Test("A write that is refused is told, and its being taken back", arguments: Place.allCases)
+    @Test("A refused write is an update, and its rollback another", arguments: Place.allCases)
     func refusal(_ place: Place) async throws {
         let schema = try Schema(keys: [DefaultsKey<Int>("launchCount", defaultValue: 0, in: 0...3)])
         let world = try place.world(schema: schema)

@@ -21,7 +21,7 @@ extension KeyedAccess {
         _ path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
-        core.observe(reference(path).slot, options, handler)
+        reference(path).observe(options, handler)
     }
 
     /// Calls a handler with every new value of a key, until what is returned is dropped or disposed of.
@@ -29,7 +29,7 @@ extension KeyedAccess {
         _: Void = (), key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new],
         handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
-        core.observe(core.slots.slot(for: key, withDefault: true), options, handler)
+        reference(key: key).observe(options, handler)
     }
 
     /// Calls a handler with every new value of several keys; each update says of which: `update[\.volume]?.newValue`.
@@ -49,14 +49,14 @@ extension KeyedAccess {
     public func updates<Value>(
         of path: KeyPath<KeyStore, DefaultsKey<Value>>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        core.updates(reference(path).slot, options)
+        reference(path).updates(options)
     }
 
     /// Every new value of a key, from here on.
     public func updates<Value>(
         _: Void = (), key: DefaultsKey<Value>, options: ObservingOptions = [.old, .new]
     ) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        core.updates(core.slots.slot(for: key, withDefault: true), options)
+        reference(key: key).updates(options)
     }
 
     /// Every new value of several keys, from here on; each update says of which: `update[\.volume]?.newValue`.
@@ -73,62 +73,70 @@ extension DefaultsAdapter {
     public func observe(
         options: ObservingOptions = [.old, .new], handler: @escaping @Sendable (UntypedUpdate) -> Void
     ) -> DefaultsObservation {
-        core.observe([SuiteTrail(core, options)], handler)
+        core.observe([core.trail(options)], handler)
     }
 
     /// Every new value of the suite, of whatever key, from here on.
     public func updates(options: ObservingOptions = [.old, .new]) -> DefaultsUpdates<UntypedUpdate> {
-        core.updates([SuiteTrail(core, options)])
+        core.updates([core.trail(options)])
     }
 }
 
-extension AdapterCore {
-    /// Calls a handler with updates.
-    fileprivate func observe<Update: Sendable>(
-        _ trails: [any SettingTrail<Update>], _ handler: @escaping @Sendable (Update) -> Void
+extension DefaultsReference {
+    func observe(
+        _ options: ObservingOptions, _ handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
     ) -> DefaultsObservation {
-        let observer = HandlerObserver(self, trails, handler)
-        start(observer)
-        return DefaultsObservation(observer)
+        core.observe([trail(options) { $0 }], handler)
     }
 
-    /// Keeps updates until a task takes them.
-    fileprivate func updates<Update: Sendable>(_ trails: [any SettingTrail<Update>]) -> DefaultsUpdates<Update> {
-        let stream = UpdateStream(self, trails)
-        start(stream)
-        return DefaultsUpdates(stream)
+    func updates(_ options: ObservingOptions) -> DefaultsUpdates<DefaultsUpdate<Value>> {
+        core.updates([trail(options) { $0 }])
     }
 
-    func observe<Value>(
-        _ slot: Slot<Value>, _ options: ObservingOptions,
-        _ handler: @escaping @Sendable (DefaultsUpdate<Value>) -> Void
-    ) -> DefaultsObservation {
-        observe([KeyTrail(self, slot, options) { $0 }], handler)
-    }
-
-    func updates<Value>(_ slot: Slot<Value>, _ options: ObservingOptions) -> DefaultsUpdates<DefaultsUpdate<Value>> {
-        updates([KeyTrail(self, slot, options) { $0 }])
+    fileprivate func trail<Update: Sendable>(
+        _ options: ObservingOptions, _ make: @escaping @Sendable (DefaultsUpdate<Value>) -> Update
+    ) -> Trail<Update> {
+        settleRename()
+        let follower = KeyFollower(self, options)
+        return Trail(keys: slot.name.map { [$0] } ?? []) { notice in follower.follow(notice).map { [make($0)] } ?? [] }
     }
 }
 
 extension DefaultsScope {
-    /// The trails of several keys.
     fileprivate func trails<each Value>(
         _ paths: repeat KeyPath<KeyStore, DefaultsKey<each Value>>, options: ObservingOptions
-    ) -> [any SettingTrail<KeyedUpdate<KeyStore>>] {
-        var trails: [any SettingTrail<KeyedUpdate<KeyStore>>] = []
+    ) -> [Trail<KeyedUpdate<KeyStore>>] {
+        var trails: [Trail<KeyedUpdate<KeyStore>>] = []
         let keyStore = keyStore
         for path in repeat each paths {
-            trails.append(KeyTrail(core, slot(of: path), options) { KeyedUpdate($0, of: keyStore) })
+            trails.append(reference(path).trail(options) { KeyedUpdate($0, of: keyStore) })
         }
         return trails
     }
 }
 
-/// Beginning to observe.
 extension AdapterCore {
+    fileprivate func trail(_ options: ObservingOptions) -> Trail<UntypedUpdate> {
+        let follower = SuiteFollower(self, options)
+        return Trail(keys: nil) { follower.follow($0) }
+    }
+
+    fileprivate func observe<Update: Sendable>(
+        _ trails: [Trail<Update>], _ handler: @escaping @Sendable (Update) -> Void
+    ) -> DefaultsObservation {
+        let observer = Observer(self, trails, handler: handler)
+        start(observer)
+        return DefaultsObservation(observer)
+    }
+
+    fileprivate func updates<Update: Sendable>(_ trails: [Trail<Update>]) -> DefaultsUpdates<Update> {
+        let observer = Observer(self, trails, handler: nil)
+        start(observer)
+        return DefaultsUpdates(observer)
+    }
+
     /// Lets an observer begin: at once, or if the suite cannot be loaded, as soon as it can.
-    private func start(_ observer: some SettingObserver) {
+    private func start(_ observer: any AnyObserver) {
         observers.add(observer)
         do {
             try load()
@@ -143,20 +151,13 @@ extension AdapterCore {
     }
 
     /// Notes the place in the news at which an observer begins.
-    func begin(_ observer: any SettingObserver) {
-        learnSources(of: observer.keys)
-        session.change { state in
-            state.begin(observer.id, observer.keys, registered: registered.withLock { $0 })
-        }
-    }
-
-    /// Asks for the sources of the values of registered keys, of these or of all. Later the source at the beginning
-    /// cannot be asked for any more.
-    private func learnSources(of keys: [KeyName]?) {
+    func begin(_ observer: any AnyObserver) {
+        // Later the source at the beginning cannot be asked for any more.
         let registered = registered.withLock { $0 }
-        for key in keys ?? registered.keys.sorted() where registered[key] != nil {
+        for key in observer.keys ?? registered.keys.sorted() where registered[key] != nil {
             // After one question without an answer no other is asked.
-            guard withSource(session.visible(key), key).source != nil else { return }
+            guard withSource(session.visible(key), key).source != nil else { break }
         }
+        session.change { $0.begin(observer.id, observer.keys) }
     }
 }

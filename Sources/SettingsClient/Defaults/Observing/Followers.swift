@@ -1,0 +1,124 @@
+internal import SettingsAPI
+internal import SettingsModel
+internal import Synchronization
+
+/// A follower of the effective value of one key. A change below another layer, or to another spelling of the same value,
+/// is no update.
+final class KeyFollower<Value: DefaultsSerializable>: Sendable {
+    private typealias Observed = (value: Value, json: Result<JSONValue?, DefaultsError>)
+
+    private struct State {
+        /// Nil before observing began.
+        var last: Observed?
+        /// The problem that was reported, as long as it lasts.
+        var problem: DefaultsError?
+    }
+
+    private let setting: DefaultsReference<Value>
+    private let options: ObservingOptions
+    private let state = Mutex(State())
+
+    init(_ setting: DefaultsReference<Value>, _ options: ObservingOptions) {
+        self.setting = setting
+        self.options = options
+    }
+
+    /// Returns the update that a notice leads to. Called with one notice after the other.
+    func follow(_ notice: ObserverNotice) -> DefaultsUpdate<Value>? {
+        let found = notice.settings.first { $0.key == setting.slot.name }
+        guard found != nil || notice.isBeginning else { return nil }
+        let reading = found.map(read)
+        let isReadable = !(reading?.isStoredUnreadable ?? false) || setting.slot.argument != nil
+        guard notice.isBeginning || isReadable else { return nil }
+        let value = reading?.value ?? setting.defaultValue
+        let new = (value: value, json: setting.slot.encoded(value))
+        let old = state.withLock { state -> Observed? in
+            let old = state.last
+            if notice.isBeginning || old != nil { state.last = new }
+            return old
+        }
+        if notice.isBeginning {
+            guard options.contains(.initial), isReadable else { return nil }
+            return DefaultsUpdate(key: setting.name, oldValue: nil, newValue: value, isInitial: true)
+        }
+        // Types need not be Equatable. A value that has no JSON is taken to differ.
+        guard let old, !isSameJSON(old.json, new.json) else { return nil }
+        return DefaultsUpdate(
+            key: setting.name, oldValue: options.contains(.old) ? old.value : nil, newValue: value, isInitial: false)
+    }
+
+    /// Reads the effective value. A stored value that is none of the key is reported.
+    private func read(_ observed: ObservedSetting) -> Reading<Value> {
+        let reading = setting.resolve(observed.visible, over: observed.registered)
+        let problem = setting.slot.argument == nil ? reading.problem : nil
+        let isKnown = state.withLock { state in
+            defer { state.problem = problem }
+            return state.problem == problem
+        }
+        if let problem, !isKnown { setting.report(problem, .read) }
+        return reading
+    }
+}
+
+/// A follower of all keys of a suite, as JSON.
+final class SuiteFollower: Sendable {
+    private let core: AdapterCore
+    private let options: ObservingOptions
+    /// Nil before observing began.
+    private let last = Mutex<[KeyName: JSONValue]?>(nil)
+
+    init(_ core: AdapterCore, _ options: ObservingOptions) {
+        self.core = core
+        self.options = options
+    }
+
+    /// Returns the updates that a notice leads to. Called with one notice after the other.
+    func follow(_ notice: ObserverNotice) -> [UntypedUpdate] {
+        notice.isBeginning ? begin(notice.settings) : notice.settings.compactMap(advance)
+    }
+
+    private func begin(_ found: [ObservedSetting]) -> [UntypedUpdate] {
+        var values: [KeyName: JSONValue] = [:]
+        for setting in found { values[setting.key] = value(of: setting) }
+        last.withLock { [values] in $0 = values }
+        guard options.contains(.initial) else { return [] }
+        return values.sorted { $0.key < $1.key }.map { key, value in
+            UntypedUpdate(key: key.text, oldValue: nil, newValue: value, isInitial: true)
+        }
+    }
+
+    private func advance(to setting: ObservedSetting) -> UntypedUpdate? {
+        // A value of the command line holds as long as the program runs.
+        guard core.arguments.forms(of: setting.key.text).isEmpty else { return nil }
+        let new = value(of: setting)
+        return last.withLock { last in
+            guard last != nil else { return nil }
+            let old = last?[setting.key]
+            guard old != new else { return nil }
+            last?[setting.key] = new
+            return UntypedUpdate(
+                key: setting.key.text, oldValue: options.contains(.old) ? old : nil, newValue: new, isInitial: false)
+        }
+    }
+
+    /// The value of a name through all layers.
+    private func value(of setting: ObservedSetting) -> JSONValue? {
+        if let argument = core.arguments.forms(of: setting.key.text).first { return argument }
+        return core.untyped(setting.visible, over: setting.registered)
+    }
+}
+
+extension AdapterCore {
+    /// Asks the server for the sources that a notice lacks, which blocks.
+    func completed(_ notice: ObserverNotice) -> ObserverNotice {
+        guard notice.lacksSource else { return notice }
+        var notice = notice
+        for index in notice.settings.indices where notice.settings[index].lacksSource {
+            let seen = notice.settings[index]
+            let current = withSource(seen.visible, seen.key)
+            // The source at that time cannot be asked for. Stored values change most, and a default only with a schema.
+            notice.settings[index].visible.source = current.value == seen.visible.value ? current.source : .stored
+        }
+        return notice
+    }
+}
