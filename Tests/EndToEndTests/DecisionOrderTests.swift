@@ -44,24 +44,22 @@ struct DecisionOrderTests {
         Row(
             "A lock before the length of the body", Request("PUT app/keys/fixed", "Content-Length: 16777217"), 403,
             .locked
-        )
-        .after(Samples.schema),
-        Row("A lock before the coding", Request("PUT app/keys/fixed 1", "Content-Encoding: gzip"), 403, .locked)
-            .after(Samples.schema),
+        ).after(Samples.schema),
+        Row("A lock before the coding", Request("PUT app/keys/fixed 1", "Content-Encoding: gzip"), 403, .locked).after(
+            Samples.schema),
         Row("A lock before the body", "PUT app/keys/fixed [", 403, .locked).after(Samples.schema),
         Row("A lock before a guard", Request("PUT app/keys/fixed 2", stale), 403, .locked).after(Samples.schema),
         Row("A lock before a value", "PUT app/keys/fixed true", 403, .locked).after(Samples.schema),
-        Row(
-            "A lock in a map before its unknown key", #"PATCH app {"nothing":1,"fixed":2}"#, 403, .locked
-        ).after(Samples.schema),
+        Row("A lock in a map before its unknown key", #"PATCH app {"nothing":1,"fixed":2}"#, 403, .locked).after(
+            Samples.schema),
         Row("A lock in a map before a guard", Request(#"PUT app {"fixed":2}"#, stale), 403, .locked).after(
             Samples.schema),
-        Row("A lock on what a map leaves out before a guard", Request("PUT app {}", stale), 403, .locked)
-            .after(Samples.schema, "PUT app/keys/fixed?override=locked 2"),
-        Row("A lock on what is reset before a guard", Request("DELETE app", stale), 403, .locked)
-            .after(Samples.schema, "PUT app/keys/fixed?override=locked 2"),
-        Row("A lock on what is dropped before a guard", Request("DELETE app?drop", stale), 403, .locked)
-            .after(Samples.schema, "PUT app/keys/fixed?override=locked 2"),
+        Row("A lock on what a map leaves out before a guard", Request("PUT app {}", stale), 403, .locked).after(
+            Samples.schema, "PUT app/keys/fixed?override=locked 2"),
+        Row("A lock on what is reset before a guard", Request("DELETE app", stale), 403, .locked).after(
+            Samples.schema, "PUT app/keys/fixed?override=locked 2"),
+        Row("A lock on what is dropped before a guard", Request("DELETE app?drop", stale), 403, .locked).after(
+            Samples.schema, "PUT app/keys/fixed?override=locked 2"),
         Row(
             "A lock in a transaction before a suite that is missing",
             #"POST /v1/transaction {"do":[{"op":"delete","suite":"none","key":"k"},"#
@@ -88,8 +86,8 @@ struct DecisionOrderTests {
             "A guard before what is invalid", Request(#"PATCH app/keys/count {"op":"add","by":1}"#, stale), 412,
             .preconditionFailed
         ).after("PUT app/keys/count 11", Samples.narrow),
-        Row("A guard before a value", Request("PUT app/keys/volume 2", stale), 412, .preconditionFailed)
-            .after(Samples.schema),
+        Row("A guard before a value", Request("PUT app/keys/volume 2", stale), 412, .preconditionFailed).after(
+            Samples.schema),
         Row(
             "A guard before an operation", Request(#"PATCH app/keys/volume {"op":"toggle"}"#, stale), 412,
             .preconditionFailed
@@ -161,8 +159,7 @@ struct DecisionOrderTests {
             "A page that the name begins", Request("GET /v1", "Origin: http://localhost.evil.example"), 403, .forbidden),
         Row(
             "A page without a host of its own",
-            Request("GET /v1", "Host", "Origin: http://evil.example")
-                .with(version: "HTTP/1.0"), 403, .forbidden),
+            Request("GET /v1", "Host", "Origin: http://evil.example").with(version: "HTTP/1.0"), 403, .forbidden),
         Row("A page of its own", Request("GET /v1", "Host: localhost:7070", "Origin: http://localhost:7070"), 200),
         Row("A page that was configured", Request("GET /v1", "Origin: https://console.example"), 200) {
             $0.origins = ["https://console.example"]

@@ -54,10 +54,10 @@ struct DescriptionTests {
         Row("A parameter behind which nothing comes", "GET app/keys/a?raw&", 200, text: "1").after("PUT app/keys/a 1"),
         Row("A parameter before which nothing comes", "GET app/keys/a?&raw", 400, .badRequest),
         Row("An empty after", "GET app/keys?after=", 200, nil, #"{"keys":[{"key":"a"}]}"#).after("PUT app/keys/a 1"),
-        Row("An empty after of suites", "GET /v1/suites?after=", 200, nil, #"{"suites":[{"suite":"app"}]}"#)
-            .after("PUT app/keys/a 1"),
-        Row("After what is no key", "GET app/keys?after=%00", 200, nil, #"{"keys":[{"key":"a"}]}"#)
-            .after("PUT app/keys/a 1"),
+        Row("An empty after of suites", "GET /v1/suites?after=", 200, nil, #"{"suites":[{"suite":"app"}]}"#).after(
+            "PUT app/keys/a 1"),
+        Row("After what is no key", "GET app/keys?after=%00", 200, nil, #"{"keys":[{"key":"a"}]}"#).after(
+            "PUT app/keys/a 1"),
         Row("An after without a value", "GET app/keys?after", 400, .badRequest),
         Row("Two keys", "GET app/observe?key=a&key=b", 200).after("PUT app/keys/a 1"),
         Row("A key that is none", "GET app/observe?key=..", 400, .badRequest).after("PUT app/keys/a 1"),

@@ -90,8 +90,8 @@ struct ErrorTableTests {
         Row("A policy that there is none of", "PUT app/schema?onConflict=drop {}", 400, .badRequest),
         Row("A tag without quotation marks", Request("PUT app/keys/a 1", "If-Match: 17"), 400, .badRequest),
         Row("A tag that breaks off", Request("PUT app/keys/a 1", "If-None-Match: \"17"), 400, .badRequest),
-        Row("A list of tags that is none", Request("GET app", "If-None-Match: \"1\" \"2\""), 400, .badRequest)
-            .after("PUT app/keys/a 1"),
+        Row("A list of tags that is none", Request("GET app", "If-None-Match: \"1\" \"2\""), 400, .badRequest).after(
+            "PUT app/keys/a 1"),
         Row("A request key that is empty", Request("PUT app/keys/a 1", "Idempotency-Key:"), 400, .badRequest),
         Row(
             "A request key of 65 bytes",

@@ -42,8 +42,7 @@ struct GuardTests {
             .preconditionFailed),
         Row(
             "A tag of somebody else", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"abc\""),
-            412,
-            .preconditionFailed, #"{"current":{"value":1}}"#),
+            412, .preconditionFailed, #"{"current":{"value":1}}"#),
         Row(
             "Another key does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
@@ -53,8 +52,7 @@ struct GuardTests {
         Row("The tag of a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-Match: \"$1\""), 201),
         Row(
             "The tag of what was never set", given: ["PUT app/keys/b 1"],
-            Request("PUT app/keys/a 1", "If-Match: \"0\""),
-            201),
+            Request("PUT app/keys/a 1", "If-Match: \"0\""), 201),
         Row(
             "The tag of a removed key", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
             Request("PUT app/keys/a 2", "If-Match: \"$2\""), 201),
@@ -75,8 +73,7 @@ struct GuardTests {
             .preconditionFailed, #"{"current":{"value":0.5,"source":"default"}}"#),
         Row(
             "Nothing in a suite that does not exist", Request("PUT app/keys/a 2", "If-Match: *"), 412,
-            .preconditionFailed,
-            #"{"current":{"suite":"app","key":"a","source":"unset","revision":0}}"#),
+            .preconditionFailed, #"{"current":{"suite":"app","key":"a","source":"unset","revision":0}}"#),
         Row("Assigned as it was absent", Request("PUT app/keys/a 1", "If-None-Match: *"), 201),
         Row(
             "Assigned over a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-None-Match: *"),
@@ -93,12 +90,10 @@ struct GuardTests {
             .preconditionFailed),
         Row(
             "Unless it is something else", given: ["PUT app/keys/a 1"],
-            Request("PUT app/keys/a 2", "If-None-Match: \"0\""),
-            200),
+            Request("PUT app/keys/a 2", "If-None-Match: \"0\""), 200),
         Row(
             "A removal", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
-            Request("DELETE app/keys/a", "If-Match: \"$1\""),
-            412, .preconditionFailed),
+            Request("DELETE app/keys/a", "If-Match: \"$1\""), 412, .preconditionFailed),
         Row(
             "An operation", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app/keys/a {"op":"add","by":1}"#, "If-Match: \"$1\""), 200, nil, #"{"value":2}"#),
@@ -118,8 +113,7 @@ struct GuardTests {
             Request("PUT app {}", "If-Match: \"$1\""), 200),
         Row(
             "A schema does", given: ["PUT app/keys/count 1", Samples.narrow], Request("PUT app {}", "If-Match: \"$1\""),
-            412,
-            .preconditionFailed, #"{"current":{"suite":"app","revision":$2}}"#),
+            412, .preconditionFailed, #"{"current":{"suite":"app","revision":$2}}"#),
         Row("A suite that is there", given: ["PUT app/keys/a 1"], Request("PUT app {}", "If-Match: *"), 200),
         Row(
             "A suite that is not there", Request(#"PUT app {"a":1}"#, "If-Match: *"), 412, .preconditionFailed,
@@ -142,8 +136,7 @@ struct GuardTests {
             Request("DELETE app/schema", "If-Match: \"$1\""), 200),
         Row(
             "A schema made as there was none",
-            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"),
-            201),
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"), 201),
         Row(
             "A schema not made as there is one", given: [Samples.schema],
             Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"), 412, .preconditionFailed),
@@ -186,8 +179,7 @@ struct GuardTests {
             Request("GET app/keys/b", "If-Match: \"999\""), 404, .notSet),
         Row(
             "A stale If-Match on GET that waits", given: ["PUT app/keys/a 1"],
-            Request("GET app/keys/a?wait=300", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed
-        ),
+            Request("GET app/keys/a?wait=300", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
         Row(
             "GET of a suite with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app", "If-Match: \"$1\""), 412, .preconditionFailed,

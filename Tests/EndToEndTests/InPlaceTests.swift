@@ -82,8 +82,7 @@ struct InPlaceTests {
             #"{"value":1,"changed":false,"revision":$1}"#),
         Row(
             "Nothing appended", given: ["PUT app/keys/a []"], #"PATCH app/keys/a {"op":"append","values":[]}"#, 200,
-            nil,
-            #"{"changed":false}"#),
+            nil, #"{"changed":false}"#),
         Row(
             "Nothing merged", given: ["PUT app/keys/a {}"], Request("PATCH app/keys/a {}", mergePatch), 200, nil,
             #"{"changed":false}"#),
@@ -93,15 +92,13 @@ struct InPlaceTests {
             #"{"changed":false}"#),
         Row(
             "A default that becomes stored", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":0}"#,
-            200,
-            nil, #"{"value":0.5,"source":"stored","changed":true,"previous":{"source":"default"}}"#),
+            200, nil, #"{"value":0.5,"source":"stored","changed":true,"previous":{"source":"default"}}"#),
         Row(
             "On a default", given: [Samples.schema], #"PATCH app/keys/isOn {"op":"toggle"}"#, 200, nil,
             #"{"value":true,"source":"stored","previous":{"value":false,"source":"default"}}"#),
         Row(
             "Without changing anything", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a?dryRun {"op":"add","by":1}"#,
-            200,
-            nil, #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
+            200, nil, #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
     ]
 
     @Test("What changes nothing makes no commit; a default becomes a stored value", arguments: quiet)
@@ -177,8 +174,8 @@ struct InPlaceTests {
             #"PATCH app/keys/count {"op":"add","by":0.5}"#, 422, .invalidValue, #"{"errors":[{"keyword":"type"}]}"#),
         Row(
             "Over the maximum", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":1}"#, 422,
-            .invalidValue,
-            #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"maximum","actual":1.5}]}"#),
+            .invalidValue, #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"maximum","actual":1.5}]}"#
+        ),
         Row(
             "Too many elements", given: [Samples.schema, #"PUT app/keys/tags ["a","b"]"#],
             #"PATCH app/keys/tags {"op":"append","values":["c","d"]}"#, 422, .invalidValue),
@@ -193,8 +190,7 @@ struct InPlaceTests {
             "A result that is too deep",
             given: [
                 Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))")
-            ],
-            Request(#"PATCH app/keys/a [{"op":"copy","from":"","path":"/0"}]"#, jsonPatch), 422, .invalidOperation),
+            ], Request(#"PATCH app/keys/a [{"op":"copy","from":"","path":"/0"}]"#, jsonPatch), 422, .invalidOperation),
     ]
 
     @Test("What cannot be done in place is refused, and the value stays", arguments: refusals)

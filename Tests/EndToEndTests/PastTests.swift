@@ -56,12 +56,11 @@ struct PastTests {
             #"{"keys":[{"key":"fixed"}],"next":"fixed"}"#),
         Row(
             "After a schema was removed",
-            given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrow],
-            "GET app?at=$3", 200, nil, #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
+            given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrow], "GET app?at=$3", 200, nil,
+            #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
         Row(
             "After everything was removed", given: [Samples.schema, "DELETE app/schema", "DELETE app?drop"],
-            "GET app?at=$2",
-            200, nil, #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
+            "GET app?at=$2", 200, nil, #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
         Row("What the caller has", given: story, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
         Row("Still to come", given: ["PUT app/keys/a 1"], "GET app?at=999", 400, .badRequest),
         Row("Keys still to come", given: ["PUT app/keys/a 1"], "GET app/keys?at=999", 400, .badRequest),
@@ -71,8 +70,7 @@ struct PastTests {
         ) { $0.history.commits = 1 },
         Row(
             "Keys no longer kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
-            "GET app/keys?at=0",
-            410, .historyGone, #"{"oldest":$1}"#
+            "GET app/keys?at=0", 410, .historyGone, #"{"oldest":$1}"#
         ) { $0.history.commits = 2 },
         Row(
             "The oldest that is kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],

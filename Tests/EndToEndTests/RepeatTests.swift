@@ -53,8 +53,7 @@ struct RepeatTests {
         Row(
             "A repeat of a removal whose key was locked since",
             given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key), lock], Request("DELETE app/keys/a", key),
-            200,
-            nil, #"{"source":"unset","replayed":true}"#),
+            200, nil, #"{"source":"unset","replayed":true}"#),
         Row(
             "Another value for a locked key", given: [put, lock], Request("PUT app/keys/a 2", key), 422,
             .idempotencyMismatch),
@@ -65,19 +64,17 @@ struct RepeatTests {
         Row("What is no value for a locked key", given: [put, lock], Request("PUT app/keys/a {", key), 403, .locked),
         Row(
             "A key that is none, for a locked one", given: [lock], Request("PUT app/keys/a 1", "Idempotency-Key: é"),
-            403,
-            .locked),
+            403, .locked),
         Row("Another value", given: [put], Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
         Row("Another key", given: [put], Request("PUT app/keys/b 1", key), 422, .idempotencyMismatch),
         Row("Another method", given: [put], Request("DELETE app/keys/a", key), 422, .idempotencyMismatch),
         Row("Another guard", given: [put], Request("PUT app/keys/a 1", key, "If-Match: *"), 422, .idempotencyMismatch),
         Row(
             "Another name for the request", given: [put], Request("PUT app/keys/a 1", "Idempotency-Key: other"), 200,
-            nil,
-            #"{"changed":false}"#, lacks: ["replayed"]),
+            nil, #"{"changed":false}"#, lacks: ["replayed"]),
         Row(
-            "What was refused is not kept", given: [Samples.schema],
-            Request("PUT app/keys/volume 1", key), 201, nil, #"{"changed":true}"#, lacks: ["replayed"]),
+            "What was refused is not kept", given: [Samples.schema], Request("PUT app/keys/volume 1", key), 201, nil,
+            #"{"changed":true}"#, lacks: ["replayed"]),
         Row(
             "A dry run is not kept", given: [Request("PUT app/keys/a?dryRun 1", key)], put, 201, nil,
             #"{"changed":true}"#, lacks: ["replayed"]),
@@ -113,16 +110,14 @@ struct RepeatTests {
         spelled("A flag that is off", "PATCH app {\"a\":1}", "PATCH app?dryRun=false {\"a\":1}", isSame: true),
         spelled(
             "A flag that is on", given: ["PUT app/keys/a 1"], "DELETE app?drop=true", "DELETE app?drop", isSame: true),
-        spelled(
-            "Another parameter", "PATCH app {\"a\":1}", "PATCH app?override=locked {\"a\":1}", isSame: false),
+        spelled("Another parameter", "PATCH app {\"a\":1}", "PATCH app?override=locked {\"a\":1}", isSame: false),
         spelled(
             "Another type of a body that is JSON all the same", "PATCH app {\"a\":1}",
             Request("PATCH app {\"a\":1}", "Content-Type: text/plain"), isSame: true),
         spelled(
             "Another type of a body that picks a format", given: [#"PUT app/keys/a {}"#],
             #"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#,
-            Request(
-                #"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#, "Content-Type: application/merge-patch+json"),
+            Request(#"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#, "Content-Type: application/merge-patch+json"),
             isSame: false),
         spelled(
             "Tags in another order", given: ["PUT app/keys/a 1"],

@@ -24,8 +24,7 @@ struct SchemaTests {
             text: "{\n  \"additionalProperties\": {\"maximum\": 1e2},\r\n\t\"x-\\u0061\":-0.10E1}\n"),
         Row(
             "Its tag is that of its last change", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app/schema",
-            200,
-            fields: ["ETag: \"$1\""]),
+            200, fields: ["ETag: \"$1\""]),
         Row("None", given: ["PUT app/keys/a 1"], "GET app/schema", 404, .noSchema, fields: ["ETag: \"0\""]),
         Row(
             "None any more", given: [Samples.schema, "DELETE app/schema"], "GET app/schema", 404, .noSchema,
@@ -69,12 +68,11 @@ struct SchemaTests {
     static let invalid: [Row] = [
         Row(
             "A keyword that is unknown",
-            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"minimun":1}}}"#,
-            422, .invalidSchema, #"{"errors":[{"pointer":"/properties/a/minimun","keyword":"minimun","detail":"*"}]}"#),
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"minimun":1}}}"#, 422, .invalidSchema,
+            #"{"errors":[{"pointer":"/properties/a/minimun","keyword":"minimun","detail":"*"}]}"#),
         Row(
             "A type that is unknown",
-            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"int"}}}"#,
-            422, .invalidSchema),
+            #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"int"}}}"#, 422, .invalidSchema),
         Row(
             "Another type at the top", #"PUT app/schema {"type":"array","additionalProperties":false}"#, 422,
             .invalidSchema),
@@ -119,9 +117,8 @@ struct SchemaTests {
         Row(
             "A default is not blamed for a keyword that cannot be read",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"default":1,"type":"int","not":{"type":"strin"}},"#
-                + #""b":{"default":{"x":1},"additionalProperties":false,"patternProperties":{"(":{}}}}}"#,
-            422, .invalidSchema,
-            #"{"errors":[{"keyword":"type"},{"keyword":"type"},{"keyword":"patternProperties"}]}"#),
+                + #""b":{"default":{"x":1},"additionalProperties":false,"patternProperties":{"(":{}}}}}"#, 422,
+            .invalidSchema, #"{"errors":[{"keyword":"type"},{"keyword":"type"},{"keyword":"patternProperties"}]}"#),
         Row(
             "A secret inside a key",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"properties":{"b":{"writeOnly":true}}}}}"#,
@@ -131,8 +128,8 @@ struct SchemaTests {
             "Secrets in an alternative, in elements, in a rule of the suite and at the top",
             ##"PUT app/schema {"writeOnly":true,"additionalProperties":{"anyOf":[{"writeOnly":true}]},"##
                 + ##""properties":{"a":{"items":{"$ref":"#/$defs/s"}}},"$defs":{"s":{"writeOnly":true}},"##
-                + ##""then":{"properties":{"b":{"writeOnly":true}}}}"##,
-            422, .invalidSchema, #"{"errors":["*","*","*","*"]}"#),
+                + ##""then":{"properties":{"b":{"writeOnly":true}}}}"##, 422, .invalidSchema,
+            #"{"errors":["*","*","*","*"]}"#),
         Row("Without changing anything", #"PUT app/schema?dryRun {"additionalProperties":1}"#, 422, .invalidSchema),
     ]
 
@@ -152,8 +149,8 @@ struct SchemaTests {
             "Values that do not fit together stay so without those that do not fit by themselves",
             given: [#"PUT app {"tls":true,"other":1}"#],
             Request("PUT app/schema?onConflict=reset ")
-                + String(decoding: rules.body, as: UTF8.self).replacing(#""other":{}"#, with: #""other":false"#),
-            409, .schemaConflict, #"{"conflicts":[{"key":"certificate"}]}"#),
+                + String(decoding: rules.body, as: UTF8.self).replacing(#""other":{}"#, with: #""other":false"#), 409,
+            .schemaConflict, #"{"conflicts":[{"key":"certificate"}]}"#),
         Row(
             "Too many values", given: [#"PUT app {"a":1,"b":2}"#],
             #"PUT app/schema {"additionalProperties":true,"maxProperties":1}"#, 409, .schemaConflict,
@@ -169,8 +166,7 @@ struct SchemaTests {
                 (
                     "GET app",
                     #"{"values":{"tls":true},"violations":[{"suite":"app","key":"certificate","keyword":"required"}]}"#
-                ),
-                ("GET app?view=stored&prefix=c", #"{"violations":[{"key":"certificate"}]}"#),
+                ), ("GET app?view=stored&prefix=c", #"{"violations":[{"key":"certificate"}]}"#),
                 ("GET app/observe", #"{"violations":[{"key":"certificate"}]}"#),
                 ("GET app/observe?key=certificate", #"{"violations":[{"key":"certificate"}]}"#),
                 ("GET /v1/observe?suite=app&suite=b", #"{"violations":{"app":[{"key":"certificate"}]}}"#),
@@ -195,22 +191,18 @@ struct SchemaTests {
         Row(
             "Removed", given: [#"PUT app {"count":11,"old":1,"volume":5}"#],
             Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.narrow.body, as: UTF8.self), 201,
-            nil,
-            #"{"changes":[{"key":"count","old":11,"new":null,"source":"unset"},{"key":"old","source":"unset"}]}"#,
+            nil, #"{"changes":[{"key":"count","old":11,"new":null,"source":"unset"},{"key":"old","source":"unset"}]}"#,
             then: [("GET app", #"{"values":{"volume":5}}"#), ("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
         Row(
             "Removed, to a default", given: [#"PUT app {"volume":5}"#],
             Request("PUT app/schema?onConflict=reset ") + String(decoding: Samples.schema.body, as: UTF8.self), 201,
-            nil, "",
-            then: [("GET app/keys/volume", #"{"value":0.5,"source":"default"}"#)]),
+            nil, "", then: [("GET app/keys/volume", #"{"value":0.5,"source":"default"}"#)]),
         Row(
             "Valid again under another schema", given: ["PUT app/keys/count 11", Samples.narrow], Samples.schema, 200,
-            nil,
-            "", then: [("GET app/keys/count", #"{"value":11,"source":"stored","revision":$3}"#)]),
+            nil, "", then: [("GET app/keys/count", #"{"value":11,"source":"stored","revision":$3}"#)]),
         Row(
             "Valid again without a schema", given: [#"PUT app {"count":11,"old":1}"#, Samples.narrow],
-            "DELETE app/schema",
-            200, nil,
+            "DELETE app/schema", 200, nil,
             #"{"changes":[{"key":"count","old":null,"new":11,"oldSource":"invalid","source":"stored"},{"key":"old"}]}"#,
             then: [("GET app", #"{"values":{"count":11,"old":1}}"#)]),
         Row(
@@ -252,8 +244,7 @@ struct SchemaTests {
             "What was broken before is no reason",
             given: [
                 #"PUT app {"tls":true}"#,
-                Request("PUT app/schema?onConflict=keep ")
-                    + String(decoding: rules.body, as: UTF8.self),
+                Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self),
             ], "PUT app/keys/other 1", 201),
         Row(
             "A lock on a key that a pattern admits",

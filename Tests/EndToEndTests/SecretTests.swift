@@ -126,15 +126,14 @@ struct SecretTests {
             #"{"secret":true}"#),
         Row(
             "Changed in place after it was one",
-            given: [schema, put, lifted, #"PATCH app/keys/p {"op":"concat","text":"x"}"#],
-            "GET app/keys/p", 200, nil, #"{"value":"hunter2x","secret":true}"#),
+            given: [schema, put, lifted, #"PATCH app/keys/p {"op":"concat","text":"x"}"#], "GET app/keys/p", 200, nil,
+            #"{"value":"hunter2x","secret":true}"#),
         Row(
             "Written anew after it was one", given: [schema, put, lifted, #"PUT app/keys/p "open""#], "GET app/keys/p",
             200, nil, #"{"value":"open"}"#, lacks: ["secret"]),
         Row(
             "A change away from what was one", given: [schema, put, lifted, #"PUT app/keys/p "open""#],
-            "GET app/observe?since=$3&wait=0", 200, nil,
-            #"{"changes":[{"old":"hunter2","new":"open","secret":true}]}"#),
+            "GET app/observe?since=$3&wait=0", 200, nil, #"{"changes":[{"old":"hunter2","new":"open","secret":true}]}"#),
         Row(
             "A change from before the key was one", given: [#"PUT app/keys/p "a""#, put, schema],
             "GET app/observe?since=$1&wait=0", 200, nil,
@@ -145,8 +144,7 @@ struct SecretTests {
         Row(
             "An answer given again from before the key was one",
             given: [Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), schema],
-            Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), 201, nil,
-            #"{"replayed":true,"secret":true}"#),
+            Request(#"PUT app/keys/p "hunter2""#, "Idempotency-Key: k"), 201, nil, #"{"replayed":true,"secret":true}"#),
     ]
 
     @Test("What is or was a secret is marked as one", arguments: marks)

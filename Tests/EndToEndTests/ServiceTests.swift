@@ -30,9 +30,7 @@ struct ServiceTests {
         Row("Options of a suite", "OPTIONS app", 204, fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
         Row("Options of a schema", "OPTIONS app/schema", 204, fields: ["Allow: GET, HEAD, PUT, DELETE, OPTIONS"]),
         Row("Options of transactions", "OPTIONS /v1/transaction", 204, fields: ["Allow: POST, OPTIONS"]),
-        Row(
-            "Options of the server", "OPTIONS *", 204,
-            fields: ["Allow: GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"]),
+        Row("Options of the server", "OPTIONS *", 204, fields: ["Allow: GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"]),
         Row("Options of nothing", "OPTIONS /v2", 404, .unknownPath),
         Row("The head of a transaction", "HEAD /v1/transaction", 405, .methodNotAllowed),
     ]

@@ -114,9 +114,8 @@ struct SettingTests {
             #"{"detail":"volume must be at most 1, but is 1.5","errors":[{"suite":"app","key":"volume","pointer":"","#
                 + #""keyword":"maximum","detail":"must be at most 1, but is 1.5","expected":1,"actual":1.5}]}"#),
         Row(
-            "All that is wrong", given: [Samples.schema],
-            #"PUT app/keys/shape {"width":"a","height":1.5,"depth":1}"#, 422, .invalidValue,
-            #"{"errors":[{"pointer":"*","key":"shape"},{"pointer":"*"},{"pointer":"*"}]}"#),
+            "All that is wrong", given: [Samples.schema], #"PUT app/keys/shape {"width":"a","height":1.5,"depth":1}"#,
+            422, .invalidValue, #"{"errors":[{"pointer":"*","key":"shape"},{"pointer":"*"},{"pointer":"*"}]}"#),
         Row(
             "A key that is unknown", given: [Samples.schema], "PUT app/keys/volum 1", 404, .unknownKey,
             #"{"didYouMean":["volume"]}"#),
@@ -130,8 +129,7 @@ struct SettingTests {
         Row("A locked key as it is", given: [Samples.schema], "PUT app/keys/fixed 1", 403, .locked),
         Row(
             "A locked key by an administrator", given: [Samples.schema], "PUT app/keys/fixed?override=locked 2", 201,
-            nil,
-            #"{"value":2}"#),
+            nil, #"{"value":2}"#),
         Row("A suite that is not to be opened", "PUT app/keys/a 1", 404, .unknownSuite) {
             $0.writes.opensSuites = false
         },
@@ -182,8 +180,7 @@ struct SettingTests {
         Row("A suite that does not exist", "DELETE app/keys/a", 404, .unknownSuite),
         Row(
             "A locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"], "DELETE app/keys/fixed",
-            403,
-            .locked),
+            403, .locked),
         Row(
             "A locked key by an administrator", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
             "DELETE app/keys/fixed?override=locked", 200, nil, #"{"value":1,"source":"default"}"#),

@@ -50,8 +50,7 @@ struct SuiteTests {
                 + #""old":{"stored":1,"errors":[{"keyword":"additionalProperties"}]}}}"#),
         Row(
             "By prefix", given: [#"PUT app {"player.a":1,"player.b":2,"player":3,"players":4}"#],
-            "GET app?prefix=player.",
-            200, nil, #"{"values":{"player.a":1,"player.b":2}}"#),
+            "GET app?prefix=player.", 200, nil, #"{"values":{"player.a":1,"player.b":2}}"#),
         Row(
             "By a prefix that is literal", given: [#"PUT app {"a*":1,"ab":2}"#], "GET app?prefix=a*&raw", 200,
             text: #"{"a*":1}"#),
@@ -108,8 +107,7 @@ struct SuiteTests {
             #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"],"writable":false}]}"#),
         Row(
             "A key that a pattern admits", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
-            nil,
-            #"{"keys":[{"key":"x-1","schema":true}]}"#),
+            nil, #"{"keys":[{"key":"x-1","schema":true}]}"#),
         Row(
             "A removed key is none", given: [#"PUT app {"b":1,"a":2}"#, "DELETE app/keys/a"], "GET app/keys", 200, nil,
             #"{"keys":[{"key":"b"}]}"#),
@@ -118,16 +116,14 @@ struct SuiteTests {
             #"{"keys":[{"key":"name"},{"key":"shape"}],"next":"shape"}"#),
         Row(
             "The last page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=3&after=shape", 200,
-            nil,
-            #"{"keys":[{"key":"tags"},{"key":"volume"},{"key":"x-1"}]}"#, lacks: ["next"]),
+            nil, #"{"keys":[{"key":"tags"},{"key":"volume"},{"key":"x-1"}]}"#, lacks: ["next"]),
         Row(
             "A page of a prefix", given: [#"PUT app {"p1":1,"p2":1,"p3":1,"q":1}"#],
-            "GET app/keys?limit=2&prefix=p&after=p1",
-            200, nil, #"{"keys":[{"key":"p2"},{"key":"p3"}]}"#, lacks: ["next"]),
+            "GET app/keys?limit=2&prefix=p&after=p1", 200, nil, #"{"keys":[{"key":"p2"},{"key":"p3"}]}"#,
+            lacks: ["next"]),
         Row(
             "After what is before the prefix", given: [#"PUT app {"a":1,"p":1}"#], "GET app/keys?prefix=p&after=a", 200,
-            nil,
-            #"{"keys":[{"key":"p"}]}"#),
+            nil, #"{"keys":[{"key":"p"}]}"#),
     ]
 
     @Test("The schema of a key in a listing has the definitions that it refers to, and stands alone")
@@ -195,18 +191,15 @@ struct SuiteTests {
             #"{"revision":$1,"changed":false,"changes":[]}"#),
         Row(
             "A leftover is removed", given: ["PUT app/keys/old 1", Samples.narrow], #"PATCH app {"old":null}"#, 200,
-            nil,
-            #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
+            nil, #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
         Row(
             "All violations are told", given: [Samples.schema],
-            #"PATCH app {"volume":2,"name":"long","nothing":1,"count":1.5}"#,
-            422, .unknownKey,
+            #"PATCH app {"volume":2,"name":"long","nothing":1,"count":1.5}"#, 422, .unknownKey,
             #"{"errors":[{"suite":"app","key":"nothing","pointer":"/nothing"},{"key":"volume","pointer":"/volume"},"#
                 + #"{"key":"name"},{"key":"count"}]}"#),
         Row(
             "Nothing of it is done if one is wrong", given: [Samples.schema], #"PATCH app {"volume":1,"name":"long"}"#,
-            422,
-            .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"/name","keyword":"maxLength"}]}"#),
+            422, .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"/name","keyword":"maxLength"}]}"#),
         Row(
             "Whatever type it is said to have", given: [#"PUT app {"a":1}"#],
             Request(#"PATCH app {"a":null}"#, "Content-Type: application/merge-patch+json"), 200),
@@ -231,8 +224,7 @@ struct SuiteTests {
         Row("Nothing to store", "PUT app {}", 200, nil, #"{"changed":false}"#),
         Row(
             "A locked key that is left out", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
-            "PUT app {}",
-            403, .locked),
+            "PUT app {}", 403, .locked),
         Row(
             "A locked key with the value that is stored",
             given: [Samples.schema, "PUT app/keys/fixed?override=locked 2", "PUT app/keys/count 1"],

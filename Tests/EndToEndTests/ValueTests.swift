@@ -25,8 +25,7 @@ struct ValueTests {
         kept("An empty name", #"{"":0}"#),
         Row(
             "128 levels",
-            Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))"),
-            201),
+            Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))"), 201),
         kept("Two forms of é in names", "{\"\u{E9}\":1,\"e\u{301}\":2}"),
         kept("A pair of surrogates", #"["\ud83d\ude00"]"#, as: "[\"\u{1F600}\"]"),
         kept("Space around the value", " \n[ 1 , 2 ] \t", as: "[1,2]"),
@@ -64,12 +63,11 @@ struct ValueTests {
         changes("Two forms of é", from: "\"\u{E9}\"", to: "\"e\u{301}\"", true),
         Row(
             "Members in another order", given: [#"PUT app/keys/a {"b":1,"a":2}"#], #"PUT app/keys/a {"a":2,"b":1}"#,
-            200,
-            nil, #"{"changed":false}"#, then: [("GET app/keys/a", #"{"revision":$1}"#)]),
+            200, nil, #"{"changed":false}"#, then: [("GET app/keys/a", #"{"revision":$1}"#)]),
         Row(
             "The order that is stored stays",
-            given: [#"PUT app/keys/a {"b":1,"a":2}"#, #"PUT app/keys/a {"a":2,"b":1}"#],
-            "GET app/keys/a?raw", 200, text: #"{"b":1,"a":2}"#),
+            given: [#"PUT app/keys/a {"b":1,"a":2}"#, #"PUT app/keys/a {"a":2,"b":1}"#], "GET app/keys/a?raw", 200,
+            text: #"{"b":1,"a":2}"#),
     ]
 
     @Test("What is equal with kinds and bits is unchanged", arguments: equality)
@@ -92,8 +90,7 @@ struct ValueTests {
             given: [
                 Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":\#(schema)}}"#),
                 Request("PUT app/keys/a \(sent)"),
-            ],
-            "GET app/keys/a?raw", 200, text: stored)
+            ], "GET app/keys/a?raw", 200, text: stored)
     }
 
     static let normalizations: [Row] = [
@@ -115,18 +112,15 @@ struct ValueTests {
             "By reference",
             given: [
                 ##"PUT app/schema {"additionalProperties":false,"$defs":{"n":{"type":"integer"}},"##
-                    + ##""properties":{"a":{"$ref":"#/$defs/n"}}}"##,
-                "PUT app/keys/a 4.0",
+                    + ##""properties":{"a":{"$ref":"#/$defs/n"}}}"##, "PUT app/keys/a 4.0",
             ], "GET app/keys/a?raw", 200, text: "4"),
         Row(
             "In a map", given: [Samples.schema, #"PATCH app {"count":2.0}"#], "GET app/keys/count?raw", 200, text: "2"),
         Row(
             "In a transaction",
             given: [
-                Samples.schema,
-                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"count","value":2.0}]}"#,
-            ],
-            "GET app/keys/count?raw", 200, text: "2"),
+                Samples.schema, #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"count","value":2.0}]}"#,
+            ], "GET app/keys/count?raw", 200, text: "2"),
         Row(
             "In place",
             given: [Samples.schema, "PUT app/keys/count 2", #"PATCH app/keys/count {"op":"add","by":1.0}"#],
@@ -135,8 +129,7 @@ struct ValueTests {
             "In a default",
             given: [
                 #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"integer","default":5.0}}}"#
-            ],
-            "GET app/keys/a?raw", 200, text: "5"),
+            ], "GET app/keys/a?raw", 200, text: "5"),
         Row(
             "Nothing changes where the integer is there", given: [Samples.schema, "PUT app/keys/count 2"],
             "PUT app/keys/count 2.0", 200, nil, #"{"changed":false,"value":2}"#),
@@ -159,16 +152,14 @@ struct ValueTests {
         Row("A slash in a key", given: ["PUT app/keys/a%2Fb 1"], "GET app/keys/a%2fb", 200, nil, #"{"key":"a/b"}"#),
         Row("A plus in a key", given: ["PUT app/keys/a+b 1"], "GET app/keys/a%2Bb", 200, nil, #"{"key":"a+b"}"#),
         Row(
-            "A percent sign in a key", given: ["PUT app/keys/a%2Fb 1", "PUT app/keys/a%252Fb 2"],
-            "GET app/keys/a%2Fb", 200, nil, #"{"key":"a/b","value":1}"#,
-            then: [("GET app/keys/a%252Fb", #"{"key":"a%2Fb","value":2}"#)]),
+            "A percent sign in a key", given: ["PUT app/keys/a%2Fb 1", "PUT app/keys/a%252Fb 2"], "GET app/keys/a%2Fb",
+            200, nil, #"{"key":"a/b","value":1}"#, then: [("GET app/keys/a%252Fb", #"{"key":"a%2Fb","value":2}"#)]),
         Row(
             "Names in the order of their bytes",
             given: [
                 "PUT app/keys/b 1", "PUT app/keys/B 2", "PUT app/keys/%C3%A9 3", "PUT app/keys/a 4",
                 "PUT app/keys/e%CC%81 5",
-            ],
-            "GET app?raw", 200, text: "{\"B\":2,\"a\":4,\"b\":1,\"e\u{301}\":5,\"\u{E9}\":3}"),
+            ], "GET app?raw", 200, text: "{\"B\":2,\"a\":4,\"b\":1,\"e\u{301}\":5,\"\u{E9}\":3}"),
     ]
 
     @Test("Lengths count Unicode scalars, names are compared by bytes", arguments: lengths)

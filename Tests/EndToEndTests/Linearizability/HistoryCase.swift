@@ -60,20 +60,16 @@ extension HistoryCase {
             .read(1, 2...3, .at(0, 0), .at(1, 0), at: 1), .read(1, 5...6, .at(0, 5), .at(1, 1), at: 2),
             .read(1, 7...8, .at(2, 0, 1), at: 2)),
         .right(
-            "a lost write was made, late",
-            .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1),
+            "a lost write was made, late", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1),
             .commit(1, 4...5, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2)),
             .read(1, 6...7, .at(0, 5, 3), at: 3)),
         .right(
-            "a lost write was made, and nobody saw its revision",
-            .lost(0, 1..., [0: .add(2)]),
+            "a lost write was made, and nobody saw its revision", .lost(0, 1..., [0: .add(2)]),
             .commit(1, 4...5, [0: .add(1)], 3, before: [.at(0, 2)], after: .at(0, 3, 3))),
+        .right("a lost write was never made", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
         .right(
-            "a lost write was never made", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
-        .right(
-            "two lost writes, told apart by their values",
-            .lost(0, 1..., [0: .set(5), 1: .set(5)]), .lost(1, 1..., [0: .set(6)]),
-            .read(2, 2...3, .at(0, 6, 2), at: 2), .read(2, 4...5, .at(0, 5, 3), at: 3),
+            "two lost writes, told apart by their values", .lost(0, 1..., [0: .set(5), 1: .set(5)]),
+            .lost(1, 1..., [0: .set(6)]), .read(2, 2...3, .at(0, 6, 2), at: 2), .read(2, 4...5, .at(0, 5, 3), at: 3),
             .read(2, 6...7, .at(1, 5, 3), at: 3)),
         .right(
             "calls of one connection overlap and take effect in order", isPipelined: true,
@@ -160,17 +156,16 @@ extension HistoryCase {
             "revisions against time", .commit(0, 1...2, [0: .set(5)], 3, after: .at(0, 5, 3)),
             .commit(1, 3...4, [1: .set(5)], 2, after: .at(1, 5, 2))),
         .disordered(
-            "a cursor from before a write that was answered",
-            .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(1, 0, 1), at: 1)),
+            "a cursor from before a write that was answered", .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)),
+            .read(1, 3...4, .at(1, 0, 1), at: 1)),
         .disordered(
-            "a cursor from before what another read saw",
-            .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 2...3, .at(0, 5, 2), at: 2),
-            .read(2, 4...5, .at(1, 0, 1), at: 1)),
+            "a cursor from before what another read saw", .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)),
+            .read(1, 2...3, .at(0, 5, 2), at: 2), .read(2, 4...5, .at(1, 0, 1), at: 1)),
         .disordered(
             "a cursor that goes back on a connection", .read(0, 1...9, .at(0, 0, 1), at: 4),
             .read(0, 2...9, .at(0, 0, 1), at: 3)),
         .disordered(
-            "what was seen is from after the cursor", .lost(0, 1..., [0: .set(5)]),
-            .read(1, 2...3, .at(0, 5, 4), at: 3)),
+            "what was seen is from after the cursor", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 4), at: 3)
+        ),
     ]
 }

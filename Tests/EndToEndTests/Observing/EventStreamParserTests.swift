@@ -39,23 +39,16 @@ struct EventStreamParserTests {
         Case("CR and LF mixed", "data: a\r\ndata: b\rdata: c\n\r", [.init("message", "a\nb\nc")]),
         Case(
             "LF before CR is an empty line of its own", "data: a\n\rdata: b\n\r",
-            [
-                .init("message", "a"), .init("message", "b"),
-            ]),
+            [.init("message", "a"), .init("message", "b")]),
         Case("A mark at the start", "\u{FEFF}data: a\n\n", [.init("message", "a")]),
         Case("Only one mark is left out", "\u{FEFF}\u{FEFF}data: a\n\n"),
         Case("A mark later on is text", "\n\u{FEFF}data: a\n\ndata:\u{FEFF}b\n\n", [.init("message", "\u{FEFF}b")]),
         Case(
-            "Half a mark is text", bytes: [0xEF, 0xBB] + Array("data: a\n\ndata: b\n\n".utf8),
-            [
-                .init("message", "b")
-            ]),
+            "Half a mark is text", bytes: [0xEF, 0xBB] + Array("data: a\n\ndata: b\n\n".utf8), [.init("message", "b")]),
         Case("A mark and nothing else", "\u{FEFF}"),
         Case(
             "What is no UTF-8 is replaced", bytes: Array("data: ".utf8) + [0xFF] + Array("a\n\n".utf8),
-            [
-                .init("message", "\u{FFFD}a")
-            ]),
+            [.init("message", "\u{FFFD}a")]),
         Case("Characters of several bytes", "data: é漢🎺\n\n", [.init("message", "é漢🎺")]),
         Case("Nothing at all", ""),
     ]
@@ -76,9 +69,7 @@ struct EventStreamParserTests {
         Case("An identifier", "id: 1\ndata: a\n\n", [.init("message", "a", id: "1")], id: "1"),
         Case(
             "It stays", "id: 1\ndata: a\n\ndata: b\n\n",
-            [
-                .init("message", "a", id: "1"), .init("message", "b", id: "1"),
-            ], id: "1"),
+            [.init("message", "a", id: "1"), .init("message", "b", id: "1")], id: "1"),
         Case("It can be taken back", "id: 1\ndata: a\n\nid\n\n", [.init("message", "a", id: "1")]),
         Case("One with NUL is ignored", "id: 1\n\nid: 2\u{0}\ndata: a\n\n", [.init("message", "a", id: "1")], id: "1"),
         Case("One alone is taken and makes no event", "id: 7f3a.40\n\n", id: "7f3a.40"),
@@ -96,10 +87,7 @@ struct EventStreamParserTests {
     private static let blocks: [Case] = [
         Case("A name", "event: commit\ndata: a\n\n", [.init("commit", "a")]),
         Case(
-            "It is forgotten", "event: commit\ndata: a\n\ndata: b\n\n",
-            [
-                .init("commit", "a"), .init("message", "b"),
-            ]),
+            "It is forgotten", "event: commit\ndata: a\n\ndata: b\n\n", [.init("commit", "a"), .init("message", "b")]),
         Case("Also where there was no data", "event: commit\n\ndata: a\n\n", [.init("message", "a")]),
         Case("An empty name is none", "event:\ndata: a\n\n", [.init("message", "a")]),
         Case("The last name counts", "event: a\nevent: b\ndata: c\n\n", [.init("b", "c")]),

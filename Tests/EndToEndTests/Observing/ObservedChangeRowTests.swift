@@ -55,8 +55,7 @@ struct ObservedChangeRowTests {
             "Of all suites of a prefix, those that came and went",
             given: [
                 "PUT app.a/keys/a 1", "PUT b/keys/a 1", "PUT app.b/keys/a 2",
-                #"PUT app.c/schema {"additionalProperties":{}}"#,
-                "DELETE app.a?drop", "PUT bapp./keys/a 1",
+                #"PUT app.c/schema {"additionalProperties":{}}"#, "DELETE app.a?drop", "PUT bapp./keys/a 1",
             ], "GET /v1/observe?suitePrefix=app.&suite=zz&since=$1", 200,
             exactly: #"{"revision":$6,"schemaRevision":{"app.b":0,"app.c":$4},"dropped":["app.a"],"missing":["zz"]}"#,
             lacks: ["values", "reset", "suite"]),
@@ -101,27 +100,23 @@ struct ObservedChangeRowTests {
 
     static let suites: [Row] = [
         Row(
-            "A schema matches every watcher", given: ["PUT app/keys/b 1", schema],
-            "GET app/observe?since=$1&key=zz", 200, nil, #"{"revision":$2,"schemaRevision":$2,"changes":[]}"#),
+            "A schema matches every watcher", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1&key=zz",
+            200, nil, #"{"revision":$2,"schemaRevision":$2,"changes":[]}"#),
         Row(
-            "With the defaults that come with it", given: ["PUT app/keys/b 1", schema],
-            "GET app/observe?since=$1", 200, nil,
+            "With the defaults that come with it", given: ["PUT app/keys/b 1", schema], "GET app/observe?since=$1", 200,
+            nil,
             #"{"schemaRevision":$2,"changes":[{"key":"a","old":null,"new":1,"oldSource":"unset","source":"default"}]}"#),
         Row(
             "And that go with it", given: [schema, "DELETE app/schema"], "GET app/observe?since=$1", 200, nil,
             #"{"schemaRevision":$2,"changes":[{"key":"a","old":1,"new":null,"oldSource":"default","source":"unset"}]}"#),
         Row(
             "What the schema makes invalid",
-            given: [
-                "PUT app/keys/a 9",
-                #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#,
-            ],
+            given: ["PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#],
             "GET app/observe?since=$1", 200, nil,
             #"{"changes":[{"key":"a","old":9,"new":null,"oldSource":"stored","source":"invalid"}]}"#),
         Row(
             "A limit before the schema tells of the schema before",
-            given: ["PUT app/keys/b 1", "PUT app/keys/b 2", schema],
-            "GET app/observe?since=$0&limit=1", 200, nil,
+            given: ["PUT app/keys/b 1", "PUT app/keys/b 2", schema], "GET app/observe?since=$0&limit=1", 200, nil,
             #"{"more":true,"revision":$1,"schemaRevision":0,"changes":[{"new":1}]}"#),
         Row(
             "A drop unsets every key", given: [schema, "PUT app/keys/b 2", "DELETE app?drop=true"],
@@ -138,9 +133,8 @@ struct ObservedChangeRowTests {
             "A drop concerns a watcher of other keys", given: ["PUT app/keys/b 2", "DELETE app?drop=true"],
             "GET app/observe?since=$1&key=zz", 200, nil, #"{"dropped":true,"revision":$2,"changes":[]}"#),
         Row(
-            "A suite dropped and made again",
-            given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"], "GET app/observe?since=$1", 200,
-            nil,
+            "A suite dropped and made again", given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],
+            "GET app/observe?since=$1", 200, nil,
             #"{"dropped":true,"revision":$3,"changes":[{"key":"a","source":"unset"},{"key":"b","old":null,"new":2}]}"#),
         Row(
             "And behind the drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true", "PUT app/keys/b 2"],

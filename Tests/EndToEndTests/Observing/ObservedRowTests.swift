@@ -20,8 +20,8 @@ struct ObservedRowTests {
         Row("Or short", given: ["PUT app/keys/a 1"], "GET app/observe?wait=0", 200, nil, one),
         Row(
             "The revision is a place in history, and not the suite's own",
-            given: ["PUT app/keys/a 1", "PUT b/keys/a 1"],
-            "GET app/observe", 200, nil, #"{"revision":$2}"#, fields: ["ETag:"]),
+            given: ["PUT app/keys/a 1", "PUT b/keys/a 1"], "GET app/observe", 200, nil, #"{"revision":$2}"#,
+            fields: ["ETag:"]),
         Row(
             "Defaults are part of it", given: [schema, "PUT app/keys/b 2"], "GET app/observe", 200, nil,
             #"{"schemaRevision":$1}"#, exactly: #"{"values":{"a":1,"b":2}}"#),
@@ -38,8 +38,7 @@ struct ObservedRowTests {
         Row(
             "What does not fit the schema stands apart",
             given: ["PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#],
-            "GET app/observe", 200, nil,
-            #"{"values":{},"invalid":{"a":{"stored":9,"errors":[{"keyword":"type"}]}}}"#),
+            "GET app/observe", 200, nil, #"{"values":{},"invalid":{"a":{"stored":9,"errors":[{"keyword":"type"}]}}}"#),
         Row(
             "Limit and latest say nothing about a state", given: ["PUT app {\"a\":1,\"b\":2}"],
             "GET app/observe?limit=1&latest", 200, nil, #"{"values":{"a":1,"b":2}}"#, lacks: ["more"]),
@@ -88,15 +87,13 @@ struct ObservedRowTests {
             "One that is ahead in another epoch", given: ["PUT app/keys/a 1"], "GET app/observe?since=zzzz.900&wait=9",
             200, nil, #"{"reset":true,"values":{"a":1},"revision":$1}"#),
         Row(
-            "For several suites", given: ["PUT app/keys/a 1"],
-            "GET /v1/observe?suite=app&suite=b&since=zzzz.1", 200, nil,
-            #"{"reset":true,"values":{"app":{"a":1}},"missing":["b"]}"#),
+            "For several suites", given: ["PUT app/keys/a 1"], "GET /v1/observe?suite=app&suite=b&since=zzzz.1", 200,
+            nil, #"{"reset":true,"values":{"app":{"a":1}},"missing":["b"]}"#),
         Row(
             "From before the history that is kept",
             given: [
                 "PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3", "PUT app/keys/a 4", "PUT app/keys/a 5",
-            ],
-            "GET app/observe?since=$1", 200, nil, #"{"reset":true,"values":{"a":5},"revision":$5,"changes":[]}"#,
+            ], "GET app/observe?since=$1", 200, nil, #"{"reset":true,"values":{"a":5},"revision":$5,"changes":[]}"#,
             adapt: { $0.history.commits = 2 }),
         Row(
             "For all suites, dropped ones included",

@@ -110,8 +110,8 @@ struct WaitingReadTests {
             "Nor with a suite's other tag", given: ["PUT app/keys/a 1"],
             Request("GET app?wait=300", "If-None-Match: \"0\""), 200),
         Row(
-            "Nor with no time", given: ["PUT app/keys/a 1"],
-            Request("GET app/keys/a?wait=0", "If-None-Match: \"$1\""), 304, fields: ["ETag: \"$1\""]),
+            "Nor with no time", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: \"$1\""),
+            304, fields: ["ETag: \"$1\""]),
         Row("Any tag is one", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: *"), 304),
         Row("What is not set, and no time", given: ["PUT app/keys/a 1"], "GET app/keys/b?wait=0", 404, .notSet),
         Row(

@@ -103,9 +103,9 @@ struct WakingTests {
             #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"},{"key":"b","source":"unset"}]}"#
         ),
         Wake(
-            "A suite made again after its drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true"],
-            "GET app/observe", quiet: ["PUT other/keys/a 1"], "PUT app/keys/b 2",
-            #"{"changes":[{"key":"b","old":null,"new":2}]}"#, lacks: ["dropped"]),
+            "A suite made again after its drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true"], "GET app/observe",
+            quiet: ["PUT other/keys/a 1"], "PUT app/keys/b 2", #"{"changes":[{"key":"b","old":null,"new":2}]}"#,
+            lacks: ["dropped"]),
     ]
 
     @Test("A watcher is woken by what it watches and by nothing else", arguments: wakes)

@@ -14,8 +14,7 @@ extension TranscriptCase {
         _ name: String, history: Int = 100, of watched: Watched = Handmade.all, isComplete: Bool = false,
         _ steps: Transcript.Step...
     ) -> TranscriptCase {
-        TranscriptCase(
-            name: name, fault: nil, history: history, watched: watched, isComplete: isComplete, steps: steps)
+        TranscriptCase(name: name, fault: nil, history: history, watched: watched, isComplete: isComplete, steps: steps)
     }
 
     private static func wrong(
@@ -43,8 +42,7 @@ extension TranscriptCase {
             "only what matches", of: Handmade.onlyB, .state([:], at: 2), .changes([b3], since: 2, to: 4),
             .changes([], since: 4, to: 5, after: 2000), .changes([], since: 5, to: 6, schema: 6)),
         .right(
-            "a reset after much happened", history: 4, first,
-            .state(["b": 1, "c": 1], at: 5, reset: true, since: 1)),
+            "a reset after much happened", history: 4, first, .state(["b": 1, "c": 1], at: 5, reset: true, since: 1)),
         .right(
             "nothing, when the time is up", first, .changes([a2], since: 1, to: 2),
             .changes([], since: 2, to: 2, after: 2000)),
@@ -114,8 +112,7 @@ extension TranscriptCase {
         .wrong("a commit not told at all", "ms later", first, .heard(1, .left, .stream, after: 9000)),
         .wrong("more than the limit", "over the limit", first, .changes([a2, b3, c3], since: 1, to: 3, limit: 2)),
         .wrong(
-            "less than the limit", "more would be within", first,
-            .changes([a2], since: 1, to: 2, more: true, limit: 3)),
+            "less than the limit", "more would be within", first, .changes([a2], since: 1, to: 2, more: true, limit: 3)),
         .wrong(
             "more, where there is none", "and is not", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .changes([b7, c7], since: 6, to: 7, more: true, limit: 2, dropped: true)),

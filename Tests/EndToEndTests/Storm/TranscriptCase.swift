@@ -61,8 +61,8 @@ enum Handmade {
     ) -> Change {
         Change(
             suite: suite, key: (try? KeyName(key)).unsafelyThere, old: old, new: new,
-            oldSource: old == nil ? .unset : .stored, source: new == nil ? .unset : .stored,
-            revision: revision(number), modified: Timestamp(milliseconds: number))
+            oldSource: old == nil ? .unset : .stored, source: new == nil ? .unset : .stored, revision: revision(number),
+            modified: Timestamp(milliseconds: number))
     }
 
     private static func created(_ suite: SuiteName) -> SuiteChange {
