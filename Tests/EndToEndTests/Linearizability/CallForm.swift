@@ -1,5 +1,6 @@
 import SettingsAPI
 import SettingsModel
+import TestSupport
 
 /// How calls travel: as requests of HTTP, and back from the answers.
 struct CallForm {
@@ -87,5 +88,129 @@ struct CallForm {
 
     private func place(_ setting: Int) -> JSONObject {
         ["suite": .string(settings.suite(of: setting)), "key": .string(settings.key(of: setting))]
+    }
+}
+
+/// What an answer says about its call.
+struct CallAnswer {
+    let outcome: Call.Outcome
+    let cursor: Cursor
+
+    /// Reads an answer; one that does not fit its request is an error.
+    init(_ answer: RawResponse, to request: Call.Request, about settings: TestedSettings) throws {
+        let unexpected = UnexpectedAnswer(request: "\(request)", answer: answer)
+        guard let cursor = answer.field("Settings-Cursor").flatMap({ Cursor($0) }),
+            let json = answer.json
+        else { throw unexpected }
+        self.cursor = cursor
+        let reader = AnswerReader(answer: answer, json: json, settings: settings, unexpected: unexpected)
+        switch request {
+        case .read(let read): outcome = .shown(try reader.shown(read))
+        case .write(let conditions, let steps):
+            if let refusal = try reader.refusal() {
+                outcome = refusal
+            } else if json["changes"] == nil {
+                outcome = try reader.written(steps)
+            } else {
+                outcome = try reader.summary(of: steps, conditions)
+            }
+        }
+    }
+}
+
+/// Reads the body of one answer.
+private struct AnswerReader {
+    let answer: RawResponse
+    let json: JSONValue
+    let settings: TestedSettings
+    let unexpected: UnexpectedAnswer
+
+    func shown(_ read: [Int]) throws -> [Call.Sight] {
+        guard read.count == 1 else { return try suite(read) }
+        if answer.status == 404, json["code"]?.string == "not_set", let revision = tag {
+            return [Call.Sight(setting: read[0], value: nil, revision: revision)]
+        }
+        guard answer.status == 200, let setting = try? SettingState(json: json) else { throw unexpected }
+        let shown = try sight(setting)
+        guard shown.setting == read[0], shown.revision == tag else { throw unexpected }
+        return [shown]
+    }
+
+    private func suite(_ read: [Int]) throws -> [Call.Sight] {
+        guard answer.status == 200, let suite = try? SuiteState(json: json),
+            suite.contents.suite.text == settings.suite(of: read[0]),
+            answer.field("Settings-Cursor") == suite.cursor.description
+        else { throw unexpected }
+        var values: [Int: Int64] = [:]
+        for entry in suite.contents.values {
+            guard let setting = settings.position(suite.contents.suite, entry.key), let value = entry.value.integer,
+                read.contains(setting)
+            else { throw unexpected }
+            values[setting] = value
+        }
+        return read.map { Call.Sight(setting: $0, value: values[$0]) }
+    }
+
+    /// The end of a write that was refused; nil if it was not.
+    func refusal() throws -> Call.Outcome? {
+        guard answer.status >= 400 else { return nil }
+        let problem = Problem(status: answer.status, body: json)
+        switch problem.code {
+        case .notSet: return .refused(.unset, [])
+        case .preconditionFailed:
+            var sights: [Call.Sight] = []
+            for case .setting(let setting)? in [problem.current] + problem.failed.map(\.current) {
+                sights.append(try sight(setting))
+            }
+            guard !sights.isEmpty else { throw unexpected }
+            return .refused(.condition, sights)
+        default: throw unexpected
+        }
+    }
+
+    /// The end of a write to one setting.
+    func written(_ steps: [Call.Step]) throws -> Call.Outcome {
+        guard let setting = try? SettingState(json: json), let previous = setting.previous,
+            let isChanged = setting.changed
+        else { throw unexpected }
+        let now = try sight(setting)
+        let before = Call.Sight(
+            setting: now.setting, value: previous.value?.integer, revision: previous.revision.number)
+        let isCreated = !previous.source.isStored && setting.source.isStored
+        guard steps.allSatisfy({ $0.setting == now.setting }), now.revision == tag,
+            answer.status == (isCreated && isPut(steps) ? 201 : 200)
+        else { throw unexpected }
+        return isChanged ? .committed(now.revision ?? 0, before: [before], after: [now]) : .unchanged([now, before])
+    }
+
+    private func isPut(_ steps: [Call.Step]) -> Bool {
+        if case .set? = steps.first?.action { true } else { false }
+    }
+
+    /// The end of a transaction.
+    func summary(of steps: [Call.Step], _ conditions: [Call.Condition]) throws -> Call.Outcome {
+        guard answer.status == 200, let summary = try? WriteSummary(json: json),
+            summary.changed != summary.changes.isEmpty
+        else { throw unexpected }
+        guard summary.changed else { return .unchanged([]) }
+        var (before, after): ([Call.Sight], [Call.Sight]) = ([], [])
+        for change in summary.changes {
+            guard let setting = settings.position(change.suite, change.key) else { throw unexpected }
+            before.append(Call.Sight(setting: setting, value: change.old?.integer))
+            after.append(
+                Call.Sight(setting: setting, value: change.new?.integer, revision: change.revision.number))
+        }
+        return .committed(summary.revision.number, before: before, after: after)
+    }
+
+    private func sight(_ setting: SettingState) throws -> Call.Sight {
+        guard let position = settings.position(setting.suite, setting.key),
+            (setting.value?.integer == nil) == (setting.source == .unset)
+        else { throw unexpected }
+        return Call.Sight(setting: position, value: setting.value?.integer, revision: setting.revision.number)
+    }
+
+    private var tag: Int64? {
+        answer.field("ETag").flatMap { EntityTag($0) }?.revision.number
     }
 }

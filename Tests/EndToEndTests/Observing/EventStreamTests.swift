@@ -5,7 +5,7 @@ import Testing
 /// The same as server-sent events.
 @Suite(.ownThread)
 struct EventStreamTests {
-    static let schema = ObservedRowTests.schema
+    static let schema = ObservedStateTests.schema
 
     @Test("A stream begins with how long to wait, then the state, then tells each commit with its cursor")
     func story() throws {
@@ -251,8 +251,7 @@ struct EventStreamTests {
         let client = try daemon.connect()
         try client.send(Request("PUT app/keys/a 1").bytes + Request("GET app/keys/a?raw").bytes)
         let request = Request("GET app/observe", "Accept: text/event-stream")
-        try client.send(request.bytes)
-        #expect(try client.readResponse().status == 201)
+        #expect(try client.ask(request).status == 201)
         #expect(try client.readResponse().text == "1")
         let stream = try EventStreamReader(client, [])
         try stream.expect("state", try daemon.cursor(), #"{"values":{"a":1}}"#)

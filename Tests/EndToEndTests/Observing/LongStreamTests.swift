@@ -1,3 +1,4 @@
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport
@@ -64,8 +65,7 @@ struct LongStreamTests {
         let client = try daemon.connect()
         var next: Int64 = 1
         while true {
-            try client.send(Request("GET app/observe?key=n&limit=700&since=\(cursor)&wait=0").bytes)
-            let answer = try client.readResponse()
+            let answer = try client.ask(Request("GET app/observe?key=n&limit=700&since=\(cursor)&wait=0"))
             let changes = try #require(answer.json?["changes"]?.array)
             for change in changes {
                 try #require(change["new"]?.integer == next)
@@ -76,8 +76,7 @@ struct LongStreamTests {
             #expect(changes.count == 700)
         }
         #expect(next == Int64(count) + 1)
-        try client.send(Request("GET app/observe?key=zz&since=0&wait=0").bytes)
-        #expect(try client.readResponse().json?["changes"] == [])
+        #expect(try client.ask("GET app/observe?key=zz&since=0&wait=0").json?["changes"] == [])
     }
 
     @Test(
@@ -137,5 +136,84 @@ struct LongStreamTests {
             heard += 1
             #expect(try resumed.commit().changes.first?["new"]?.integer == heard)
         }
+    }
+}
+
+/// Commits too large to be told, or kept, like others.
+@Suite(.ownThread)
+struct LargeCommitTests {
+    private static let size = 6_000
+
+    private func large(_ value: Int) -> Request {
+        let members = (0..<Self.size).map { #""key\#(10_000 + $0)":\#(value)"# }.joined(separator: ",")
+        return Request("PATCH app {\(members)}")
+    }
+
+    @Test("A commit of thousands of keys reaches every stream whole and once, and what happens meanwhile behind it")
+    func live() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/n 0")
+        let streams = try (0..<20).map { _ in try daemon.stream("GET app/observe") }
+        for stream in streams { #expect(try stream.event()?.type == "state") }
+        var cursors: [String] = []
+        for round in 1...3 {
+            cursors.append(try daemon.done(large(round)).cursorText)
+            for _ in 0..<3 { cursors.append(try daemon.done(Request("PUT app/keys/n \(cursors.count)")).cursorText) }
+        }
+        let late = try daemon.stream("GET app/observe", since: streams[0].lastEventID)
+        for stream in streams + [late] {
+            for (position, cursor) in cursors.enumerated() {
+                let commit = try stream.commit()
+                #expect(commit.id == cursor)
+                #expect(commit.changes.count == (position % 4 == 0 ? Self.size : 1))
+            }
+        }
+        let last = try daemon.done("PUT app/keys/n -1").cursorText
+        for stream in streams + [late] { #expect(try stream.commit().id == last) }
+    }
+
+    @Test("A stream hears that its suite is dropped, though history cannot hold so large a commit")
+    func drop() throws {
+        let daemon = try TestDaemon { $0.history.bytes = 4096 }
+        try daemon.done(large(1))
+        let stream = try daemon.stream("GET app/observe")
+        #expect(try stream.event()?.type == "state")
+        let cursor = try daemon.done("DELETE app?drop=true").cursorText
+        try stream.expect("commit", cursor, #"{"dropped":true,"changes":[]}"#)
+        let again = try daemon.done("PUT app/keys/n 1").cursorText
+        try stream.expect("commit", again, #"{"changes":[{"key":"n","new":1}]}"#)
+    }
+}
+
+/// Watchers for whom so much has to be gone through that it is done beside the loop.
+@Suite(.ownThread)
+struct LongBacklogTests {
+    @Test("Who goes, or says that it is done, while it is looked for what to tell, waits for nothing")
+    func leaving() throws {
+        let daemon = try TestDaemon()
+        let writer = try daemon.connect()
+        for batch in 0..<50 {
+            let writes = (0..<100).map { Request("PUT app/keys/a \(batch * 100 + $0)").bytes }
+            try writer.send(Array(writes.joined()))
+            for _ in writes { #expect(try writer.readResponse().status < 300) }
+        }
+        let question = Request("GET app/observe?since=1&key=b&wait=300").bytes
+        for _ in 0..<20 {
+            let client = try daemon.connect()
+            try client.send(question)
+            client.reset()
+        }
+        for _ in 0..<5 {
+            let client = try daemon.connect()
+            try client.send(question)
+            client.endSending()
+            #expect(try client.readResponse().json?["changes"] == [])
+        }
+        try daemon.awaitWatchers(0)
+        let client = try daemon.connect()
+        try client.send(question)
+        try daemon.awaitWatchers(1)
+        try daemon.done("PUT app/keys/b 1")
+        #expect(try client.readResponse().json?["changes"]?.array?.count == 1)
     }
 }

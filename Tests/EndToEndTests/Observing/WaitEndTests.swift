@@ -127,8 +127,7 @@ struct WaitEndTests {
         try expect(answer, wait, at: cursor)
         #expect(answer.json?["retryAfterMs"] == nil || wait.status == 404)
         // The connection stays.
-        try peer.client.send(Request("GET app/keys/a?raw").bytes)
-        #expect(try peer.client.readResponse().text == "1")
+        #expect(try peer.client.ask("GET app/keys/a?raw").text == "1")
         #expect(try daemon.watcherCount() == 0)
     }
 

@@ -1,3 +1,5 @@
+import SettingsAPI
+import SettingsModel
 import TestSupport
 import Testing
 
@@ -23,4 +25,90 @@ struct StormTests {
         print(tally.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }.joined(separator: ", "))
         #expect(tally["events", default: 0] > 0 && tally["answers with changes", default: 0] > 0)
     }
+}
+
+@Suite(.ownThread)
+struct TranscriptCheckTests {
+    @Test("what is right is accepted", arguments: TranscriptCase.rightOnes)
+    func accepts(_ example: TranscriptCase) {
+        #expect(example.violations.isEmpty, "\(example.violations)")
+    }
+
+    @Test("what is wrong is refused, for the right reason", arguments: TranscriptCase.wrongOnes)
+    func refuses(_ example: TranscriptCase) throws {
+        let fault = try #require(example.fault)
+        #expect(example.violations.contains { $0.contains(fault) }, "\(example.violations)")
+    }
+
+    @Test(
+        "a writer's answer is refused that tells of a commit that is gone, or of another",
+        arguments: [
+            ([Handmade.change("a", 1, 2, 2)], 2, nil), ([Handmade.change("a", 1, 3, 2)], 2, "is not"),
+            ([], 2, "is not"), ([Handmade.change("a", 1, 2, 2)], 8, "is gone"),
+        ] as [([Change], Int64, String?)])
+    func answers(_ changes: [Change], _ revision: Int64, _ fault: String?) {
+        let summary = WriteSummary(revision: Handmade.revision(revision), changed: true, changes: changes)
+        let answer = StormAnswer(request: "POST", life: 0, at: 0, requestKey: nil, told: .summary(summary))
+        let faults = Handmade.record.faults(in: [answer])
+        #expect(fault.map { fault in faults.contains { $0.contains(fault) } } ?? faults.isEmpty, "\(faults)")
+    }
+
+    @Test("a write that was made twice is refused, as long as the first is remembered", arguments: [(100, 1), (2, 0)])
+    func twice(_ history: Int, _ faults: Int) {
+        var record = Handmade.record
+        record.history = history
+        for index in [1, 4] { record.truth.commits[index].requestKey = RequestKey("once") }
+        #expect(record.faults(in: []).count == faults)
+    }
+
+    @Test("what is read is held against what was there, and against the time", arguments: ReadingCase.all)
+    func readings(_ example: ReadingCase) {
+        let violations = ReadingCheck(example.readings, Handmade.record).violations
+        #expect(violations.isEmpty == example.isRight, "\(violations)")
+    }
+}
+
+/// Reading one key by hand.
+struct ReadingCase: CustomTestStringConvertible {
+    let name: String
+    let isRight: Bool
+    var known: Int64?
+    var status = 200
+    var code: String?
+    var tag: Int64?
+    let place: Int64
+    var value: JSONValue?
+    var after: UInt64 = 10
+
+    var testDescription: String { name }
+
+    static let all: [ReadingCase] = [
+        ReadingCase(name: "the first answer", isRight: true, tag: 1, place: 1, value: 1),
+        ReadingCase(name: "another answer", isRight: true, known: 1, tag: 2, place: 4, value: 2),
+        ReadingCase(name: "unmodified", isRight: true, known: 2, status: 304, tag: 2, place: 4, after: 2000),
+        ReadingCase(name: "unset by now", isRight: true, known: 2, status: 404, code: "not_set", tag: 5, place: 5),
+        ReadingCase(name: "an old value", isRight: false, tag: 1, place: 2, value: 1),
+        ReadingCase(name: "a wrong value", isRight: false, tag: 2, place: 2, value: 7),
+        ReadingCase(name: "the same answer again", isRight: false, known: 2, tag: 2, place: 4, value: 2),
+        ReadingCase(name: "unmodified too early", isRight: false, known: 2, status: 304, tag: 2, place: 4),
+        ReadingCase(
+            name: "unmodified when it was", isRight: false, known: 1, status: 304, tag: 1, place: 4, after: 2000),
+        ReadingCase(name: "unset when it is set", isRight: false, status: 404, code: "not_set", place: 3, after: 2000),
+        ReadingCase(name: "a suite that is gone", isRight: false, tag: 6, place: 7, value: 1),
+        ReadingCase(name: "a place that never was", isRight: false, tag: 6, place: 9, value: 1),
+    ]
+
+    var readings: Readings {
+        let body = SettingState(
+            suite: Handmade.app, key: a, value: value, source: value == nil ? .unset : .stored,
+            revision: Handmade.revision(tag ?? 0), modified: nil)
+        let told = Readings.Told.answer(
+            status: status, code: code, tag: tag.map(Handmade.revision), place: Handmade.cursor(place),
+            body: try? JSONValue(parsing: body.jsonBytes()))
+        let reading = Readings.Reading(
+            life: 0, known: known.map(Handmade.revision), wait: 2, askedAt: 0, at: after * 1_000_000, told: told)
+        return Readings(suite: Handmade.app, key: a, all: [reading])
+    }
+
+    private var a: KeyName { Handmade.change("a", nil, nil, 0).key }
 }

@@ -130,3 +130,138 @@ extension Optional {
         return self
     }
 }
+
+extension TranscriptCase {
+    private static let first = Transcript.Step.state(["a": 1], at: 1)
+    private static let a2 = Handmade.change("a", 1, 2, 2)
+    private static let b3 = Handmade.change("b", nil, 1, 3)
+    private static let c3 = Handmade.change("c", nil, 1, 3)
+    private static let a5 = Handmade.change("a", 2, nil, 5)
+    private static let b7 = Handmade.change("b", 1, nil, 7)
+    private static let c7 = Handmade.change("c", 1, nil, 7)
+
+    private static func right(
+        _ name: String, history: Int = 100, of watched: Watched = Handmade.all, isComplete: Bool = false,
+        _ steps: Transcript.Step...
+    ) -> TranscriptCase {
+        TranscriptCase(name: name, fault: nil, history: history, watched: watched, isComplete: isComplete, steps: steps)
+    }
+
+    private static func wrong(
+        _ name: String, _ fault: String, history: Int = 100, of watched: Watched = Handmade.all,
+        isComplete: Bool = false, _ steps: Transcript.Step...
+    ) -> TranscriptCase {
+        TranscriptCase(
+            name: name, fault: fault, history: history, watched: watched, isComplete: isComplete, steps: steps)
+    }
+
+    static let rightOnes: [TranscriptCase] = [
+        .right(
+            "polls to the end", isComplete: true, first, .changes([a2], since: 1, to: 2),
+            .changes([b3, c3, a5], since: 2, to: 6, schema: 6), .changes([b7, c7], since: 6, to: 7, dropped: true)),
+        .right(
+            "a stream to the end", isComplete: true, first, .event([a2], at: 2), .event([b3, c3], at: 3),
+            .event([a5], at: 5), .event([], at: 6, schema: 6), .event([b7, c7], at: 7, dropped: true)),
+        .right(
+            "commits within a limit, and one over it", first, .changes([a2], since: 1, to: 2, more: true, limit: 1),
+            .changes([b3, c3], since: 2, to: 3, more: true, limit: 1)),
+        .right(
+            "the latest of each key", first,
+            .changes([b3, c3, Handmade.change("a", 1, nil, 5)], since: 1, to: 5, latest: true)),
+        .right(
+            "only what matches", of: Handmade.onlyB, .state([:], at: 2), .changes([b3], since: 2, to: 4),
+            .changes([], since: 4, to: 5, after: 2000), .changes([], since: 5, to: 6, schema: 6)),
+        .right(
+            "a reset after much happened", history: 4, first, .state(["b": 1, "c": 1], at: 5, reset: true, since: 1)),
+        .right(
+            "nothing, when the time is up", first, .changes([a2], since: 1, to: 2),
+            .changes([], since: 2, to: 2, after: 2000)),
+        .right(
+            "going back to what was kept", first, .kept, .changes([a2], since: 1, to: 2), .wentBack,
+            .changes([a2], since: 1, to: 2)),
+        .right("absence after the drop", isComplete: true, .heard(nil, .absent(Handmade.cursor(7)), after: 2000)),
+    ]
+
+    static let wrongOnes: [TranscriptCase] = [
+        .wrong("a commit missed by a poll", "missing: [", first, .changes([b3, c3], since: 1, to: 3)),
+        .wrong("a commit missed by a stream", "come next", first, .event([b3, c3], at: 3)),
+        .wrong(
+            "a commit missed where nothing is told", "missing: [", first,
+            .changes([], since: 1, to: 2, after: 2000)),
+        .wrong(
+            "a schema missed by a stream", "come next", .state(["b": 1, "c": 1], at: 5),
+            .event([b7, c7], at: 7, dropped: true)),
+        .wrong(
+            "a commit told twice by polls", "told without reason: [", first, .changes([a2], since: 1, to: 2),
+            .changes([a2, b3, c3], since: 2, to: 3)),
+        .wrong("a commit told twice by a stream", "come next", first, .event([a2], at: 2), .event([a2], at: 2)),
+        .wrong("a change told twice in one answer", "told without reason", first, .changes([a2, a2], since: 1, to: 2)),
+        .wrong("commits out of order in an answer", "comes after", first, .changes([b3, c3, a2], since: 1, to: 3)),
+        .wrong("commits out of order in a stream", "come next", first, .event([b3, c3], at: 3), .event([a2], at: 2)),
+        .wrong(
+            "a wrong old value", "missing: [", first, .changes([Handmade.change("a", 7, 2, 2)], since: 1, to: 2)),
+        .wrong("a wrong new value", "missing: [", first, .event([Handmade.change("a", 1, 3, 2)], at: 2)),
+        .wrong(
+            "a commit split over two answers", "missing: [", .state(["a": 2], at: 2), .changes([b3], since: 2, to: 3),
+            .changes([c3], since: 3, to: 3)),
+        .wrong(
+            "a commit split over two answers, its revision told with the second", "told without reason",
+            .state(["a": 2], at: 2), .changes([b3], since: 2, to: 2, more: true, limit: 1),
+            .changes([c3], since: 2, to: 3)),
+        .wrong("half a commit on a stream", "missing: [", .state(["a": 2], at: 2), .event([b3], at: 3)),
+        .wrong(
+            "a change that does not match", "not what is watched", of: Handmade.onlyB, .state([:], at: 2),
+            .changes([b3, c3], since: 2, to: 3)),
+        .wrong(
+            "a change of another suite", "not what is watched", .state(["a": 2, "b": 1, "c": 1], at: 3),
+            .changes([Handmade.change("k", 1, 2, 4, in: Handmade.net), a5], since: 3, to: 5)),
+        .wrong(
+            "a commit that nobody made", "come next", first, .event([a2], at: 2),
+            .event([Handmade.change("a", 2, 3, 4)], at: 4)),
+        .wrong("a cursor that goes back", "goes back", .state(["a": 2], at: 2), .changes([], since: 2, to: 1)),
+        .wrong("a state from before what was told", "before", .state(["a": 2], at: 2), .forgot, first),
+        .wrong(
+            "a cursor of another epoch", "another epoch", first,
+            .changes([a2], since: 1, to: 2, epoch: Epoch("e2") ?? Handmade.epoch)),
+        .wrong("a cursor ahead of all commits", "ahead of all", .state([:], at: 9)),
+        .wrong("a state that was not there", "not Optional", .state(["a": 1], at: 2)),
+        .wrong("a schema that was not there", "not Optional", .state(["a": 1], at: 1, schema: 1)),
+        .wrong(
+            "a schema told late", "schema of app", .state(["b": 1, "c": 1], at: 5), .changes([], since: 5, to: 6)),
+        .wrong(
+            "a drop that is not said", "dropped is false", .state(["b": 1, "c": 1], at: 6, schema: 6),
+            .changes([b7, c7], since: 6, to: 7)),
+        .wrong(
+            "a reset without reason", "which was not forgotten", first,
+            .state(["a": 2], at: 2, reset: true, since: 1)),
+        .wrong("a state to somebody with a cursor", "came with a cursor", first, .state(["a": 2], at: 2, since: 1)),
+        .wrong(
+            "nothing, before the time is up", "was told of nothing", .state(["a": 2], at: 2),
+            .changes([], since: 2, to: 2, after: 500)),
+        .wrong("a commit told late", "ms later", first, .changes([a2], since: 1, to: 2, after: 9000)),
+        .wrong("a commit not told at all", "ms later", first, .heard(1, .left, .stream, after: 9000)),
+        .wrong("more than the limit", "over the limit", first, .changes([a2, b3, c3], since: 1, to: 3, limit: 2)),
+        .wrong(
+            "less than the limit", "more would be within", first, .changes([a2], since: 1, to: 2, more: true, limit: 3)),
+        .wrong(
+            "more, where there is none", "and is not", .state(["b": 1, "c": 1], at: 6, schema: 6),
+            .changes([b7, c7], since: 6, to: 7, more: true, limit: 2, dropped: true)),
+        .wrong("an end before the end", "it ends at", isComplete: true, first, .changes([a2], since: 1, to: 2)),
+        .wrong(
+            "absence of a suite that is there", "the suite exists",
+            .heard(nil, .absent(Handmade.cursor(6)), after: 2000)),
+        .wrong("absence, before the time is up", "was told of nothing", .heard(nil, .absent(Handmade.cursor(7)))),
+        .wrong(
+            "absence in place of the drop", "was not told", .state(["b": 1, "c": 1], at: 6, schema: 6),
+            .heard(6, .absent(Handmade.cursor(7)), after: 2000)),
+        .wrong("a connection lost for nothing", "that was well", first, .heard(1, .lost)),
+        .wrong("a stream that ends", "the stream ended", first, .heard(1, .ended, .stream)),
+        .wrong("an answer that never comes", "nothing came", first, .heard(1, .silence)),
+        .wrong(
+            "a stream that is kept alive all the time", "had not been silent", .state(["a": 2], at: 2),
+            .heard(2, .place(Handmade.cursor(2)), .stream)),
+        .wrong(
+            "a place beyond what was told", "passes over", first,
+            .heard(1, .place(Handmade.cursor(2)), .stream, after: 16_000)),
+    ]
+}

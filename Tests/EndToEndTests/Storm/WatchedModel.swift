@@ -63,3 +63,66 @@ struct WatchedModel {
     /// The revision of each schema, zero where there is none.
     var schemas: [SuiteName: Revision] { suites.mapValues(\.schema) }
 }
+
+/// What a watcher of the storm watches, with its own notion of what concerns it.
+struct Watched: Sendable, CustomStringConvertible {
+    /// The suites, in order.
+    var suites: [SuiteName]
+    /// Whether it asks for one suite by its path.
+    var isOne: Bool
+    var keys: [KeyName] = []
+    var prefixes: [String] = []
+
+    init(_ suites: [SuiteName], isOne: Bool, keys: [KeyName] = [], prefixes: [String] = []) {
+        self.suites = suites
+        self.isOne = isOne
+        self.keys = keys
+        self.prefixes = prefixes
+    }
+
+    func admits(_ key: KeyName) -> Bool {
+        if keys.isEmpty && prefixes.isEmpty { return true }
+        return keys.contains(key) || prefixes.contains { key.text.utf8.starts(with: $0.utf8) }
+    }
+
+    func admits(_ change: Change) -> Bool {
+        suites.contains(change.suite) && admits(change.key)
+    }
+
+    /// Whether a commit is to be told: what happens to a suite as a whole always is.
+    func concerns(_ commit: Commit) -> Bool {
+        commit.suiteChanges.contains { suites.contains($0.suite) } || commit.changes.contains(where: admits)
+    }
+
+    /// The changes of a commit that are to be told, as they are told: without what only the journal keeps.
+    func changes(of commit: Commit) -> [Change] {
+        commit.changes.filter(admits).map { change in
+            var change = change
+            change.record = Change.Record()
+            return change
+        }
+    }
+
+    /// The path and the query of observing it, up to where more parameters may follow.
+    var target: String {
+        var query = isOne ? [] : suites.map { "suite=\($0.text)" }
+        query += keys.map { "key=\($0.text.inTarget)" } + prefixes.map { "prefix=\($0.inTarget)" }
+        let path = isOne ? "/v1/suites/\(suites[0].text)/observe" : "/v1/observe"
+        return path + "?" + query.map { $0 + "&" }.joined()
+    }
+
+    var description: String { target }
+}
+
+extension String {
+    /// The text with every byte but letters and digits as it stands in a path or a query.
+    var inTarget: String {
+        utf8.map { byte -> String in
+            let scalar = Unicode.Scalar(byte)
+            let isPlain = scalar.isASCII && (scalar.properties.isAlphabetic || ("0"..."9").contains(scalar))
+            let digits = String(byte, radix: 16, uppercase: true)
+            return isPlain ? String(scalar) : "%" + (digits.utf8.count < 2 ? "0" : "") + digits
+        }
+        .joined()
+    }
+}

@@ -1,3 +1,7 @@
+import SettingsAPI
+import SettingsModel
+import TestSupport
+
 /// A request as tables write it: `PUT app/keys/volume 0.5`, and fields after it.
 ///
 /// A target without a leading slash is that of something of a suite. The body is what follows the target.
@@ -88,5 +92,45 @@ extension String {
             }
         }
         return String(decoding: text, as: UTF8.self)
+    }
+}
+
+/// Requests that many tables begin with.
+enum Samples {
+    /// A schema of one key of each kind that the tables speak of.
+    static let schema: Request = """
+        PUT app/schema {"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object",\
+        "additionalProperties":false,"patternProperties":{"^x-":true},"properties":{\
+        "volume":{"type":"number","maximum":1,"default":0.5},"count":{"type":"integer"},\
+        "fixed":{"readOnly":true,"type":"integer","default":1},"name":{"type":"string","maxLength":3},\
+        "tags":{"type":"array","items":{"type":"string"},"maxItems":3},"isOn":{"type":"boolean","default":false},\
+        "shape":{"type":"object","properties":{"width":{"type":"integer"},"height":{"type":"integer"}},\
+        "additionalProperties":false}}}
+        """
+
+    /// A schema that admits nothing of what the one above does, but numbers to 10.
+    static let narrow: Request = """
+        PUT app/schema?onConflict=keep {"additionalProperties":false,"properties":{\
+        "volume":{"type":"number","maximum":10},"count":{"type":"integer","minimum":0,"maximum":10}}}
+        """
+}
+
+/// What an answer says in the terms of the interface.
+extension RawResponse {
+    /// The body; a value of the greatest depth stands some levels down in it.
+    var json: JSONValue? { try? JSONValue(parsing: body, maximumDepth: JSONValue.maximumDepthAroundValues) }
+    /// The revision of the cursor that every answer carries.
+    var revision: Revision? { field("Settings-Cursor").flatMap { Cursor($0)?.revision } }
+    /// The type without its parameters.
+    var type: String { String((field("Content-Type") ?? "").prefix { $0 != ";" }) }
+    /// Whether it says that a write changed something.
+    var tellsOfChange: Bool { json?["changed"] == true && json?["dryRun"] == nil && json?["replayed"] == nil }
+}
+
+extension RawClient {
+    /// Sends a request and reads its answer.
+    func ask(_ request: Request) throws -> RawResponse {
+        try send(request.bytes)
+        return try readResponse(toHead: request.method == "HEAD")
     }
 }

@@ -61,9 +61,7 @@ final class TestDaemon {
     /// Sends a request on a connection of its own.
     @discardableResult
     func send(_ request: Request) throws -> RawResponse {
-        let peer = try connect()
-        try peer.send(request.bytes)
-        return try peer.readResponse(toHead: request.method == "HEAD")
+        try connect().ask(request)
     }
 
     /// Sends a request that must succeed.

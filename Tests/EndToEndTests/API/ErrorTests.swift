@@ -1,0 +1,206 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Section 4 of the contract, the statuses that any request may have: each code by several requests.
+@Suite(.ownThread)
+struct ErrorTests {
+    static let badRequests: [Row] = [
+        Row("An empty body", "PUT app/keys/a", 400, .badRequest, #"{"line":1,"column":1}"#),
+        Row("A bare word", "PUT app/keys/a hello", 400, .badRequest, #"{"line":1,"column":1}"#),
+        Row("A body that breaks off", "PUT app/keys/a [1,\n2,", 400, .badRequest, #"{"line":2,"column":3}"#),
+        Row("Bytes after the value", "PUT app/keys/a 1 2", 400, .badRequest, #"{"line":1,"column":3}"#),
+        Row("An integer that does not fit", "PUT app/keys/a 9223372036854775808", 400, .badRequest, #"{"line":1}"#),
+        Row("A number that is infinite", "PUT app/keys/a 1e999", 400, .badRequest, #"{"line":1}"#),
+        Row("A name given twice", #"PUT app/keys/a {"a":1,"a":2}"#, 400, .badRequest, #"{"line":1}"#),
+        Row("A name given twice by an escape", #"PUT app/keys/a {"a":1,"\u0061":2}"#, 400, .badRequest),
+        Row("A lone surrogate", #"PUT app/keys/a "\ud800""#, 400, .badRequest, #"{"line":1}"#),
+        Row("A surrogate before a letter", #"PUT app/keys/a "\ud800x""#, 400, .badRequest),
+        Row("A BOM", "PUT app/keys/a \u{FEFF}1", 400, .badRequest, #"{"line":1,"column":1}"#),
+        Row(
+            "Bytes that are no UTF-8", Request("PUT app/keys/a").with(body: [0x22, 0xC3, 0x28, 0x22]), 400, .badRequest),
+        Row(
+            "129 levels", Request("PUT app/keys/a \(String(repeating: "[", count: 129))"), 400, .badRequest),
+        Row("A body of another form", "PATCH app [1]", 400, .badRequest),
+        Row("A map that is none", "PUT app 42", 400, .badRequest),
+        Row("An operation without op", #"PATCH app/keys/a {"by":1}"#, 400, .badRequest, #"{"pointer":""}"#),
+        Row(
+            "An operation that is unknown", #"PATCH app/keys/a {"op":"ad","by":1}"#, 400, .badRequest,
+            #"{"pointer":"/op","didYouMean":["add"]}"#),
+        Row(
+            "An operation with a member too many", #"PATCH app/keys/a {"op":"toggle","by":1}"#, 400, .badRequest,
+            #"{"pointer":"*"}"#),
+        Row("An operation without its operand", #"PATCH app/keys/a {"op":"add"}"#, 400, .badRequest),
+        Row(
+            "An amount that is text", #"PATCH app/keys/a {"op":"add","by":"1"}"#, 400, .badRequest,
+            #"{"pointer":"/by"}"#),
+        Row(
+            "A JSON Patch that is no array",
+            Request(#"PATCH app/keys/a {"op":"add"}"#, "Content-Type: application/json-patch+json"), 400, .badRequest),
+        Row(
+            "A step that is unknown",
+            Request(
+                #"PATCH app/keys/a [{"op":"ad","path":"","value":1}]"#, "Content-Type: application/json-patch+json"),
+            400, .badRequest, #"{"pointer":"/0/op","didYouMean":["add"]}"#),
+        Row("A transaction without do", #"POST /v1/transaction {"if":[]}"#, 400, .badRequest),
+        Row(
+            "A transaction with a member too many", #"POST /v1/transaction {"do":[],"fi":[]}"#, 400, .badRequest,
+            #"{"pointer":"*","didYouMean":["if"]}"#),
+        Row(
+            "A condition with two tests",
+            #"POST /v1/transaction {"if":[{"suite":"a","key":"k","stored":true,"value":1}],"do":[]}"#, 400, .badRequest,
+            #"{"pointer":"/if/0"}"#),
+        Row(
+            "A condition without a test", #"POST /v1/transaction {"if":[{"suite":"a","key":"k"}],"do":[]}"#, 400,
+            .badRequest, #"{"pointer":"/if/0"}"#),
+        Row(
+            "A condition with a member too many",
+            #"POST /v1/transaction {"if":[{"suite":"a","key":"k","store":true}],"do":[]}"#, 400, .badRequest,
+            #"{"pointer":"*","didYouMean":["stored"]}"#),
+        Row(
+            "An operation of a transaction without key",
+            #"POST /v1/transaction {"do":[{"op":"set","suite":"a","value":1}]}"#, 400, .badRequest,
+            #"{"pointer":"/do/0"}"#),
+        Row(
+            "An operation of a transaction with a name that is none",
+            #"POST /v1/transaction {"do":[{"op":"set","suite":".a","key":"k","value":1}]}"#, 400, .badRequest,
+            #"{"pointer":"/do/0/suite"}"#),
+        Row("A map with a name that is none", #"PATCH app {"..":1}"#, 400, .badRequest, #"{"pointer":"/.."}"#),
+        Row("A suite that begins with a dot", "GET .app", 400, .badRequest),
+        Row("A suite with a space", "GET a%20b", 400, .badRequest),
+        Row("A suite of 129 bytes", Request("GET \(String(repeating: "a", count: 129))"), 400, .badRequest),
+        Row("A key of 257 bytes", Request("PUT app/keys/\(String(repeating: "a", count: 257)) 1"), 400, .badRequest),
+        Row("A key with a control character", "PUT app/keys/%0A 1", 400, .badRequest),
+        Row("A key that is two dots", "PUT app/keys/%2E%2E 1", 400, .badRequest),
+        Row("A key that is no UTF-8", "PUT app/keys/%C3%28 1", 400, .badRequest),
+        Row("A percent sign alone", "PUT app/keys/% 1", 400, .badRequest),
+        Row("A percent sign with one digit", "GET app/keys/%4", 400, .badRequest),
+        Row("An unknown parameter", "GET app?veiw=stored", 400, .badRequest, #"{"didYouMean":["view"]}"#),
+        Row("A parameter of another method", "GET app/keys/a?dryRun", 400, .badRequest),
+        Row("A parameter where there are none", "GET /healthz?x=1", 400, .badRequest),
+        Row("A parameter given twice", "GET app?prefix=a&prefix=b", 400, .badRequest),
+        Row("A flag given twice", "PUT app/keys/a?dryRun&dryRun=true 1", 400, .badRequest),
+        Row("A flag that is neither", "PUT app/keys/a?dryRun=yes 1", 400, .badRequest),
+        Row("A parameter without name", "GET app?=1", 400, .badRequest),
+        Row("A parameter with a percent sign alone", "GET app?prefix=%", 400, .badRequest),
+        Row("A limit of nothing", "GET /v1/suites?limit=0", 400, .badRequest),
+        Row("A limit that is no number", "GET /v1/suites?limit=many", 400, .badRequest),
+        Row("A view that there is none of", "GET app?view=all", 400, .badRequest),
+        Row("A revision that is none", "GET app?at=x", 400, .badRequest),
+        Row("A policy that there is none of", "PUT app/schema?onConflict=drop {}", 400, .badRequest),
+        Row("A tag without quotation marks", Request("PUT app/keys/a 1", "If-Match: 17"), 400, .badRequest),
+        Row("A tag that breaks off", Request("PUT app/keys/a 1", "If-None-Match: \"17"), 400, .badRequest),
+        Row("A list of tags that is none", Request("GET app", "If-None-Match: \"1\" \"2\""), 400, .badRequest).after(
+            "PUT app/keys/a 1"),
+        Row("A request key that is empty", Request("PUT app/keys/a 1", "Idempotency-Key:"), 400, .badRequest),
+        Row(
+            "A request key of 65 bytes",
+            Request("PUT app/keys/a 1", "Idempotency-Key: \(String(repeating: "k", count: 65))"), 400, .badRequest),
+        Row("No host", Request("GET /v1", "Host"), 400, .badRequest),
+        Row("Two hosts", Request("GET /v1", "Host: localhost", "Host: localhost"), 400, .badRequest),
+        Row("Two lengths", Request("PUT app/keys/a 1", "Content-Length: 1", "Content-Length: 2"), 400, .badRequest),
+        Row("A field without a colon", Request("GET /v1", "Accept"), 400, .badRequest),
+    ]
+
+    @Test("What is malformed is bad_request", arguments: badRequests)
+    func badRequest(row: Row) throws {
+        try row.check()
+    }
+
+    static let paths: [Row] = [
+        Row("The root", "GET /", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
+        Row("Another version", "GET /v2/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
+        Row("A slash at the end", "GET /v1/", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
+        Row("A slash after the suites", "GET /v1/suites/", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
+        Row("A slash after a suite", "GET app/", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
+        Row("A key without a name", "GET app/keys/", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app/keys"]}"#),
+        Row("A slash before all", "GET //v1/suites", 404, .unknownPath, #"{"didYouMean":["/v1/suites"]}"#),
+        Row(
+            "A key in two segments", "PUT app/keys/a/b 1", 404, .unknownPath,
+            #"{"detail":"there is nothing at this path; a / in a key is written %2F: did you mean /v1/suites/app/keys/a%2Fb?","#
+                + #""didYouMean":["/v1/suites/app/keys/a%2Fb"]}"#),
+        Row(
+            "A key in three segments, with an escape", "GET app/keys/a/%C3%A9/c", 404, .unknownPath,
+            #"{"didYouMean":["/v1/suites/app/keys/a%2F%C3%A9%2Fc"]}"#),
+        Row(
+            "A key in the place of a part", "PUT app/values 1", 404, .unknownPath,
+            #"{"didYouMean":["/v1/suites/app/keys/values"]}"#),
+        Row("A part misspelt", "GET app/key/a", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app/keys/a"]}"#),
+        Row("A word in capitals", "GET /V1", 404, .unknownPath, #"{"didYouMean":["/v1"]}"#),
+        Row(
+            "The suites without their s", "GET /v1/suite", 404, .unknownPath,
+            #"{"detail":"there is nothing at this path; did you mean /v1/suites?","didYouMean":["/v1/suites"]}"#),
+        Row("A write to nothing", "DELETE /v1/suite/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
+        Row("A path without a version", "GET /suites/app", 404, .unknownPath, #"{"didYouMean":["/v1/suites/app"]}"#),
+        Row("A version too many", "GET /v1/healthz", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
+        Row("A word misspelt", "GET /health", 404, .unknownPath, #"{"didYouMean":["/healthz"]}"#),
+        Row("Transactions", "POST /v1/transactions {}", 404, .unknownPath, #"{"didYouMean":["/v1/transaction"]}"#),
+        Row("A suite without a name", "GET /v1/suites//keys", 404, .unknownPath, lacks: ["didYouMean"]),
+        Row(
+            "Nothing like any path", "GET /favicon.ico", 404, .unknownPath,
+            #"{"detail":"there is nothing at this path; /v1 tells what there is"}"#, lacks: ["didYouMean"]),
+    ]
+
+    @Test("Every path that a 404 suggests leads somewhere", arguments: paths)
+    func suggestedPath(row: Row) throws {
+        let daemon = try TestDaemon()
+        for path in try daemon.send(row.request).json?["didYouMean"]?.array ?? [] {
+            #expect(try daemon.send(Request("OPTIONS \(path.string ?? "")")).status == 204, "\(path)")
+        }
+    }
+
+    static let methods: [Row] = [
+        Row(
+            "POST to a setting", "POST app/keys/a 1", 405, .methodNotAllowed,
+            #"{"allow":["GET","HEAD","PUT","PATCH","DELETE","OPTIONS"]}"#,
+            fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
+        Row("PUT to the suites", "PUT /v1/suites {}", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
+        Row(
+            "PATCH of a schema", "PATCH app/schema {}", 405, .methodNotAllowed,
+            fields: ["Allow: GET, HEAD, PUT, DELETE, OPTIONS"]),
+        Row("GET of a transaction", "GET /v1/transaction", 405, .methodNotAllowed, fields: ["Allow: POST, OPTIONS"]),
+        Row("DELETE of the service", "DELETE /v1", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
+        Row("POST to the keys", "POST app/keys {}", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
+        Row("PUT of the health", "PUT /healthz 1", 405, .methodNotAllowed, fields: ["Allow: GET, HEAD, OPTIONS"]),
+        Row(
+            "A method of another protocol", "PROPFIND app", 405, .methodNotAllowed,
+            fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
+    ]
+
+    @Test("What is not there is unknown_path, what cannot be done there method_not_allowed", arguments: paths + methods)
+    func place(row: Row) throws {
+        try row.check()
+    }
+
+    static let types: [Row] = [
+        Row("A body in gzip", Request("PUT app/keys/a 1", "Content-Encoding: gzip"), 415, .unsupportedMediaType),
+        Row("A body as it is", Request("PUT app/keys/a 1", "Content-Encoding: identity"), 415, .unsupportedMediaType),
+        Row("A schema in br", Request("PUT app/schema {}", "Content-Encoding: br"), 415, .unsupportedMediaType),
+        Row(
+            "A transaction in deflate", Request("POST /v1/transaction {}", "Content-Encoding: deflate"), 415,
+            .unsupportedMediaType),
+        Row(
+            "A JSON Patch of a suite", Request("PATCH app []", "Content-Type: application/json-patch+json"), 415,
+            .unsupportedMediaType),
+        Row(
+            "A target over its limit", Request("GET /v1?\(String(repeating: "a", count: 9000))"), 414, .tooLarge,
+            #"{"limit":8192}"#),
+        Row(
+            "A field over the limit", Request("GET /v1", "X: \(String(repeating: "a", count: 17000))"), 431, .tooLarge,
+            #"{"limit":16384}"#),
+        Row(
+            "A length over the limit", Request("PUT app/keys/a", "Content-Length: 16777217"), 413, .tooLarge,
+            #"{"limit":16777216}"#),
+        Row("Another version", Request("GET /v1").with(version: "HTTP/2.0"), 505, .httpVersion),
+        Row("Another version yet", Request("GET /v1").with(version: "HTTP/3.1"), 505, .httpVersion),
+        Row(
+            "A coding that is not there", Request("PUT app/keys/a 1", "Transfer-Encoding: gzip, chunked"), 501,
+            .notImplemented),
+        Row("Another coding", Request("PUT app/keys/a 1", "Transfer-Encoding: br"), 501, .notImplemented),
+    ]
+
+    @Test("What is too large, coded or of another version is told so", arguments: types)
+    func message(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,242 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Section 3 of the contract: guards on settings, suites and schemas.
+@Suite(.ownThread)
+struct GuardTests {
+    static let settings: [Row] = [
+        Row("The tag that was seen", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
+        Row(
+            "One of the tags", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"999\", \"$1\""),
+            200),
+        Row(
+            "One of the tags on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"999\"", "If-Match: \"998\", \"$1\"", "If-Match:"), 200),
+        Row(
+            "None of the tags on several lines", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("PUT app/keys/a 3", "If-Match: \"999\"", "If-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "Anything and a tag on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: *", "If-Match: \"$1\""), 400, .badRequest),
+        Row(
+            "Unless it is one of those on several lines", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "What the caller has, on several lines", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-None-Match: \"999\"", "If-None-Match: W/\"$1\""), 304),
+        Row(
+            "Another guard on a second line, of a repeat",
+            given: ["PUT app/keys/a 0", Request("PUT app/keys/a 1", IdempotencyTests.key, "If-Match: \"$1\"")],
+            Request("PUT app/keys/a 1", IdempotencyTests.key, "If-Match: \"$1\"", "If-Match: \"$2\""), 422,
+            .idempotencyMismatch),
+        Row(
+            "A tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("PUT app/keys/a 3", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","key":"a","value":2,"source":"stored","revision":$2,"modified":"*"}}"#),
+        Row(
+            "A tag from before, of the same value", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "A weak tag", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: W/\"$1\""), 412,
+            .preconditionFailed),
+        Row(
+            "A tag of somebody else", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"abc\""),
+            412, .preconditionFailed, #"{"current":{"value":1}}"#),
+        Row(
+            "Another key does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
+        Row(
+            "An unchanged write does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
+        Row("The tag of a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-Match: \"$1\""), 201),
+        Row(
+            "The tag of what was never set", given: ["PUT app/keys/b 1"],
+            Request("PUT app/keys/a 1", "If-Match: \"0\""), 201),
+        Row(
+            "The tag of a removed key", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
+            Request("PUT app/keys/a 2", "If-Match: \"$2\""), 201),
+        Row(
+            "A tag from before the removal", given: ["PUT app/keys/a 1", "DELETE app/keys/a"],
+            Request("PUT app/keys/a 2", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"value":null,"source":"unset","revision":$2}}"#),
+        Row(
+            "A tag from before the suite was dropped",
+            given: ["PUT app/keys/a 1", "DELETE app?drop", "PUT app/keys/b 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"0\""), 412, .preconditionFailed),
+        Row("What is stored", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: *"), 200),
+        Row(
+            "What is not stored", given: ["PUT app/keys/b 1"], Request("PUT app/keys/a 2", "If-Match: *"), 412,
+            .preconditionFailed, #"{"current":{"key":"a","source":"unset"}}"#),
+        Row(
+            "What is only a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-Match: *"), 412,
+            .preconditionFailed, #"{"current":{"value":0.5,"source":"default"}}"#),
+        Row(
+            "Nothing in a suite that does not exist", Request("PUT app/keys/a 2", "If-Match: *"), 412,
+            .preconditionFailed, #"{"current":{"suite":"app","key":"a","source":"unset","revision":0}}"#),
+        Row("Assigned as it was absent", Request("PUT app/keys/a 1", "If-None-Match: *"), 201),
+        Row(
+            "Assigned over a default", given: [Samples.schema], Request("PUT app/keys/volume 1", "If-None-Match: *"),
+            201),
+        Row(
+            "Not assigned as it is there", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-None-Match: *"),
+            412, .preconditionFailed, #"{"current":{"value":1}}"#),
+        Row(
+            "Not assigned over what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            Request("PUT app/keys/count 2", "If-None-Match: *"), 412, .preconditionFailed,
+            #"{"current":{"source":"invalid","stored":11}}"#),
+        Row(
+            "Unless it is that", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-None-Match: \"$1\""), 412,
+            .preconditionFailed),
+        Row(
+            "Unless it is something else", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: \"0\""), 200),
+        Row(
+            "A removal", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("DELETE app/keys/a", "If-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "An operation", given: ["PUT app/keys/a 1"],
+            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, "If-Match: \"$1\""), 200, nil, #"{"value":2}"#),
+        Row(
+            "Without changing anything", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a?dryRun 2", "If-Match: \"999\""), 412, .preconditionFailed),
+    ]
+
+    static let suites: [Row] = [
+        Row("The tag of a suite", given: ["PUT app/keys/a 1"], Request(#"PATCH app {"b":1}"#, "If-Match: \"$1\""), 200),
+        Row(
+            "The tag of a suite from before", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
+            Request(#"PATCH app {"c":1}"#, "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":$2}}"#),
+        Row(
+            "Another suite does not matter", given: ["PUT app/keys/a 1", "PUT b/keys/a 1"],
+            Request("PUT app {}", "If-Match: \"$1\""), 200),
+        Row(
+            "A schema does", given: ["PUT app/keys/count 1", Samples.narrow], Request("PUT app {}", "If-Match: \"$1\""),
+            412, .preconditionFailed, #"{"current":{"suite":"app","revision":$2}}"#),
+        Row("A suite that is there", given: ["PUT app/keys/a 1"], Request("PUT app {}", "If-Match: *"), 200),
+        Row(
+            "A suite that is not there", Request(#"PUT app {"a":1}"#, "If-Match: *"), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":0}}"#),
+        Row("A suite made as it was absent", Request(#"PUT app {"a":1}"#, "If-None-Match: *"), 200),
+        Row(
+            "A suite not made as it is there", given: ["PUT app/keys/a 1"],
+            Request(#"PATCH app {"a":2}"#, "If-None-Match: *"), 412, .preconditionFailed),
+        Row("A reset", given: ["PUT app/keys/a 1"], Request("DELETE app", "If-Match: \"0\""), 412, .preconditionFailed),
+        Row(
+            "A drop", given: ["PUT app/keys/a 1"], Request("DELETE app?drop", "If-Match: \"0\""), 412,
+            .preconditionFailed),
+        Row("A schema that is there", given: [Samples.schema], Request("DELETE app/schema", "If-Match: \"$1\""), 200),
+        Row(
+            "A schema from before", given: [Samples.schema, Samples.narrow],
+            Request("DELETE app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":$2}}"#),
+        Row(
+            "A schema that values do not touch", given: [Samples.schema, "PUT app/keys/volume 1"],
+            Request("DELETE app/schema", "If-Match: \"$1\""), 200),
+        Row(
+            "A schema made as there was none",
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"), 201),
+        Row(
+            "A schema not made as there is one", given: [Samples.schema],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-None-Match: *"), 412, .preconditionFailed),
+        Row(
+            "A schema that is not there", given: ["PUT app/keys/a 1"],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-Match: *"), 412, .preconditionFailed),
+        Row(
+            "A schema that was removed", given: [Samples.schema, "DELETE app/schema"],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, "If-Match: \"$2\""), 201),
+        Row(
+            "A suite that the caller has", given: ["PUT app/keys/a 1"], Request("GET app", "If-None-Match: \"$1\""), 304
+        ),
+        Row(
+            "Keys that the caller has", given: ["PUT app/keys/a 1"], Request("GET app/keys", "If-None-Match: \"$1\""),
+            304),
+        Row(
+            "A schema that the caller has", given: [Samples.schema],
+            Request("GET app/schema", "If-None-Match: W/\"x\", \"$1\""), 304, fields: ["ETag: \"$1\""]),
+    ]
+
+    static let reads: [Row] = [
+        Row(
+            "GET of a setting with its tag", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-Match: \"999\", \"$1\""), 200, nil, #"{"value":1}"#),
+        Row(
+            "GET of a setting with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app/keys/a", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","key":"a","value":2,"revision":$2}}"#),
+        Row(
+            "GET of a setting with a weak tag", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-Match: W/\"$1\""), 412, .preconditionFailed),
+        Row(
+            "If-Match before If-None-Match", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "If-Match of anything on GET of a default", given: [Samples.schema],
+            Request("GET app/keys/volume", "If-Match: *"), 200, nil, #"{"source":"default"}"#),
+        Row(
+            "If-Match on GET of what is not set", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/b", "If-Match: \"999\""), 404, .notSet),
+        Row(
+            "A stale If-Match on GET that waits", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a?wait=300", "If-Match: \"999\"", "If-None-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "GET of a suite with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":$2}}"#),
+        Row("GET of a suite with its tag", given: ["PUT app/keys/a 1"], Request("GET app", "If-Match: \"$1\""), 200),
+        Row(
+            "GET of a suite as it was with its present tag", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app?at=$1", "If-Match: \"$2\""), 412, .preconditionFailed),
+        Row(
+            "GET of keys with a tag from before", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app/keys", "If-Match: \"$1\""), 412, .preconditionFailed),
+        Row(
+            "GET of a schema with a tag from before", given: [Samples.schema, Samples.narrow],
+            Request("GET app/schema", "If-Match: \"$1\""), 412, .preconditionFailed,
+            #"{"current":{"suite":"app","revision":$2}}"#),
+        Row(
+            "Tags with empty elements between them", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-Match: , \"999\",,\"$1\" ,"), 200),
+        Row(
+            "Tags with empty elements between them on a write", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: ,\"$1\","), 200),
+        Row(
+            "Empty elements without a tag", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-None-Match: , ,"), 400, .badRequest),
+    ]
+
+    @Test("A read is answered only if its If-Match holds", arguments: reads)
+    func guardedRead(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("A 412 to a read has no value of a secret")
+    func guardedReadOfSecret() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(#"PUT app/schema {"additionalProperties":false,"properties":{"s":{"writeOnly":true}}}"#)
+        try daemon.done(#"PUT app/keys/s "hush""#)
+        let answer = try daemon.send(Request("GET app/keys/s", "If-Match: \"999\""))
+        #expect(answer.status == 412)
+        #expect(answer.json?["current"]?["secret"] == true, "\(answer.text)")
+        #expect(!answer.text.contains("hush"), "\(answer.text)")
+    }
+
+    static let transactions: [Row] = [
+        Row(
+            "If-Match on a transaction", given: ["PUT app/keys/a 1"],
+            Request(
+                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#, "If-Match: \"$1\""),
+            400, .badRequest),
+        Row(
+            "If-None-Match on a transaction",
+            Request(
+                #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#, "If-None-Match: *"),
+            400, .badRequest),
+    ]
+
+    @Test("A write is done only if what its guard says holds", arguments: settings + suites + transactions)
+    func guarded(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,130 @@
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Section 6 of the contract: suites as they were.
+@Suite(.ownThread)
+struct HistoryTests {
+    static let story: [Request] = [
+        "PUT app/keys/count 3", Samples.schema, "PUT app/keys/volume 1", "PUT b/keys/x 1", Samples.narrow,
+        "DELETE app/keys/count", "DELETE app?drop", #"PUT app {"new":true}"#,
+    ]
+
+    static let rows: [Row] = [
+        Row(
+            "After the first commit", given: story, "GET app?at=$1", 200, nil,
+            #"{"revision":$1,"schemaRevision":0,"values":{"count":3}}"#, fields: ["ETag: \"$1\""]),
+        Row(
+            "With its schema", given: story, "GET app?at=$2", 200, nil,
+            #"{"revision":$2,"schemaRevision":$2,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#),
+        Row(
+            "After a value", given: story, "GET app?at=$3&view=stored", 200, nil,
+            #"{"revision":$3,"schemaRevision":$2,"values":{"count":3,"volume":1}}"#),
+        Row(
+            "After a commit of another suite", given: story, "GET app?at=$4", 200, nil,
+            #"{"revision":$3,"values":{"volume":1}}"#),
+        Row(
+            "After another schema", given: story, "GET app?at=$5", 200, nil,
+            #"{"revision":$5,"schemaRevision":$5,"values":{"count":3,"volume":1}}"#),
+        Row("After a removal", given: story, "GET app?at=$6", 200, nil, #"{"revision":$6,"values":{"volume":1}}"#),
+        Row("After it was dropped", given: story, "GET app?at=$7", 404, .unknownSuite, lacks: ["didYouMean"]),
+        Row("Now", given: story, "GET app?at=$8&raw", 200, text: #"{"new":true}"#),
+        Row("Before it was", given: story, "GET app?at=0", 404, .unknownSuite, lacks: ["didYouMean"]),
+        Row(
+            "Another suite before it was", given: story, "GET b?at=$2", 404, .unknownSuite,
+            #"{"detail":"suite b did not exist at revision $2; it came into being at revision $4"}"#),
+        Row(
+            "A suite before it was begun again", given: story, "GET app/keys?at=$7", 404, .unknownSuite,
+            #"{"detail":"suite app did not exist at revision $7; it came into being at revision $8"}"#),
+        Row(
+            "Defaults as they were", given: story, "GET app?at=$3&view=default&raw", 200,
+            text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),
+        Row("A prefix as it was", given: story, "GET app?at=$3&prefix=c&raw", 200, text: #"{"count":3}"#),
+        Row(
+            "Keys as they were", given: story, "GET app/keys?at=$3&prefix=v", 200, nil,
+            #"{"revision":$3,"keys":[{"key":"volume","value":1,"source":"stored","revision":$3,"modified":"*","#
+                + #""schema":{"type":"number","maximum":1,"default":0.5}}]}"#),
+        Row(
+            "Keys with what was invalid", given: ["PUT app/keys/count 11", Samples.narrow, "PUT app/keys/count 1"],
+            "GET app/keys?at=$2&prefix=c", 200, nil,
+            #"{"keys":[{"key":"count","source":"invalid","stored":11,"errors":["*"],"revision":$2}]}"#),
+        Row(
+            "A page of keys as they were", given: story, "GET app/keys?at=$3&limit=1&after=count", 200, nil,
+            #"{"keys":[{"key":"fixed"}],"next":"fixed"}"#),
+        Row(
+            "After a schema was removed",
+            given: [Samples.schema, "DELETE app/schema", "PUT app/keys/a 1", Samples.narrow], "GET app?at=$3", 200, nil,
+            #"{"revision":$3,"schemaRevision":$2,"values":{"a":1}}"#),
+        Row(
+            "After everything was removed", given: [Samples.schema, "DELETE app/schema", "DELETE app?drop"],
+            "GET app?at=$2", 200, nil, #"{"revision":$2,"schemaRevision":$2,"values":{}}"#),
+        Row("What the caller has", given: story, Request("GET app?at=$3", "If-None-Match: \"$3\""), 304),
+        Row("Still to come", given: ["PUT app/keys/a 1"], "GET app?at=999", 400, .badRequest),
+        Row("Keys still to come", given: ["PUT app/keys/a 1"], "GET app/keys?at=999", 400, .badRequest),
+        Row(
+            "No longer kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"], "GET app?at=$1", 410,
+            .historyGone, #"{"oldest":$2}"#
+        ) { $0.history.commits = 1 },
+        Row(
+            "Keys no longer kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
+            "GET app/keys?at=0", 410, .historyGone, #"{"oldest":$1}"#
+        ) { $0.history.commits = 2 },
+        Row(
+            "The oldest that is kept", given: ["PUT app/keys/a 1", "PUT app/keys/a 2", "PUT app/keys/a 3"],
+            "GET app?at=$2&raw", 200, text: #"{"a":2}"#
+        ) { $0.history.commits = 1 },
+        Row(
+            "Kept though another suite is written to all the time",
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
+            "GET app?at=$1&raw", 200, text: #"{"a":1}"#
+        ) {
+            $0.history.commits = 4
+            $0.history.suiteCommits = 2
+        },
+        Row(
+            "No longer kept of the suite that is written to all the time",
+            given: ["PUT app/keys/a 1", "PUT app/keys/a 2"] + (1...9).map { Request("PUT b/keys/x \($0)") },
+            "GET b?at=$8", 410, .historyGone, #"{"oldest":$9}"#
+        ) {
+            $0.history.commits = 4
+            $0.history.suiteCommits = 2
+        },
+    ]
+
+    /// Suites that end with keys which have no value, and what each says of those.
+    static let endings: [[Request]] = [
+        [Samples.schema, "PUT app/keys/count 3", "PUT app/keys/name \"a\"", "DELETE app/keys/count"],
+        ["PUT app/keys/count 3", "DELETE app/keys/count", "PUT app/keys/name \"a\"", Samples.schema],
+        ["PUT app/keys/count 3", "DELETE app?drop", Samples.schema, "PUT app/keys/volume 1", "DELETE app/keys/volume"],
+        [Samples.schema, "PUT app/keys/count 3", Samples.narrow, "DELETE app/keys/count", Samples.schema],
+        ["PUT app/keys/count 3", "DELETE app/keys/count"],
+    ]
+
+    @Test(
+        "A suite that was dropped is shown as it was, with the revisions of keys that had no value",
+        arguments: endings.indices)
+    func unset(ending: Int) throws {
+        let directory = try TemporaryDirectory()
+        var daemon = try TestDaemon(in: directory)
+        var revision = ""
+        for request in Self.endings[ending] { revision = try daemon.done(request).revision?.description ?? "" }
+        let keys = try daemon.done("GET app/keys").text
+        let suite = try daemon.done("GET app").text
+        for request: Request in ["DELETE app?drop", "PUT app/keys/count 4", "DELETE app/keys/count"] {
+            try daemon.done(request)
+            #expect(try daemon.done(Request("GET app/keys?at=\(revision)")).text == keys)
+            #expect(try daemon.done(Request("GET app?at=\(revision)")).text == suite)
+        }
+        daemon.stop()
+        daemon = try TestDaemon(in: directory)
+        #expect(try daemon.done(Request("GET app/keys?at=\(revision)")).text == keys)
+    }
+
+    @Test("A suite is shown as it was after a commit", arguments: rows)
+    func past(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,244 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Section 3 of the contract: requests that are repeated by their key.
+@Suite(.ownThread)
+struct IdempotencyTests {
+    static let key = "Idempotency-Key: one two"
+    static let put = Request("PUT app/keys/a 1", key)
+    static let transaction = Request(
+        #"POST /v1/transaction {"do":[{"op":"add","suite":"app","key":"a","by":1}]}"#, key)
+
+    static let lock: Request = #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"readOnly":true}}}"#
+
+    static let repeats: [Row] = [
+        Row(
+            "A repeat", given: [put], put, 201, nil,
+            #"{"value":1,"source":"stored","revision":$1,"changed":true,"replayed":true,"#
+                + #""previous":{"value":null,"source":"unset","revision":0}}"#, fields: ["ETag: \"$1\""]),
+        Row(
+            "A repeat after others", given: [put, "PUT app/keys/a 2"], put, 201, nil,
+            #"{"value":1,"revision":$1,"replayed":true}"#, then: [("GET app/keys/a", #"{"value":2}"#)]),
+        Row(
+            "A repeat of a guarded write",
+            given: ["PUT app/keys/a 0", Request("PUT app/keys/a 1", key, "If-Match: \"$1\"")],
+            Request("PUT app/keys/a 1", key, "If-Match: \"$1\""), 200, nil,
+            #"{"value":1,"revision":$2,"replayed":true}"#),
+        Row(
+            "A repeat of a removal", given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key)],
+            Request("DELETE app/keys/a", key), 200, nil, #"{"source":"unset","replayed":true,"previous":{"value":1}}"#),
+        Row(
+            "A repeat of an operation",
+            given: ["PUT app/keys/a 1", Request(#"PATCH app/keys/a {"op":"add","by":1}"#, key)],
+            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, key), 200, nil, #"{"value":2,"replayed":true}"#,
+            then: [("GET app/keys/a", #"{"value":2}"#)]),
+        Row(
+            "A repeat of a transaction", given: ["PUT app/keys/a 1", transaction], transaction, 200, nil,
+            #"{"revision":$2,"changed":true,"replayed":true,"changes":[{"suite":"app","key":"a","old":1,"new":2}]}"#),
+        Row(
+            "A repeat of a map", given: [Request(#"PATCH app {"a":1}"#, key)], Request(#"PATCH app {"a":1}"#, key), 200,
+            nil, #"{"revision":$1,"replayed":true,"changes":[{"key":"a","new":1}]}"#),
+        Row(
+            "A repeat of a schema", given: [Request(#"PUT app/schema {"additionalProperties":true}"#, key)],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, key), 201, nil,
+            #"{"revision":$1,"schemaRevision":$1,"replayed":true}"#),
+        Row(
+            "A repeat of a drop", given: ["PUT app/keys/a 1", Request("DELETE app?drop", key)],
+            Request("DELETE app?drop", key), 200, nil,
+            #"{"revision":$2,"replayed":true,"changes":[{"key":"a","old":1}]}"#),
+        Row(
+            "A repeat of a value whose key was locked since", given: [put, lock], put, 201, nil,
+            #"{"value":1,"revision":$1,"replayed":true}"#),
+        Row(
+            "A repeat of a removal whose key was locked since",
+            given: ["PUT app/keys/a 1", Request("DELETE app/keys/a", key), lock], Request("DELETE app/keys/a", key),
+            200, nil, #"{"source":"unset","replayed":true}"#),
+        Row(
+            "Another value for a locked key", given: [put, lock], Request("PUT app/keys/a 2", key), 422,
+            .idempotencyMismatch),
+        Row("A new request for a locked key", given: [lock], put, 403, .locked),
+        Row(
+            "A dry run of a repeat for a locked key", given: [put, lock], Request("PUT app/keys/a?dryRun 1", key), 403,
+            .locked),
+        Row("What is no value for a locked key", given: [put, lock], Request("PUT app/keys/a {", key), 403, .locked),
+        Row(
+            "A key that is none, for a locked one", given: [lock], Request("PUT app/keys/a 1", "Idempotency-Key: é"),
+            403, .locked),
+        Row("Another value", given: [put], Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
+        Row("Another key", given: [put], Request("PUT app/keys/b 1", key), 422, .idempotencyMismatch),
+        Row("Another method", given: [put], Request("DELETE app/keys/a", key), 422, .idempotencyMismatch),
+        Row("Another guard", given: [put], Request("PUT app/keys/a 1", key, "If-Match: *"), 422, .idempotencyMismatch),
+        Row(
+            "Another name for the request", given: [put], Request("PUT app/keys/a 1", "Idempotency-Key: other"), 200,
+            nil, #"{"changed":false}"#, lacks: ["replayed"]),
+        Row(
+            "What was refused is not kept", given: [Samples.schema], Request("PUT app/keys/volume 1", key), 201, nil,
+            #"{"changed":true}"#, lacks: ["replayed"]),
+        Row(
+            "A dry run is not kept", given: [Request("PUT app/keys/a?dryRun 1", key)], put, 201, nil,
+            #"{"changed":true}"#, lacks: ["replayed"]),
+    ]
+
+    @Test("A request that is repeated by its key is answered as the first time", arguments: repeats)
+    func repeated(row: Row) throws {
+        try row.check()
+    }
+
+    /// The same request in another spelling, and requests that mean something else.
+    static func spelled(_ name: String, given: [Request] = [], _ first: Request, _ second: Request, isSame: Bool) -> Row
+    {
+        Row(
+            name, given: given + [first.named], second.named, isSame ? 200 : 422, isSame ? nil : .idempotencyMismatch,
+            isSame ? #"{"replayed":true}"# : "")
+    }
+
+    static let spellings: [Row] = [
+        spelled(
+            "Members in another order, with blanks and escapes", #"PATCH app {"a":1,"b":{"x":1,"y":"z"}}"#,
+            #"PATCH app { "\u0062" : {"y":"\u007a","x":1}, "a":1 }"#, isSame: true),
+        spelled("Another member", #"PATCH app {"a":1,"b":2}"#, #"PATCH app {"a":1,"c":2}"#, isSame: false),
+        spelled("Elements in another order", "PATCH app {\"a\":[1,2]}", "PATCH app {\"a\":[2,1]}", isSame: false),
+        spelled("Another spelling of a double", #"PATCH app {"a":1e1}"#, #"PATCH app {"a":10.0}"#, isSame: true),
+        spelled("An integer for a double", #"PATCH app {"a":10.0}"#, #"PATCH app {"a":10}"#, isSame: false),
+        spelled(
+            "Another encoding of the path", given: ["PUT app/keys/a%2Fb 0"], "PUT app/keys/a%2Fb 1",
+            "PUT %61pp/keys/%61%2fb 1", isSame: true),
+        spelled(
+            "Another encoding of a parameter", given: [#"PUT app {"p.a":1,"q":1}"#], "DELETE app?prefix=p.",
+            "DELETE app?pr%65fix=p%2E", isSame: true),
+        spelled("A flag that is off", "PATCH app {\"a\":1}", "PATCH app?dryRun=false {\"a\":1}", isSame: true),
+        spelled(
+            "A flag that is on", given: ["PUT app/keys/a 1"], "DELETE app?drop=true", "DELETE app?drop", isSame: true),
+        spelled("Another parameter", "PATCH app {\"a\":1}", "PATCH app?override=locked {\"a\":1}", isSame: false),
+        spelled(
+            "Another type of a body that is JSON all the same", "PATCH app {\"a\":1}",
+            Request("PATCH app {\"a\":1}", "Content-Type: text/plain"), isSame: true),
+        spelled(
+            "Another type of a body that picks a format", given: [#"PUT app/keys/a {}"#],
+            #"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#,
+            Request(#"PATCH app/keys/a {"op":"merge","value":{"b":1}}"#, "Content-Type: application/merge-patch+json"),
+            isSame: false),
+        spelled(
+            "Tags in another order", given: ["PUT app/keys/a 1"],
+            Request("PATCH app {\"a\":2}", "If-Match: \"999\", \"$1\""),
+            Request("PATCH app {\"a\":2}", "If-Match: \"$1\"", "If-Match: \"999\""), isSame: true),
+        spelled(
+            "Another tag", given: ["PUT app/keys/a 1"], Request("PATCH app {\"a\":2}", "If-Match: \"$1\""),
+            Request("PATCH app {\"a\":2}", "If-Match: \"999\", \"$1\""), isSame: false),
+        spelled(
+            "The same names in another path", given: ["PUT app/keys/schema 0"], "DELETE app/keys/schema",
+            "DELETE app/schema", isSame: false),
+    ]
+
+    @Test("A repeat is told from another request by what it means", arguments: spellings)
+    func spelled(row: Row) throws {
+        try row.check()
+    }
+
+    /// Repeats of what changed nothing, after others have written.
+    static func unchanged(
+        _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, meanwhile: Request, _ body: String,
+        fields: [String] = []
+    ) -> Row {
+        let last = given.count + 2
+        return Row(
+            name, given: given + [request, meanwhile], request, 200, nil,
+            #"{"changed":false,"replayed":true}"#, fields: fields,
+            then: [("GET app?view=stored", body), ("GET app", #"{"revision":$\#(last)}"#)])
+    }
+
+    static let unchangedRepeats: [Row] = [
+        Row(
+            "PUT that changes nothing is kept without touching anything", given: ["PUT app/keys/a 1"], put, 200, nil,
+            #"{"changed":false,"revision":$1}"#, lacks: ["replayed"], fields: ["ETag: \"$1\""]),
+        Row(
+            "PATCH of a suite that changes nothing is kept without touching anything", given: ["PUT app/keys/a 1"],
+            Request(#"PATCH app {"a":1}"#, key), 200, nil, #"{"changed":false,"revision":$1,"changes":[]}"#,
+            fields: ["ETag: \"$1\""]),
+        Row(
+            "A repeat of a PUT that changed nothing", given: ["PUT app/keys/a 1", put, "PUT app/keys/a 2"], put, 200,
+            nil,
+            #"{"value":1,"source":"stored","revision":$1,"modified":"*","changed":false,"replayed":true,"previous":{"value":1,"source":"stored","revision":$1}}"#,
+            fields: ["ETag: \"$1\""], then: [("GET app/keys/a", #"{"value":2,"revision":$3}"#)]),
+        unchanged(
+            "A repeat of a DELETE that changed nothing", given: ["PUT app/keys/b 1"], Request("DELETE app/keys/a", key),
+            meanwhile: "PUT app/keys/a 2", #"{"values":{"a":2}}"#, fields: ["ETag: \"0\""]),
+        unchanged(
+            "A repeat of an operation that changed nothing", Request(#"PATCH app/keys/a {"op":"add","by":0}"#, key),
+            meanwhile: "PUT app/keys/a true", #"{"values":{"a":true}}"#),
+        unchanged(
+            "A repeat of a map that changed nothing", Request(#"PATCH app {"a":1}"#, key),
+            meanwhile: "PUT app/keys/a 2", #"{"values":{"a":2}}"#, fields: ["ETag: \"$1\""]),
+        unchanged(
+            "A repeat of a whole map that changed nothing", Request(#"PUT app {"a":1}"#, key),
+            meanwhile: "PUT app/keys/b 2", #"{"values":{"a":1,"b":2}}"#, fields: ["ETag: \"$1\""]),
+        unchanged(
+            "A repeat of a reset that changed nothing", Request("DELETE app?prefix=b", key),
+            meanwhile: "PUT app/keys/b 2", #"{"values":{"a":1,"b":2}}"#),
+        unchanged(
+            "A repeat of a transaction that changed nothing",
+            Request(#"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":1}]}"#, key),
+            meanwhile: "PUT app/keys/a 2", #"{"values":{"a":2}}"#),
+        unchanged(
+            "A repeat of a schema that changed nothing", given: [#"PUT app/schema {"additionalProperties":true}"#],
+            Request(#"PUT app/schema {"additionalProperties":true}"#, key), meanwhile: "DELETE app/schema",
+            #"{"schemaRevision":$3}"#, fields: ["ETag: \"$1\""]),
+        Row(
+            "Another request under the key of what changed nothing", given: ["PUT app/keys/a 1", put],
+            Request("PUT app/keys/a 2", key), 422, .idempotencyMismatch),
+    ]
+
+    @Test("A repeat of a write that changed nothing does nothing later", arguments: unchangedRepeats)
+    func repeatedUnchanged(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("What changed nothing is answered as the first time after a restart, from the journal and from a snapshot")
+    func unchangedAcrossRestarts() throws {
+        let first = try TestDaemon()
+        for request: Request in ["PUT app/keys/a 1", Self.put, "PUT app/keys/a 2"] { try first.done(request) }
+        let crashed = try TestDaemon(in: TemporaryDirectory(copyOf: first.directory))
+        first.stop()
+        let again = try TestDaemon(in: first.directory)
+        for daemon in [crashed, again] {
+            let answer = try daemon.send(Self.put)
+            #expect(answer.json?["replayed"] == true && answer.json?["changed"] == false, "\(answer.text)")
+            #expect(try daemon.send("GET app/keys/a?raw").text == "2")
+        }
+    }
+
+    @Test("A repeat of a request that version 0.3 answered is answered as the first time; one for another key is not")
+    func repeatedAcrossUpgrade() throws {
+        let daemon = try TestDaemon(in: StoredData(version: "0.3").write())
+        let key = "Idempotency-Key: louder"
+        for _ in 1...2 {
+            let answer = try daemon.send(Request("PUT player/keys/volume 0.8", key))
+            #expect(answer.json?["replayed"] == true && answer.json?["value"] == 0.8, "\(answer.text)")
+        }
+        #expect(try daemon.send("GET player/keys/volume?raw").text == "0.25")
+        let other = try daemon.send(Request("PUT editor/keys/fontSize 15", key))
+        #expect(other.json?["code"] == "idempotency_mismatch", "\(other.text)")
+    }
+
+    @Test("A write that changes nothing and is kept ends no wait for another answer")
+    func unchangedEndsNoWait() throws {
+        let daemon = try TestDaemon()
+        let tag = try #require(try daemon.done("PUT app/keys/a 1").field("ETag"))
+        let setting = try WaitingPeer(daemon, Request("GET app/keys/a?wait=300", "If-None-Match: \(tag)"))
+        let suite = try WaitingPeer(daemon, Request("GET app?wait=300", "If-None-Match: \(tag)"))
+        #expect(try daemon.done(Self.put).json?["changed"] == false)
+        try daemon.done("PUT app/keys/a 2")
+        #expect(try setting.answer().json?["value"] == 2)
+        #expect(try suite.answer().json?["values"] == ["a": 2])
+    }
+}
+
+extension Request {
+    /// The request with the key that repeats are known by.
+    fileprivate var named: Request {
+        var request = self
+        request.fields.append(IdempotencyTests.key)
+        return request
+    }
+}

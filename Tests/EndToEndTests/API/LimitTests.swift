@@ -1,0 +1,160 @@
+import HTTPWire
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Section 4 of the contract: what a daemon with little room answers.
+@Suite(.ownThread)
+struct LimitTests {
+    static func full(_ configuration: inout Configuration) {
+        configuration.writes.waitingBytes = 16
+    }
+
+    static func short(_ configuration: inout Configuration) {
+        configuration.transport.request = MessageLimits(
+            maximumTargetLength: 64, maximumHeadLength: 256, maximumFieldCount: 4, maximumBodyLength: 8)
+    }
+
+    static let told = #"{"outcome":"not_done","retryAfterMs":"*"}"#
+
+    static let rows: [Row] = [
+        Row(
+            "A value that does not wait", "PUT app/keys/a 1", 503, .overloaded, told, fields: ["Retry-After: 1"],
+            adapt: full),
+        Row("A map that does not wait", #"PATCH app {"a":1}"#, 503, .overloaded, told, adapt: full),
+        Row("A schema that does not wait", Samples.schema, 503, .overloaded, told, adapt: full),
+        Row(
+            "A transaction that does not wait", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, told, adapt: full),
+        Row("Reads go on", "GET /v1/suites", 200, adapt: full),
+        Row("A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, #"{"limit":8}"#, adapt: short),
+        Row("A body at its limit", "PUT app/keys/a 12345678", 201, adapt: short),
+        Row(
+            "A body in chunks over its limit",
+            Request("PUT app/keys/a 9\r\n123456789\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 413, .tooLarge,
+            #"{"limit":8}"#, adapt: short),
+        Row(
+            "A body in chunks at its limit",
+            Request("PUT app/keys/a 4\r\n1234\r\n4\r\n5678\r\n0\r\n\r\n", "Transfer-Encoding: chunked"), 201, nil,
+            #"{"value":12345678}"#, adapt: short),
+        Row(
+            "A target over its limit", Request("GET /v1?\(String(repeating: "a", count: 64))"), 414, .tooLarge,
+            #"{"limit":64}"#, adapt: short),
+        Row(
+            "A head over its limit", Request("GET /v1", "A: \(String(repeating: "a", count: 256))"), 431, .tooLarge,
+            #"{"limit":256}"#, adapt: short),
+        Row(
+            "Too many fields", Request("GET /v1", "A: 1", "B: 1", "C: 1", "D: 1"), 431, .tooLarge, #"{"limit":4}"#,
+            adapt: short),
+    ]
+
+    @Test("What is over a limit is told so, with the limit", arguments: rows)
+    func limits(row: Row) throws {
+        try row.check()
+    }
+
+    @Test(
+        "A request that does not come in time is told so",
+        arguments: [
+            "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: loc",
+            "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
+        ])
+    func timeout(start: String) throws {
+        let daemon = try TestDaemon {
+            $0.transport.headTime = TransportLimits.second / 50
+            $0.transport.bodyTime = TransportLimits.second / 50
+        }
+        let peer = try daemon.connect()
+        try peer.send(Array(start.utf8))
+        let answer = try peer.readResponse()
+        #expect(answer.status == 408)
+        #expect(answer.json?["code"] == "timeout")
+    }
+
+    @Test("A connection beyond the limit is told so, and when to come again")
+    func connections() throws {
+        let daemon = try TestDaemon { $0.transport.connections = 1 }
+        let first = try daemon.connect()
+        #expect(try first.ask("GET /healthz").status == 200)
+        let second = try daemon.connect()
+        let answer = try second.readResponse()
+        #expect(answer.status == 429)
+        #expect(answer.json?["code"] == "too_many_connections")
+        #expect(answer.field("Retry-After") == "1")
+        #expect(answer.revision != nil)
+        #expect(try first.ask("GET /healthz").status == 200)
+    }
+}
+
+/// Answers that take long to make do not come before others, nor others before them.
+@Suite(.ownThread)
+struct LargeSuiteTests {
+    static let count = 6_000
+
+    private static func fill(_ daemon: TestDaemon) throws {
+        let members = (0..<count).map { #""key\#(100_000 + $0)":\#($0)"# }.joined(separator: ",")
+        try daemon.done(Request("PUT app {\(members)}"))
+    }
+
+    @Test(
+        "A large answer keeps its place among those of its connection, and shows what was there when it was asked for")
+    func order() throws {
+        let daemon = try TestDaemon()
+        try Self.fill(daemon)
+        let peer = try daemon.connect()
+        for round in 0..<5 {
+            let requests: [Request] = [
+                "GET app?raw", Request("PUT app/keys/round \(round)"), "GET app/keys/round?raw", "GET app/keys",
+                "DELETE app/keys/round",
+                "GET app", "GET app/keys/round",
+            ]
+            try peer.send(requests.flatMap(\.bytes))
+            #expect(try peer.readResponse().json?.object?.count == Self.count)
+            #expect(try peer.readResponse().status == 201)
+            #expect(try peer.readResponse().text == String(round))
+            let keys = try peer.readResponse()
+            #expect(keys.json?["keys"]?.array?.count == Self.count + 1)
+            #expect(try peer.readResponse().json?["changed"] == true)
+            let suite = try peer.readResponse()
+            #expect(suite.json?["values"]?.object?.count == Self.count)
+            #expect(suite.json?["cursor"]?.string == suite.field("Settings-Cursor"))
+            #expect(try peer.readResponse().status == 404)
+        }
+    }
+
+    @Test("The pages of a listing, put together, are the whole of it", arguments: [1, 999, 1_000, 6_000, 7_000])
+    func pages(size: Int) throws {
+        let daemon = try TestDaemon()
+        try Self.fill(daemon)
+        let peer = try daemon.connect()
+        var names: [String] = []
+        var after = ""
+        // A page of one takes as many requests as there are keys: not all of those.
+        while names.count < min(Self.count, size * 50) {
+            let page = try #require(try peer.ask(Request("GET app/keys?limit=\(size)\(after)")).json)
+            names += (page["keys"]?.array ?? []).compactMap { $0["key"]?.string }
+            guard let next = page["next"]?.string else { break }
+            #expect(next == names.last)
+            after = "&after=\(next)"
+        }
+        #expect(names == (0..<min(Self.count, size * 50)).map { "key\(100_000 + $0)" })
+    }
+
+    @Test("What an earlier answer showed is shown again only as long as it is true")
+    func rendered() throws {
+        let daemon = try TestDaemon()
+        let peer = try daemon.connect()
+        for round in 0..<20 {
+            for request in [Request("PUT app/keys/a \(round)"), Request("PUT other/keys/a \(round)")] {
+                let written = try peer.ask(request)
+                for _ in 0..<2 {
+                    let read = try peer.ask("GET app")
+                    #expect(read.json?["values"]?["a"] == .integer(Int64(round)))
+                    #expect(read.field("Settings-Cursor") == written.field("Settings-Cursor"))
+                    #expect(read.json?["cursor"]?.string == written.field("Settings-Cursor"))
+                    #expect(read.json?["revision"]?.integer.map { "\"\($0)\"" } == read.field("ETag"))
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,209 @@
+import Platform
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// What a browser needs to let a page of another origin use the daemon.
+@Suite(.ownThread)
+struct OriginTests {
+    private static let origin = "https://console.example.com"
+    private static let other = "http://localhost:3000"
+
+    private static func daemon() throws -> TestDaemon {
+        try TestDaemon { $0.origins = [origin, "HTTP://localhost:3000"] }
+    }
+
+    /// The elements of a field that is a list, which may stand on several lines.
+    private static func list(_ name: String, of answer: RawResponse) -> [String] {
+        answer.fields.filter { $0.name == name }.flatMap { $0.value.split(separator: ", ").map(String.init) }
+    }
+
+    private static func expectReadable(
+        _ answer: RawResponse, from origin: String = origin, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let told: Comment = "\(answer.status) \(answer.fields)"
+        let allowed = answer.fields.filter { $0.name == "Access-Control-Allow-Origin" }.map(\.value)
+        #expect(allowed == [origin], told, sourceLocation: sourceLocation)
+        #expect(list("Vary", of: answer).contains("Origin"), told, sourceLocation: sourceLocation)
+        let exposed = list("Access-Control-Expose-Headers", of: answer)
+        for name in ["ETag", "Settings-Cursor", "Settings-Source", "Retry-After", "Allow"] {
+            #expect(exposed.contains(name), told, sourceLocation: sourceLocation)
+        }
+    }
+
+    private static func expectPlain(_ answer: RawResponse, sourceLocation: SourceLocation = #_sourceLocation) {
+        let names = answer.fields.map(\.name).filter { $0.hasPrefix("Access-Control-") }
+        #expect(names == [], "\(answer.fields)", sourceLocation: sourceLocation)
+    }
+
+    static let requests: [(request: Request, status: Int)] = [
+        ("GET app/keys/a", 200), ("GET app/keys/a?raw", 200), ("HEAD app/keys/a", 200), ("GET app", 200),
+        ("GET app?view=stored", 200), ("GET app/keys", 200), ("GET app/schema", 404), ("GET /v1/suites", 200),
+        ("GET /v1", 200), ("GET /healthz", 200), ("GET /readyz", 200), ("GET /metrics", 200),
+        ("GET /openapi.json", 200),
+        ("OPTIONS app", 204), ("OPTIONS *", 204), ("GET app/keys/none", 404), ("GET none", 404), ("GET /v2", 404),
+        ("POST app 1", 405), ("GET app?x", 400), ("PUT app/keys/a [", 400), ("PUT app/keys/new 1", 201),
+        ("PUT app/keys/a 2", 200), ("PATCH app/keys/a {\"op\":\"toggle\"}", 422), ("DELETE app/keys/a", 200),
+        (Request("GET app/keys/a", "If-None-Match: *"), 304), (Request("PUT app/keys/a 3", "If-Match: \"99\""), 412),
+        (Request("PUT app/keys/a 3", "Content-Encoding: gzip"), 415),
+        (Request("PUT app/keys/a", "Content-Length: 16777217"), 413), (Request("GET app", "Host: evil.example"), 421),
+        (Request("PUT app/keys/a \"\(String(repeating: "a", count: 100_000))\""), 200), ("GET app/observe", 200),
+        ("GET app/observe?since=0", 200), ("GET app/observe?since=9&wait=0", 200), ("GET none/observe?wait=0", 404),
+        ("GET app/keys/none?wait=1", 404), ("GET app/observe?since=x", 400),
+    ]
+
+    @Test("Every answer to a page of an origin that is configured can be read by it", arguments: requests)
+    func answers(request: Request, status: Int) throws {
+        let daemon = try Self.daemon()
+        try daemon.done("PUT app/keys/a 1")
+        var request = request
+        request.fields.append("Origin: \(Self.origin)")
+        let answer = try daemon.send(request)
+        #expect(answer.status == status, "\(answer.text)")
+        Self.expectReadable(answer)
+    }
+
+    @Test("A stream can be read, and so can what it tells")
+    func stream() throws {
+        let daemon = try Self.daemon()
+        try daemon.done("PUT app/keys/a 1")
+        let stream = try daemon.stream(Request("GET app/observe", "Origin: \(Self.origin)"))
+        #expect(stream.head.status == 200)
+        Self.expectReadable(stream.head)
+        try stream.expect("state", try daemon.cursor(), #"{"values":{"a":1}}"#)
+        let head = try daemon.send(
+            Request("HEAD app/observe", "Origin: \(Self.origin)", "Accept: text/event-stream"))
+        Self.expectReadable(head)
+    }
+
+    @Test("Of many who wait for one change, each page is told with its own origin")
+    func waiting() throws {
+        let daemon = try Self.daemon()
+        let since = try daemon.done("PUT app/keys/a 1").cursorText
+        let origins = [Self.origin, nil, Self.other]
+        let peers = try (0..<150).map { index in
+            let fields = origins[index % 3].map { ["Origin: \($0)"] } ?? []
+            let peer = try daemon.connect()
+            var request = Request("GET app/observe?since=\(since)")
+            request.fields = fields
+            try peer.send(request.bytes)
+            return peer
+        }
+        try daemon.awaitWatchers(peers.count)
+        try daemon.done("PUT app/keys/a 2")
+        for (index, peer) in peers.enumerated() {
+            let answer = try peer.readResponse()
+            #expect(answer.status == 200)
+            if let origin = origins[index % 3] {
+                Self.expectReadable(answer, from: origin)
+            } else {
+                Self.expectPlain(answer)
+            }
+        }
+    }
+
+    static let preflights: [(target: String, method: String, allowed: String)] = [
+        ("/v1/suites/app/keys/a", "PUT", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
+        ("/v1/suites/app/keys/a?dryRun", "DELETE", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
+        ("/v1/suites/app/schema", "PUT", "GET, HEAD, PUT, DELETE, OPTIONS"),
+        ("/v1/transaction", "POST", "POST, OPTIONS"),
+        ("/v1/suites/app/observe?since=1", "GET", "GET, HEAD, OPTIONS"),
+        // What is wrong with them is told by the answer to the request itself.
+        ("/v2", "PUT", "GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"),
+        ("/v1/suites/app?x", "PUT", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
+    ]
+
+    @Test("A preflight is told what the page may send, and for how long that holds", arguments: preflights)
+    func preflight(target: String, method: String, allowed: String) throws {
+        let daemon = try Self.daemon()
+        let answer = try daemon.send(
+            Request(
+                "OPTIONS \(target)", "Origin: \(Self.origin)", "Access-Control-Request-Method: \(method)",
+                "Access-Control-Request-Headers: content-type,if-match,settings-note,x-other"))
+        #expect(answer.status == 204)
+        #expect(answer.body.isEmpty)
+        Self.expectReadable(answer)
+        #expect(answer.field("Access-Control-Allow-Methods") == allowed)
+        let names = Self.list("Access-Control-Allow-Headers", of: answer).map { $0.lowercased() }
+        let expected = [
+            "content-type", "authorization", "if-match", "if-none-match", "idempotency-key", "last-event-id",
+            "settings-note",
+        ]
+        for name in expected { #expect(names.contains(name), "\(names)") }
+        #expect(!names.contains("x-other"))
+        #expect(answer.field("Access-Control-Max-Age").flatMap { Int($0) } ?? 0 > 0)
+    }
+
+    static let refusals: [(fields: [String], status: Int)] = [
+        (["Origin: https://evil.example"], 403), (["Origin: null"], 403),
+        (["Origin: https://console.example.com.evil.example"], 403),
+        (["Origin: https://evil.example", "Access-Control-Request-Method: PUT"], 403),
+        (["Origin: http://localhost", "Access-Control-Request-Method: PUT"], 204), ([], 204),
+    ]
+
+    @Test("Other pages get no leave, and a page of the daemon's own host needs none", arguments: refusals)
+    func refused(fields: [String], status: Int) throws {
+        let daemon = try Self.daemon()
+        var request = Request("OPTIONS app/keys/a")
+        request.fields = fields
+        let answer = try daemon.send(request)
+        #expect(answer.status == status)
+        Self.expectPlain(answer)
+        #expect(Self.list("Vary", of: answer).contains("Origin"))
+    }
+
+    @Test("Where no origin is configured nothing is said of origins")
+    func unconfigured() throws {
+        let daemon = try TestDaemon()
+        let answer = try daemon.send(Request("GET /v1", "Origin: http://localhost"))
+        Self.expectPlain(answer)
+        #expect(!Self.list("Vary", of: answer).contains("Origin"))
+    }
+}
+
+@Suite(.ownThread)
+struct ListenTests {
+    private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil
+
+    @Test("of two addresses each answers to the names of both", .enabled(if: hasIPv6))
+    func names() throws {
+        let daemon = try TestDaemon {
+            $0.listen = [
+                .tcp(host: "127.0.0.1", port: 0), .tcp(host: "localhost", port: 0), .tcp(host: "::1", port: 0),
+            ]
+        }
+        #expect(daemon.addresses.count >= 3)
+        for address in daemon.addresses {
+            guard case .tcp(let host, let port) = address else { continue }
+            for name in ["localhost", "127.0.0.1", "[::1]"] {
+                let client = try RawClient(host == "::1" ? .ipv6(port) : .ipv4(port))
+                try client.send(Request("GET /v1", "Host: \(name):\(port)").bytes)
+                #expect(try client.readResponse().status == 200, "\(name) on \(address)")
+            }
+        }
+    }
+
+    static let requests: [(request: Request, status: Int, tcpStatus: Int)] = [
+        (Request("GET /v1", "Host: localhost"), 200, 200), (Request("GET /v1", "Host: settingsd"), 200, 421),
+        (Request("GET /v1", "Host: any.example:80"), 200, 421), (Request("GET /v1", "Host: "), 200, 421),
+        (Request("PUT app/keys/a 1", "Host: any.example"), 201, 421),
+        (Request("GET /v1", "Host: a b"), 400, 400), (Request("GET /v1", "Host"), 400, 400),
+        (Request("GET /v1", "Host: any.example", "Origin: http://any.example"), 421, 421),
+        (Request("GET /v1", "Host: localhost", "Origin: http://any.example"), 403, 403),
+        (Request("GET /v1", "Host: localhost", "Origin: http://localhost"), 200, 200),
+        // Refused before its body has come: who may not ask at all is told that.
+        (Request("PUT app/keys/a 1", "Host: any.example", "Content-Length: 99999999999"), 413, 421),
+    ]
+
+    @Test("over a Unix domain socket any well-formed host will do, unless a page asks", arguments: requests)
+    func hosts(request: Request, status: Int, tcpStatus: Int) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/socket"
+        let daemon = try TestDaemon { $0.listen = [.tcp(host: "127.0.0.1", port: 0), .unix(path: path)] }
+        #expect(daemon.addresses.last == .unix(path: path))
+        let client = try RawClient(.unix(path))
+        #expect(try client.ask(request).status == status)
+        #expect(try daemon.send(request).status == tcpStatus)
+    }
+}

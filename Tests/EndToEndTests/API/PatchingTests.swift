@@ -1,0 +1,200 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Section 5 of the contract: changes in place.
+@Suite(.ownThread)
+struct PatchingTests {
+    static let mergePatch = "Content-Type: application/merge-patch+json"
+    static let jsonPatch = "Content-Type: application/json-patch+json; charset=utf-8"
+
+    static func from(_ value: String, _ operation: String, to result: String, _ fields: String...) -> Row {
+        var request = Request("PATCH app/keys/a \(operation)")
+        request.fields = fields
+        return Row(
+            "\(value) \(operation)", given: [Request("PUT app/keys/a \(value)")], request, 200, nil,
+            #"{"value":\#(result),"source":"stored","revision":$2,"changed":true,"previous":{"value":\#(value),"revision":$1}}"#,
+            fields: ["ETag: \"$2\""], then: [("GET app/keys/a", #"{"value":\#(result)}"#)])
+    }
+
+    static let results: [Row] = [
+        from("41", #"{"op":"add","by":1}"#, to: "42"),
+        from("3.14", #"{"op":"add","by":10}"#, to: "13.14"),
+        from("1", #"{"op":"add","by":0.5}"#, to: "1.5"),
+        from("1", #"{"op":"add","by":1.0}"#, to: "2.0"),
+        from("9223372036854775806", #"{"op":"add","by":1}"#, to: "9223372036854775807"),
+        from("0", #"{"op":"add","by":-9223372036854775808}"#, to: "-9223372036854775808"),
+        from("[1]", #"{"op":"append","values":[2,[3]]}"#, to: "[1,2,[3]]"),
+        from(#""a""#, #"{"op":"concat","text":"\u0301b"}"#, to: "\"a\u{301}b\""),
+        from("true", #"{"op":"toggle"}"#, to: "false"),
+        from(
+            #"{"a":1,"b":{"c":1}}"#, #"{"op":"merge","value":{"a":null,"b":{"d":2},"e":[1]}}"#,
+            to: #"{"b":{"c":1,"d":2},"e":[1]}"#),
+        from(#"{"a":1}"#, #"{"op":"merge","value":7}"#, to: "7"),
+        from(#"{"a":1}"#, #"{"a":null,"b":2}"#, to: #"{"b":2}"#, mergePatch),
+        from(#"{"op":"x"}"#, #"{"op":"toggle"}"#, to: #"{"op":"toggle"}"#, mergePatch),
+        from(
+            "[1,2]", #"[{"op":"test","path":"/0","value":1.0},{"op":"add","path":"/-","value":3}]"#, to: "[1,2,3]",
+            jsonPatch),
+        from(
+            #"{"a":1,"b":2}"#,
+            #"[{"op":"move","from":"/a","path":"/c"},{"op":"copy","from":"/b","path":"/d"},"#
+                + #"{"op":"remove","path":"/b"},{"op":"replace","path":"/c","value":5}]"#, to: #"{"c":5,"d":2}"#,
+            jsonPatch),
+        from("1", #"[{"op":"replace","path":"","value":{"x":1}}]"#, to: #"{"x":1}"#, jsonPatch),
+    ]
+
+    static let integers: Request = #"PUT app/schema {"additionalProperties":{"type":"integer"}}"#
+
+    static func ofInteger(_ value: String, _ amount: String, _ status: Int, _ result: String = "") -> Row {
+        Row(
+            "\(value) add \(amount), an integer", given: [integers, Request("PUT app/keys/a \(value)")],
+            Request(#"PATCH app/keys/a {"op":"add","by":\#(amount)}"#), status,
+            status == 200 ? nil : result.isEmpty ? .invalidValue : .invalidOperation,
+            status == 200 ? #"{"value":\#(result)}"# : "")
+    }
+
+    static let ofIntegers: [Row] = [
+        ofInteger("9007199254740993", "1.0", 200, "9007199254740994"),
+        ofInteger("9007199254740993", "-1e0", 200, "9007199254740992"),
+        ofInteger("41", "1.0", 200, "42"),
+        ofInteger("1", "1e16", 200, "10000000000000001"),
+        ofInteger("42", "0.5", 422),
+        ofInteger("42", "1e-20", 422, "rounded"),
+        ofInteger("9007199254740993", "0.5", 422, "rounded"),
+        ofInteger("9223372036854775807", "1.0", 422, "overflow"),
+        ofInteger("1", "1e19", 422, "rounded"),
+    ]
+
+    @Test("Adding to an integer is exact or refused", arguments: ofIntegers)
+    func integer(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("A value is changed in place", arguments: results)
+    func result(row: Row) throws {
+        try row.check()
+    }
+
+    static let quiet: [Row] = [
+        Row(
+            "Nothing added", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a {"op":"add","by":0}"#, 200, nil,
+            #"{"value":1,"changed":false,"revision":$1}"#),
+        Row(
+            "Nothing appended", given: ["PUT app/keys/a []"], #"PATCH app/keys/a {"op":"append","values":[]}"#, 200,
+            nil, #"{"changed":false}"#),
+        Row(
+            "Nothing merged", given: ["PUT app/keys/a {}"], Request("PATCH app/keys/a {}", mergePatch), 200, nil,
+            #"{"changed":false}"#),
+        Row(
+            "Only tested", given: ["PUT app/keys/a 1"],
+            Request(#"PATCH app/keys/a [{"op":"test","path":"","value":1}]"#, jsonPatch), 200, nil,
+            #"{"changed":false}"#),
+        Row(
+            "A default that becomes stored", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":0}"#,
+            200, nil, #"{"value":0.5,"source":"stored","changed":true,"previous":{"source":"default"}}"#),
+        Row(
+            "On a default", given: [Samples.schema], #"PATCH app/keys/isOn {"op":"toggle"}"#, 200, nil,
+            #"{"value":true,"source":"stored","previous":{"value":false,"source":"default"}}"#),
+        Row(
+            "Without changing anything", given: ["PUT app/keys/a 1"], #"PATCH app/keys/a?dryRun {"op":"add","by":1}"#,
+            200, nil, #"{"value":2,"revision":$1,"changed":true,"dryRun":true}"#),
+    ]
+
+    @Test("What changes nothing makes no commit; a default becomes a stored value", arguments: quiet)
+    func unchanged(row: Row) throws {
+        try row.check()
+    }
+
+    static func refused(
+        _ name: String, on value: String, _ operation: String, _ status: Int, _ code: ErrorCode, _ body: String = "",
+        _ fields: String...
+    ) -> Row {
+        var request = Request("PATCH app/keys/a \(operation)")
+        request.fields = fields
+        return Row(name, given: [Request("PUT app/keys/a \(value)")], request, status, code, body)
+    }
+
+    static let refusals: [Row] = [
+        refused(
+            "Beyond the integers", on: "9223372036854775807", #"{"op":"add","by":1}"#, 422, .invalidOperation,
+            #"{"errors":[{"suite":"app","key":"a","pointer":"","keyword":"add","detail":"*"}]}"#),
+        refused(
+            "Beyond the integers downwards", on: "-9223372036854775808", #"{"op":"add","by":-1}"#, 422,
+            .invalidOperation),
+        refused(
+            "An integer that would be rounded", on: "9007199254740993", #"{"op":"add","by":1.0}"#, 422,
+            .invalidOperation, #"{"errors":[{"key":"a","keyword":"add","detail":"*"}]}"#),
+        refused(
+            "A fraction that would be lost", on: "4503599627370497", #"{"op":"add","by":0.25}"#, 422, .invalidOperation),
+        refused("An amount too small to count", on: "1", #"{"op":"add","by":1e-20}"#, 422, .invalidOperation),
+        refused(
+            "An integer to a double too large for it", on: "1e300", #"{"op":"add","by":1}"#, 422, .invalidOperation),
+        refused("Beyond the doubles", on: "1.7e308", #"{"op":"add","by":1.7e308}"#, 422, .invalidOperation),
+        refused("Adding to text", on: #""1""#, #"{"op":"add","by":1}"#, 422, .invalidOperation),
+        refused("Adding to null", on: "null", #"{"op":"add","by":1}"#, 422, .invalidOperation),
+        refused("Appending to an object", on: "{}", #"{"op":"append","values":[1]}"#, 422, .invalidOperation),
+        refused("Concatenating to a number", on: "1", #"{"op":"concat","text":"1"}"#, 422, .invalidOperation),
+        refused("Toggling a number", on: "1", #"{"op":"toggle"}"#, 422, .invalidOperation),
+        refused(
+            "Removing what is not there", on: "{}", #"[{"op":"remove","path":"/a"}]"#, 422, .invalidOperation,
+            #"{"pointer":"/a"}"#, jsonPatch),
+        refused(
+            "Adding beyond the end", on: "[]", #"[{"op":"add","path":"/1","value":1}]"#, 422, .invalidOperation, "",
+            jsonPatch),
+        refused(
+            "All steps or none", on: #"{"a":1}"#,
+            #"[{"op":"replace","path":"/a","value":2},{"op":"remove","path":"/b"}]"#, 422, .invalidOperation, "",
+            jsonPatch),
+        refused(
+            "A test that fails", on: #"{"a":1}"#, #"[{"op":"test","path":"/a","value":2}]"#, 412, .preconditionFailed,
+            #"{"current":{"suite":"app","key":"a","value":{"a":1},"source":"stored","revision":$1}}"#, jsonPatch),
+        refused(
+            "A test by kind", on: #"{"a":"1"}"#, #"[{"op":"test","path":"/a","value":1}]"#, 412, .preconditionFailed,
+            "", jsonPatch),
+        Row(
+            "A key that nobody set", given: ["PUT app/keys/a 1"], #"PATCH app/keys/b {"op":"add","by":1}"#, 404, .notSet
+        ),
+        Row(
+            "A merge into a key that nobody set", given: ["PUT app/keys/a 1"],
+            Request(#"PATCH app/keys/b {"a":1}"#, mergePatch), 404, .notSet),
+        Row(
+            "A key without default", given: [Samples.schema], #"PATCH app/keys/count {"op":"add","by":1}"#, 404, .notSet
+        ),
+        Row(
+            "A key that is unknown", given: [Samples.schema], #"PATCH app/keys/coun {"op":"add","by":1}"#, 404,
+            .unknownKey),
+        Row("A suite that does not exist", #"PATCH app/keys/a {"op":"add","by":1}"#, 404, .unknownSuite),
+        Row(
+            "A value that is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            #"PATCH app/keys/count {"op":"add","by":-5}"#, 409, .invalidStored, #"{"stored":11,"errors":["*"]}"#),
+        Row("A locked key", given: [Samples.schema], #"PATCH app/keys/fixed {"op":"add","by":1}"#, 403, .locked),
+        Row(
+            "Half to an integer", given: [Samples.schema, "PUT app/keys/count 1"],
+            #"PATCH app/keys/count {"op":"add","by":0.5}"#, 422, .invalidValue, #"{"errors":[{"keyword":"type"}]}"#),
+        Row(
+            "Over the maximum", given: [Samples.schema], #"PATCH app/keys/volume {"op":"add","by":1}"#, 422,
+            .invalidValue, #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"maximum","actual":1.5}]}"#
+        ),
+        Row(
+            "Too many elements", given: [Samples.schema, #"PUT app/keys/tags ["a","b"]"#],
+            #"PATCH app/keys/tags {"op":"append","values":["c","d"]}"#, 422, .invalidValue),
+        Row(
+            "An element of another type", given: [Samples.schema, #"PUT app/keys/tags ["a"]"#],
+            #"PATCH app/keys/tags {"op":"append","values":[7]}"#, 422, .invalidValue, #"{"errors":[{"pointer":"/1"}]}"#),
+        Row(
+            "A member of another type", given: [Samples.schema, #"PUT app/keys/shape {"width":1}"#],
+            Request(#"PATCH app/keys/shape {"width":"x"}"#, mergePatch), 422, .invalidValue,
+            #"{"errors":[{"pointer":"/width"}]}"#),
+        Row(
+            "A result that is too deep",
+            given: [
+                Request("PUT app/keys/a \(String(repeating: "[", count: 128) + String(repeating: "]", count: 128))")
+            ], Request(#"PATCH app/keys/a [{"op":"copy","from":"","path":"/0"}]"#, jsonPatch), 422, .invalidOperation),
+    ]
+
+    @Test("What cannot be done in place is refused, and the value stays", arguments: refusals)
+    func refusal(row: Row) throws {
+        try row.check()
+    }
+}

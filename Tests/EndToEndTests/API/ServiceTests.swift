@@ -1,0 +1,243 @@
+import SettingsAPI
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Section 9 of the contract, and how requests of one connection follow each other.
+@Suite(.ownThread)
+struct ServiceTests {
+    static let rows: [Row] = [
+        Row("Health", "GET /healthz", 200, nil, #"{"status":"*"}"#),
+        Row("Readiness", "GET /readyz", 200, nil, #"{"status":"*"}"#),
+        Row(
+            "The service", given: ["PUT app/keys/a 1"], "GET /v1", 200, nil,
+            #"{"name":"settingsd","version":"*","revision":$1,"cursor":"*","links":{"suites":"/v1/suites"}}"#),
+        Row("The description", "GET /openapi.json", 200, nil, #"{"openapi":"3.1.0"}"#),
+        Row("What is counted", "GET /metrics", 200, fields: ["Content-Type: text/plain; version=0.0.4; charset=utf-8"]),
+        Row(
+            "Options of a setting", "OPTIONS app/keys/a", 204, text: "",
+            fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS", "Content-Length:"]),
+        Row("Options of a request with parameters", "OPTIONS app?prefix=a&view=stored&drop&dryRun", 204),
+        Row(
+            "Options with what is no parameter", "OPTIONS /v1/suites?limt=1", 400, .badRequest,
+            #"{"detail":"there is no parameter limt; did you mean limit?","didYouMean":["limit"]}"#),
+        Row(
+            "Options of what has no parameters", "OPTIONS /healthz?a", 400, .badRequest,
+            #"{"detail":"there is no parameter a; there are none here"}"#),
+        Row("Options with a parameter that stands twice", "OPTIONS app?drop&drop", 400, .badRequest),
+        Row("Options with a query that is none", "OPTIONS app?%zz", 400, .badRequest),
+        Row("Options with an empty query", "OPTIONS app?", 204),
+        Row("Options of the suites", "OPTIONS /v1/suites", 204, fields: ["Allow: GET, HEAD, OPTIONS"]),
+        Row("Options of a suite", "OPTIONS app", 204, fields: ["Allow: GET, HEAD, PUT, PATCH, DELETE, OPTIONS"]),
+        Row("Options of a schema", "OPTIONS app/schema", 204, fields: ["Allow: GET, HEAD, PUT, DELETE, OPTIONS"]),
+        Row("Options of transactions", "OPTIONS /v1/transaction", 204, fields: ["Allow: POST, OPTIONS"]),
+        Row("Options of the server", "OPTIONS *", 204, fields: ["Allow: GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"]),
+        Row("Options of nothing", "OPTIONS /v2", 404, .unknownPath),
+        Row("The head of a transaction", "HEAD /v1/transaction", 405, .methodNotAllowed),
+    ]
+
+    @Test("The daemon tells of itself", arguments: rows)
+    func service(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("Every link of the service leads somewhere")
+    func links() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(Samples.schema)
+        let links = try #require(try daemon.send("GET /v1").json?["links"]?.object)
+        #expect(links.count >= 8)
+        for link in links {
+            let target = try #require(link.value.string).naming("volume")
+            let answer = try daemon.send(Request("OPTIONS \(target)"))
+            #expect(answer.status == 204, "\(link.name): \(target)")
+            let isRead = answer.field("Allow")?.hasPrefix("GET") ?? false
+            let read = try daemon.send(Request("GET \(target)"))
+            #expect(read.status == (isRead ? 200 : 405), "\(link.name): \(target)")
+        }
+    }
+
+    @Test("The metrics are lines of the text form, each announced with its help and type")
+    func metrics() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        var announced: Set<String> = []
+        for line in try daemon.send("GET /metrics").text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            if line.hasPrefix("# TYPE") {
+                announced.insert(String(words[2]))
+            } else if !line.hasPrefix("#") {
+                #expect(words.count == 2 && Double(words[1]) != nil, "\(line)")
+                #expect(announced.contains(String(words[0].prefix { $0 != "{" })), "\(line)")
+            }
+        }
+        #expect(announced.contains("settingsd_revision"))
+        #expect(announced.contains("settingsd_keys"))
+    }
+
+    @Test("Requests of one connection take effect in order, and are answered in it")
+    func order() throws {
+        let daemon = try TestDaemon()
+        let peer = try daemon.connect()
+        var bytes: [UInt8] = []
+        for number in 0..<50 {
+            bytes += Request("PUT app/keys/a \(number)").bytes
+            bytes += Request("GET app/keys/a?raw").bytes
+            bytes += Request("PUT app/keys/a [").bytes
+        }
+        try peer.send(bytes)
+        for number in 0..<50 {
+            #expect(try peer.readResponse().json?["value"] == .integer(Int64(number)))
+            #expect(try peer.readResponse().text == String(number))
+            #expect(try peer.readResponse().status == 400)
+        }
+    }
+
+    @Test("A write behind the one that lifts its lock is done")
+    func lockLifted() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(Samples.schema)
+        let peer = try daemon.connect()
+        try peer.send(
+            Samples.narrow.bytes + Request("DELETE app/schema").bytes + Request("PUT app/keys/fixed 2").bytes)
+        #expect(try peer.readResponse().status == 200)
+        #expect(try peer.readResponse().status == 200)
+        #expect(try peer.readResponse().status == 201)
+    }
+
+    @Test("A lock that a write before sets holds")
+    func lockSet() throws {
+        let daemon = try TestDaemon()
+        let peer = try daemon.connect()
+        try peer.send(Samples.schema.bytes + Request("PUT app/keys/fixed 2").bytes)
+        #expect(try peer.readResponse().status == 201)
+        #expect(try peer.readResponse().json?["code"] == "locked")
+    }
+}
+
+extension String {
+    /// A path with a name for every part of its template.
+    fileprivate func naming(_ key: String) -> String {
+        replacing("{suite}", with: "app").replacing("{key}", with: key)
+    }
+}
+
+/// Bodies that the description allows are understood, others are refused. That requests and answers are as described is
+/// checked for each row of each table.
+@Suite(.ownThread)
+struct DescriptionTests {
+    static let bodies: [(name: String, body: String)] = [
+        ("InPlaceOperation", #"{"op":"add","by":1}"#), ("InPlaceOperation", #"{"op":"add","by":"1"}"#),
+        ("InPlaceOperation", #"{"op":"add"}"#), ("InPlaceOperation", #"{"op":"toggle"}"#),
+        ("InPlaceOperation", #"{"op":"toggle","by":1}"#), ("InPlaceOperation", #"{"op":"set","value":1}"#),
+        ("InPlaceOperation", #"{"op":"merge","value":null}"#), ("InPlaceOperation", #"{"op":"concat","text":1}"#),
+        ("InPlaceOperation", #"{"op":"append","values":{}}"#), ("InPlaceOperation", #"{"op":"patch","patch":[]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"add","path":"/a","value":null}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"add","path":"/a"}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"add","path":"a","value":1}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"test","path":"/a~2","value":1}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"move","path":"/a","from":"/b","value":1}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"copy","path":"/a"}]}"#),
+        ("InPlaceOperation", #"{"op":"patch","patch":[{"op":"remove","path":""}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":".."}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":"..."}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":"a\u0000"}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":"a\u0085"}]}"#),
+        ("Transaction", #"{"do":[]}"#), ("Transaction", #"{"if":[]}"#), ("Transaction", #"{"do":[],"fi":[]}"#),
+        ("Transaction", #"{"do":[{"op":"set","suite":"a","key":"k","value":null}]}"#),
+        ("Transaction", #"{"do":[{"op":"set","suite":"a","key":"k"}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":"k"}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":".a","key":"k"}]}"#),
+        ("Transaction", #"{"do":[{"op":"delete","suite":"a","key":""}]}"#),
+        ("Transaction", #"{"do":[],"if":[{"suite":"a","key":"k","stored":true}]}"#),
+        ("Transaction", #"{"do":[],"if":[{"suite":"a","key":"k","stored":true,"value":1}]}"#),
+        ("Transaction", #"{"do":[],"if":[{"suite":"a","revision":0}]}"#),
+        ("Transaction", #"{"do":[],"if":[{"suite":"a","revision":-1}]}"#),
+        ("Transaction", #"{"do":[],"if":[{"suite":"a","value":1}]}"#),
+    ]
+
+    @Test("A body is understood exactly if the description allows it", arguments: bodies)
+    func requests(name: String, body: String) throws {
+        let described = try DescribedAnswers.shared.get()
+        let json = try JSONValue(parsing: body)
+        let isUnderstood =
+            name == "Transaction" ? (try? Transaction(json: json)) != nil : (try? InPlaceOperation(json: json)) != nil
+        #expect(described.allows(json, as: name) == isUnderstood)
+    }
+
+    static let rows: [Row] = [
+        Row("A flag with an empty value", "PUT app/keys/a?dryRun= 1", 400, .badRequest),
+        Row("A flag that is bare", "PUT app/keys/a?dryRun 1", 201, nil, #"{"dryRun":true}"#),
+        Row("A flag that is off", "PUT app/keys/a?dryRun=false 1", 201, lacks: ["dryRun"]),
+        Row("A flag in capitals", "PUT app/keys/a?dryRun=TRUE 1", 400, .badRequest),
+        Row("A parameter behind which nothing comes", "GET app/keys/a?raw&", 200, text: "1").after("PUT app/keys/a 1"),
+        Row("A parameter before which nothing comes", "GET app/keys/a?&raw", 400, .badRequest),
+        Row("An empty after", "GET app/keys?after=", 200, nil, #"{"keys":[{"key":"a"}]}"#).after("PUT app/keys/a 1"),
+        Row("An empty after of suites", "GET /v1/suites?after=", 200, nil, #"{"suites":[{"suite":"app"}]}"#).after(
+            "PUT app/keys/a 1"),
+        Row("After what is no key", "GET app/keys?after=%00", 200, nil, #"{"keys":[{"key":"a"}]}"#).after(
+            "PUT app/keys/a 1"),
+        Row("An after without a value", "GET app/keys?after", 400, .badRequest),
+        Row("Two keys", "GET app/observe?key=a&key=b", 200).after("PUT app/keys/a 1"),
+        Row("A key that is none", "GET app/observe?key=..", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("An empty key", "GET app/observe?key=", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("A place that is none", "GET app/observe?since=a", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("A suite that is none", "GET /v1/observe?suite=.a", 400, .badRequest),
+        Row("A number with a sign", "GET app/keys?limit=+1", 400, .badRequest).after("PUT app/keys/a 1"),
+        Row("A number that is too large", "GET app/keys/a?wait=301", 400, .badRequest),
+        Row("A map with a key that is none", #"PUT app {"":1}"#, 400, .badRequest),
+        Row("A list for a map", "PATCH app []", 400, .badRequest),
+        Row(
+            "A merge patch of a suite", Request(#"PATCH app {"a":1}"#, "Content-Type: application/merge-patch+json"),
+            200),
+        Row("A schema that is no object", "PUT app/schema []", 422, .invalidSchema),
+    ]
+
+    @Test("Daemon and description agree on what a request may be", arguments: rows)
+    func agreement(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("Every reference of the document leads somewhere")
+    func references() throws {
+        let document = try #require(try TestDaemon().send("GET /openapi.json").json)
+        let references = document.references
+        #expect(references.count > 100)
+        for reference in Set(references) {
+            let target = reference.split(separator: "/").dropFirst().reduce(Optional(document)) { $0?[String($1)] }
+            #expect(target != nil, "\(reference)")
+        }
+    }
+
+    @Test("Every component is referred to")
+    func components() throws {
+        let document = try #require(try TestDaemon().send("GET /openapi.json").json)
+        let references = Set(document.references)
+        for group in document["components"]?.object ?? [:] where group.name != "responses" {
+            for component in group.value.object ?? [:] {
+                let reference = "#/components/\(group.name)/\(component.name)"
+                #expect(references.contains(reference), "\(reference)")
+            }
+        }
+    }
+}
+
+extension DescribedAnswers {
+    func allows(_ body: JSONValue, as name: String) -> Bool {
+        schemas[name]?.allows(body) ?? false
+    }
+}
+
+extension JSONValue {
+    /// All references in a document.
+    fileprivate var references: [String] {
+        switch self {
+        case .array(let elements): elements.flatMap(\.references)
+        case .object(let object):
+            object.flatMap { member in
+                member.name == "$ref" ? [member.value.string ?? ""] : member.value.references
+            }
+        default: []
+        }
+    }
+}

@@ -1,0 +1,259 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Section 5 of the contract, without the operations in place.
+@Suite(.ownThread)
+struct SettingTests {
+    static let reading: [Row] = [
+        Row(
+            "A stored value", given: ["PUT app/keys/a 42"], "GET app/keys/a", 200, nil,
+            #"{"suite":"app","key":"a","value":42,"source":"stored","revision":$1,"modified":"*"}"#,
+            lacks: ["changed", "previous", "stored", "errors", "secret", "dryRun", "replayed"],
+            fields: ["ETag: \"$1\"", "Settings-Source: stored", "Content-Type: application/json"]),
+        Row(
+            "A default", given: [Samples.schema], "GET app/keys/volume", 200, nil,
+            #"{"value":0.5,"source":"default","revision":$1}"#, fields: ["ETag: \"$1\"", "Settings-Source: default"]),
+        Row(
+            "A raw default", given: [Samples.schema], "GET app/keys/volume?raw", 200, text: "0.5",
+            fields: ["ETag: \"$1\"", "Settings-Source: default"]),
+        Row("A flag that is off", given: ["PUT app/keys/a 42"], "GET app/keys/a?raw=false", 200, nil, #"{"value":42}"#),
+        Row(
+            "A key that nobody set", given: ["PUT app/keys/a 1"], "GET app/keys/b", 404, .notSet,
+            fields: ["ETag: \"0\"", "Settings-Source: unset"]),
+        Row(
+            "A key of a schema that nobody set", given: [Samples.schema], "GET app/keys/count", 404, .notSet,
+            fields: ["Settings-Source: unset"]),
+        Row(
+            "A key that was removed", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET app/keys/a", 404, .notSet,
+            fields: ["ETag: \"$2\""]),
+        Row("A key that patterns admit", given: [Samples.schema], "GET app/keys/x-any?raw", 404, .notSet),
+        Row(
+            "A key that the schema does not admit", given: [Samples.schema], "GET app/keys/volum", 404, .unknownKey,
+            #"{"didYouMean":["volume"]}"#, fields: ["Settings-Source:", "ETag:"]),
+        Row(
+            "The last part of a key's name",
+            given: [#"PUT app/schema {"additionalProperties":false,"properties":{"player.volume":{"type":"number"}}}"#],
+            "GET app/keys/volume", 404, .unknownKey, #"{"didYouMean":["player.volume"]}"#),
+        Row(
+            "A suite that does not exist", given: ["PUT app/keys/a 1"], "GET ap/keys/a", 404, .unknownSuite,
+            #"{"didYouMean":["app"]}"#, fields: ["Settings-Source:"]),
+        Row(
+            "The last part of a suite's name", given: ["PUT com.my.player/keys/a 1", "PUT com.my.playe/keys/a 1"],
+            "GET player/keys/a", 404, .unknownSuite, #"{"didYouMean":["com.my.player","com.my.playe"]}"#),
+        Row(
+            "A value that is invalid", given: ["PUT app/keys/count 11", Samples.narrow], "GET app/keys/count", 409,
+            .invalidStored, #"{"stored":11,"errors":[{"suite":"app","key":"count","pointer":"","keyword":"maximum"}]}"#,
+            fields: ["ETag: \"$2\"", "Settings-Source: invalid"]),
+        Row(
+            "A raw value that is invalid", given: ["PUT app/keys/count null", Samples.narrow], "GET app/keys/count?raw",
+            409, .invalidStored, #"{"stored":null}"#),
+        Row(
+            "A leftover", given: ["PUT app/keys/old 1", Samples.narrow], "GET app/keys/old", 409, .invalidStored,
+            #"{"stored":1,"errors":[{"key":"old","keyword":"additionalProperties"}]}"#),
+        Row(
+            "What the caller has", given: ["PUT app/keys/a 1"], Request("GET app/keys/a", "If-None-Match: \"$1\""), 304,
+            text: "", fields: ["ETag: \"$1\"", "Settings-Source: stored"]),
+        Row(
+            "What the caller has, weakened on the way", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a?raw", "If-None-Match: W/\"$1\""), 304, text: ""),
+        Row(
+            "What the caller has, in a list", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-None-Match: \"x\" , W/\"7\",\"$1\""), 304),
+        Row("Whatever there is", given: ["PUT app/keys/a 1"], Request("GET app/keys/a", "If-None-Match: *"), 304),
+        Row(
+            "What the caller had", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
+            Request("GET app/keys/a", "If-None-Match: \"$1\""), 200, nil, #"{"value":2}"#),
+        Row(
+            "A tag of somebody else", given: ["PUT app/keys/a 1"], Request("GET app/keys/a", "If-None-Match: \"abc\""),
+            200),
+        Row(
+            "A default that the caller has", given: [Samples.schema],
+            Request("GET app/keys/volume", "If-None-Match: \"$1\""), 304, fields: ["Settings-Source: default"]),
+        Row(
+            "What is not set is told again", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/b", "If-None-Match: \"0\""), 404, .notSet),
+        Row(
+            "What is invalid is told again", given: ["PUT app/keys/count 11", Samples.narrow],
+            Request("GET app/keys/count", "If-None-Match: \"$2\""), 409, .invalidStored),
+    ]
+
+    @Test("A setting is read with its source and its tag", arguments: reading)
+    func read(row: Row) throws {
+        try row.check()
+    }
+
+    static let putting: [Row] = [
+        Row(
+            "The first time", "PUT app/keys/a 42", 201, nil,
+            #"{"suite":"app","key":"a","value":42,"source":"stored","revision":$1,"modified":"*","changed":true,"#
+                + #""previous":{"value":null,"source":"unset","revision":$0}}"#,
+            fields: ["ETag: \"$1\"", "Settings-Source: stored"], then: [("GET app", #"{"values":{"a":42}}"#)]),
+        Row(
+            "Another value", given: ["PUT app/keys/a 1"], "PUT app/keys/a 2", 200, nil,
+            #"{"value":2,"revision":$2,"changed":true,"previous":{"value":1,"source":"stored","revision":$1}}"#),
+        Row(
+            "The same value", given: ["PUT app/keys/a 1"], "PUT app/keys/a 1", 200, nil,
+            #"{"value":1,"revision":$1,"changed":false,"previous":{"value":1,"source":"stored","revision":$1}}"#,
+            fields: ["ETag: \"$1\""]),
+        Row(
+            "Over a default", given: [Samples.schema], "PUT app/keys/volume 1", 201, nil,
+            #"{"changed":true,"previous":{"value":0.5,"source":"default","revision":$1}}"#),
+        Row(
+            "What the default is", given: [Samples.schema], "PUT app/keys/volume 0.5", 201, nil,
+            #"{"source":"stored","changed":true,"previous":{"value":0.5,"source":"default"}}"#),
+        Row(
+            "Null where anything goes", "PUT app/keys/a null", 201, nil, #"{"value":null,"source":"stored"}"#,
+            then: [("GET app", #"{"values":{"a":null}}"#)]),
+        Row(
+            "Null where a number is asked for", given: [Samples.schema], "PUT app/keys/volume null", 422, .invalidValue,
+            #"{"errors":[{"suite":"app","key":"volume","pointer":"","keyword":"type"}]}"#),
+        Row(
+            "Too much", given: [Samples.schema], "PUT app/keys/volume 1.5", 422, .invalidValue,
+            #"{"detail":"volume must be at most 1, but is 1.5","errors":[{"suite":"app","key":"volume","pointer":"","#
+                + #""keyword":"maximum","detail":"must be at most 1, but is 1.5","expected":1,"actual":1.5}]}"#),
+        Row(
+            "All that is wrong", given: [Samples.schema], #"PUT app/keys/shape {"width":"a","height":1.5,"depth":1}"#,
+            422, .invalidValue, #"{"errors":[{"pointer":"*","key":"shape"},{"pointer":"*"},{"pointer":"*"}]}"#),
+        Row(
+            "A key that is unknown", given: [Samples.schema], "PUT app/keys/volum 1", 404, .unknownKey,
+            #"{"didYouMean":["volume"]}"#),
+        Row(
+            "Over what is invalid", given: ["PUT app/keys/count 11", Samples.narrow], "PUT app/keys/count 3", 200, nil,
+            #"{"value":3,"source":"stored","changed":true,"previous":{"value":null,"source":"invalid","revision":$2}}"#),
+        Row(
+            "What is invalid again", given: ["PUT app/keys/count 11", Samples.narrow], "PUT app/keys/count 11", 422,
+            .invalidValue),
+        Row("A locked key", given: [Samples.schema], "PUT app/keys/fixed 2", 403, .locked),
+        Row("A locked key as it is", given: [Samples.schema], "PUT app/keys/fixed 1", 403, .locked),
+        Row(
+            "A locked key by an administrator", given: [Samples.schema], "PUT app/keys/fixed?override=locked 2", 201,
+            nil, #"{"value":2}"#),
+        Row("A suite that is not to be opened", "PUT app/keys/a 1", 404, .unknownSuite) {
+            $0.writes.opensSuites = false
+        },
+        Row(
+            "Without changing anything", "PUT app/keys/a?dryRun=true 1", 201, nil,
+            #"{"value":1,"source":"stored","revision":$0,"changed":true,"dryRun":true,"previous":{"source":"unset"}}"#,
+            then: [("GET /v1/suites", #"{"suites":[]}"#)]),
+        Row(
+            "Without changing what is stored", given: ["PUT app/keys/a 1"], "PUT app/keys/a?dryRun 2", 200, nil,
+            #"{"value":2,"revision":$1,"changed":true,"dryRun":true,"previous":{"value":1}}"#),
+        Row(
+            "Without changing, with all that is wrong", given: [Samples.schema], "PUT app/keys/volume?dryRun 2", 422,
+            .invalidValue, #"{"errors":[{"keyword":"maximum"}]}"#),
+    ]
+
+    @Test("A value is stored", arguments: putting)
+    func put(row: Row) throws {
+        try row.check()
+    }
+
+    static let deleting: [Row] = [
+        Row(
+            "A stored value", given: ["PUT app/keys/a 1"], "DELETE app/keys/a", 200, nil,
+            #"{"value":null,"source":"unset","revision":$2,"changed":true,"#
+                + #""previous":{"value":1,"source":"stored","revision":$1}}"#,
+            fields: ["Settings-Source: unset", "ETag: \"$2\""],
+            then: [("GET app", #"{"values":{}}"#), ("GET app/keys/a", #"{"code":"not_set"}"#)]),
+        Row(
+            "Back to the default", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app/keys/volume", 200, nil,
+            #"{"value":0.5,"source":"default","changed":true,"previous":{"value":1}}"#),
+        Row(
+            "What is a default already", given: [Samples.schema], "DELETE app/keys/volume", 200, nil,
+            #"{"value":0.5,"source":"default","revision":$1,"changed":false}"#),
+        Row(
+            "What was never set", given: ["PUT app/keys/a 1"], "DELETE app/keys/b", 200, nil,
+            #"{"source":"unset","changed":false}"#),
+        Row(
+            "A leftover", given: ["PUT app/keys/old 1", Samples.narrow], "DELETE app/keys/old", 200, nil,
+            #"{"value":null,"source":"unset","changed":true,"previous":{"value":null,"source":"invalid"}}"#,
+            then: [("GET app/keys/old", #"{"code":"unknown_key"}"#)]),
+        Row(
+            "A leftover that is gone", given: ["PUT app/keys/old 1", Samples.narrow, "DELETE app/keys/old"],
+            "DELETE app/keys/old", 404, .unknownKey),
+        Row(
+            "What is invalid", given: ["PUT app/keys/count 11", Samples.narrow], "DELETE app/keys/count", 200, nil,
+            #"{"source":"unset","changed":true}"#),
+        Row("An unknown key", given: [Samples.schema], "DELETE app/keys/volum", 404, .unknownKey),
+        Row("A suite that does not exist", "DELETE app/keys/a", 404, .unknownSuite),
+        Row(
+            "A locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"], "DELETE app/keys/fixed",
+            403, .locked),
+        Row(
+            "A locked key by an administrator", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "DELETE app/keys/fixed?override=locked", 200, nil, #"{"value":1,"source":"default"}"#),
+        Row(
+            "Without changing anything", given: ["PUT app/keys/a 1"], "DELETE app/keys/a?dryRun", 200, nil,
+            #"{"value":null,"source":"unset","revision":$1,"changed":true,"dryRun":true}"#),
+    ]
+
+    @Test("What is stored is removed", arguments: deleting)
+    func delete(row: Row) throws {
+        try row.check()
+    }
+}
+
+/// Section 6 of the contract: answers to writes without what the caller knows already.
+@Suite(.ownThread)
+struct MinimalAnswerTests {
+    static let minimal = "Prefer: return=minimal"
+    static let applied = "Preference-Applied: return=minimal"
+    static let transaction = #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":2}]}"#
+
+    static let rows: [Row] = [
+        Row(
+            "PUT of a setting", Request("PUT app/keys/a 1", minimal), 201, nil,
+            #"{"suite":"app","key":"a","source":"stored","revision":$1,"modified":"*","changed":true}"#,
+            lacks: ["value", "previous", "secret"], fields: [applied, "ETag: \"$1\"", "Settings-Source: stored"]),
+        Row(
+            "PATCH of a setting", given: ["PUT app/keys/a 1"],
+            Request(#"PATCH app/keys/a {"op":"add","by":1}"#, minimal), 200, nil, #"{"changed":true}"#,
+            lacks: ["value", "previous"], fields: [applied]),
+        Row(
+            "DELETE that changes nothing", given: ["PUT app/keys/b 1"], Request("DELETE app/keys/a", minimal), 200, nil,
+            #"{"source":"unset","changed":false}"#, lacks: ["value", "previous"], fields: [applied]),
+        Row(
+            "PATCH of a suite", Request(#"PATCH app {"a":1}"#, minimal), 200, nil, #"{"revision":$1,"changed":true}"#,
+            lacks: ["changes"], fields: [applied, "ETag: \"$1\""]),
+        Row(
+            "PUT of a schema", Request(#"PUT app/schema {"additionalProperties":true}"#, minimal), 201, nil,
+            #"{"revision":$1,"schemaRevision":$1,"changed":true}"#, lacks: ["changes"], fields: [applied]),
+        Row(
+            "A transaction", Request(transaction, minimal), 200, nil, #"{"revision":$1,"changed":true}"#,
+            lacks: ["changes"], fields: [applied]),
+        Row(
+            "A dry run", Request("PUT app/keys/a?dryRun 1", minimal), 201, nil, #"{"changed":true,"dryRun":true}"#,
+            lacks: ["value", "previous"], fields: [applied]),
+        Row(
+            "A repeat of a write whose first answer was whole", given: [Request("PUT app/keys/a 1", IdempotencyTests.key)],
+            Request("PUT app/keys/a 1", IdempotencyTests.key, minimal), 201, nil, #"{"changed":true,"replayed":true}"#,
+            lacks: ["value", "previous"], fields: [applied]),
+        Row(
+            "A refusal, which is whole", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", minimal, "If-Match: \"999\""), 412, .preconditionFailed,
+            #"{"current":{"value":1}}"#, fields: ["Preference-Applied:"]),
+        Row(
+            "A read, which has no short form", given: ["PUT app/keys/a 1"], Request("GET app/keys/a", minimal), 200,
+            nil, #"{"value":1}"#, fields: ["Preference-Applied:"]),
+        Row(
+            "Among other preferences",
+            Request(transaction, "Prefer: wait=10, Return = \"minimal\"; x=1, respond-async"), 200, nil,
+            #"{"changed":true}"#, lacks: ["changes"], fields: [applied]),
+        Row(
+            "On a second line", Request(transaction, "Prefer: handling=strict", minimal), 200, nil,
+            #"{"changed":true}"#, lacks: ["changes"], fields: [applied]),
+        Row(
+            "Of two words the first", Request(transaction, "Prefer: return=representation, return=minimal"), 200, nil,
+            #"{"changed":true,"changes":["*"]}"#, fields: ["Preference-Applied:"]),
+        Row(
+            "A preference that is not known", Request(transaction, "Prefer: return=tiny"), 200, nil,
+            #"{"changed":true,"changes":["*"]}"#, fields: ["Preference-Applied:"]),
+    ]
+
+    @Test("A write is answered without values if its caller prefers that", arguments: rows)
+    func minimal(row: Row) throws {
+        try row.check()
+    }
+}

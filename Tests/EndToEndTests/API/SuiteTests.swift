@@ -1,0 +1,366 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Section 6 of the contract: suites read and written as a whole.
+@Suite(.ownThread)
+struct SuiteTests {
+    static let three: [Request] = ["PUT app/keys/a 1", "PUT app.ui/keys/b 1", "PUT zoo/keys/c 1"]
+
+    static let listing: [Row] = [
+        Row("None", "GET /v1/suites", 200, nil, #"{"suites":[],"revision":$0}"#, lacks: ["next"]),
+        Row(
+            "All", given: three, "GET /v1/suites", 200, nil,
+            #"{"suites":[{"suite":"app","keyCount":1,"revision":$1,"hasSchema":false},{"suite":"app.ui"},{"suite":"zoo"}],"#
+                + #""revision":$3}"#, lacks: ["next"]),
+        Row("By prefix", given: three, "GET /v1/suites?prefix=app.", 200, nil, #"{"suites":[{"suite":"app.ui"}]}"#),
+        Row(
+            "A page", given: three, "GET /v1/suites?limit=2", 200, nil,
+            #"{"suites":[{"suite":"app"},{"suite":"app.ui"}],"next":"app.ui"}"#),
+        Row(
+            "The next page", given: three, "GET /v1/suites?limit=2&after=app.ui", 200, nil,
+            #"{"suites":[{"suite":"zoo"}]}"#, lacks: ["next"]),
+        Row(
+            "A page that is just full", given: three, "GET /v1/suites?limit=3", 200, nil, #"{"suites":["*","*","*"]}"#,
+            lacks: ["next"]),
+        Row(
+            "After a name that is not there", given: three, "GET /v1/suites?after=b", 200, nil,
+            #"{"suites":[{"suite":"zoo"}]}"#),
+        Row(
+            "A page of a prefix", given: three, "GET /v1/suites?prefix=app&limit=1&after=app", 200, nil,
+            #"{"suites":[{"suite":"app.ui"}]}"#, lacks: ["next"]),
+        Row(
+            "With a schema", given: [Samples.schema, "PUT app/keys/x-more 1"], "GET /v1/suites", 200, nil,
+            #"{"suites":[{"suite":"app","keyCount":8,"hasSchema":true,"revision":$2}]}"#),
+        Row(
+            "An empty suite stays", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET /v1/suites", 200, nil,
+            #"{"suites":[{"suite":"app","keyCount":0,"revision":$2,"hasSchema":false}]}"#),
+    ]
+
+    static let reading: [Row] = [
+        Row(
+            "Every effective value", given: [Samples.schema, "PUT app/keys/count 3", "PUT b/keys/x 1"], "GET app", 200,
+            nil,
+            #"{"suite":"app","revision":$2,"schemaRevision":$1,"values":{"count":3,"fixed":1,"isOn":false,"volume":0.5}}"#,
+            lacks: ["invalid", "secrets"], fields: ["ETag: \"$2\""]),
+        Row(
+            "With what is invalid", given: [#"PUT app {"count":11,"old":1,"volume":2}"#, Samples.narrow], "GET app",
+            200, nil,
+            #"{"values":{"volume":2},"invalid":{"count":{"stored":11,"errors":[{"keyword":"maximum"}]},"#
+                + #""old":{"stored":1,"errors":[{"keyword":"additionalProperties"}]}}}"#),
+        Row(
+            "By prefix", given: [#"PUT app {"player.a":1,"player.b":2,"player":3,"players":4}"#],
+            "GET app?prefix=player.", 200, nil, #"{"values":{"player.a":1,"player.b":2}}"#),
+        Row(
+            "By a prefix that is literal", given: [#"PUT app {"a*":1,"ab":2}"#], "GET app?prefix=a*&raw", 200,
+            text: #"{"a*":1}"#),
+        Row(
+            "By a prefix in UTF-8", given: [#"PUT app {"é1":1,"e":2}"#], "GET app?prefix=%C3%A9&raw", 200,
+            text: #"{"é1":1}"#),
+        Row("By an empty prefix", given: [#"PUT app {"a":1}"#], "GET app?prefix=&raw", 200, text: #"{"a":1}"#),
+        Row(
+            "What is stored", given: [Samples.schema, "PUT app/keys/count 3"], "GET app?view=stored&raw", 200,
+            text: #"{"count":3}"#),
+        Row(
+            "What is stored has not what is invalid", given: ["PUT app/keys/count 11", Samples.narrow],
+            "GET app?view=stored", 200, nil, #"{"values":{},"invalid":{"count":{"stored":11}}}"#),
+        Row(
+            "Defaults", given: [Samples.schema, "PUT app/keys/volume 1"], "GET app?view=default&raw", 200,
+            text: #"{"fixed":1,"isOn":false,"volume":0.5}"#),
+        Row(
+            "Defaults by prefix", given: [Samples.schema], "GET app?view=default&raw&prefix=v", 200,
+            text: #"{"volume":0.5}"#),
+        Row(
+            "Effective by name", given: [Samples.schema], "GET app?view=effective&raw&prefix=v", 200,
+            text: #"{"volume":0.5}"#),
+        Row(
+            "Defaults of an open suite", given: ["PUT app/keys/a 1"], "GET app?view=default", 200, nil,
+            #"{"values":{}}"#),
+        Row(
+            "A secret, with every grant",
+            given: [
+                #"PUT app/schema {"additionalProperties":false,"properties":{"p":{"writeOnly":true}}}"#,
+                #"PUT app/keys/p "x""#,
+            ], "GET app", 200, nil, #"{"values":{"p":"x"}}"#),
+        Row("One that does not exist", given: three, "GET ap", 404, .unknownSuite, #"{"didYouMean":["app"]}"#),
+        Row(
+            "Keys of one that does not exist", given: three, "GET ap/keys", 404, .unknownSuite,
+            #"{"didYouMean":["app"]}"#),
+    ]
+
+    static let keys: [Row] = [
+        Row(
+            "All with schema and whether they can be written", given: [Samples.narrow, "PUT app/keys/count 3"],
+            "GET app/keys", 200, nil,
+            #"{"suite":"app","revision":$2,"keys":[{"suite":"app","key":"count","value":3,"source":"stored","revision":$2,"#
+                + #""schema":{"type":"integer","minimum":0,"maximum":10},"writable":true},"#
+                + #"{"key":"volume","value":null,"source":"unset","schema":{"type":"number","maximum":10},"writable":true}]}"#,
+            lacks: ["next"], fields: ["ETag: \"$2\""]),
+        Row(
+            "A locked one", given: [Samples.schema], "GET app/keys?prefix=fixed", 200, nil,
+            #"{"keys":[{"key":"fixed","value":1,"source":"default","revision":$1,"writable":false}]}"#),
+        Row(
+            "Of an open suite", given: [#"PUT app {"b":1,"a":2}"#], "GET app/keys", 200, nil,
+            #"{"keys":[{"key":"a","writable":true},{"key":"b"}]}"#),
+        Row(
+            "What is invalid", given: ["PUT app/keys/old 11", Samples.narrow], "GET app/keys?prefix=o", 200, nil,
+            #"{"keys":[{"key":"old","value":null,"source":"invalid","stored":11,"errors":["*"],"writable":false}]}"#),
+        Row(
+            "A key that a pattern admits", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?prefix=x", 200,
+            nil, #"{"keys":[{"key":"x-1","schema":true}]}"#),
+        Row(
+            "A removed key is none", given: [#"PUT app {"b":1,"a":2}"#, "DELETE app/keys/a"], "GET app/keys", 200, nil,
+            #"{"keys":[{"key":"b"}]}"#),
+        Row(
+            "A page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=2&after=isOn", 200, nil,
+            #"{"keys":[{"key":"name"},{"key":"shape"}],"next":"shape"}"#),
+        Row(
+            "The last page", given: [Samples.schema, "PUT app/keys/x-1 1"], "GET app/keys?limit=3&after=shape", 200,
+            nil, #"{"keys":[{"key":"tags"},{"key":"volume"},{"key":"x-1"}]}"#, lacks: ["next"]),
+        Row(
+            "A page of a prefix", given: [#"PUT app {"p1":1,"p2":1,"p3":1,"q":1}"#],
+            "GET app/keys?limit=2&prefix=p&after=p1", 200, nil, #"{"keys":[{"key":"p2"},{"key":"p3"}]}"#,
+            lacks: ["next"]),
+        Row(
+            "After what is before the prefix", given: [#"PUT app {"a":1,"p":1}"#], "GET app/keys?prefix=p&after=a", 200,
+            nil, #"{"keys":[{"key":"p"}]}"#),
+    ]
+
+    @Test("The schema of a key in a listing has the definitions that it refers to, and stands alone")
+    func standsAlone() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(
+            ##"""
+            PUT app/schema {"additionalProperties":{"$ref":"#/$defs/tree"},"$defs":{"n":{"type":"integer"},"unused":{},\##
+            "list":{"items":{"$ref":"#/$defs/n"}},"tree":{"properties":{"next":{"$ref":"#/$defs/tree"}}}},\##
+            "properties":{"a":{"$ref":"#/$defs/list","examples":[{"$ref":"#/x"}]},"b":{"type":"string"},\##
+            "c":{"properties":{"x":{"$ref":"#/properties/b"},"y":{"$ref":"#/properties/c"}}},\##
+            "d":{"$defs":{"own":{"maximum":5}},"allOf":[{"$ref":"#/properties/d/$defs/own"}]}}}
+            """##)
+        try daemon.done(#"PUT app/keys/t {"next":{}}"#)
+        let expected = [
+            "a":
+                ##"{"$ref":"#/$defs/list","examples":[{"$ref":"#/x"}],"$defs":{"list":{"items":{"$ref":"#/$defs/n"}},"##
+                + ##""n":{"type":"integer"}}}"##,
+            "b": #"{"type":"string"}"#,
+            "c": ##"{"properties":{"x":{"$ref":"#/$defs/properties.b"},"y":{"$ref":"#"}},"##
+                + ##""$defs":{"properties.b":{"type":"string"}}}"##,
+            "d":
+                ##"{"$defs":{"properties.d.$defs.own":{"maximum":5}},"allOf":[{"$ref":"#/$defs/properties.d.$defs.own"}]}"##,
+            "t": ##"{"$ref":"#/$defs/tree","$defs":{"tree":{"properties":{"next":{"$ref":"#/$defs/tree"}}}}}"##,
+        ]
+        let keys = try daemon.send("GET app/keys").json?["keys"]?.array ?? []
+        #expect(keys.compactMap { $0["key"]?.string } == expected.keys.sorted())
+        for key in keys {
+            let schema = try #require(key["schema"])
+            #expect(try schema == JSONValue(parsing: expected[key["key"]?.string ?? ""] ?? "null"), "\(schema.text())")
+            #expect(throws: Never.self) { try JSONSchema(schema) }
+        }
+    }
+
+    @Test("Suites are listed and read", arguments: listing + reading + keys)
+    func read(row: Row) throws {
+        try row.check()
+    }
+
+    static let patching: [Row] = [
+        Row(
+            "A map is merged", given: [#"PUT app {"a":1,"b":{"x":1,"y":2},"c":3,"d":4}"#],
+            #"PATCH app {"a":null,"b":{"x":null,"z":3},"c":{"n":null},"e":[1]}"#, 200, nil,
+            #"{"revision":$2,"changed":true,"changes":[{"suite":"app","key":"a","old":1,"new":null,"oldSource":"stored","#
+                + #""source":"unset","revision":$2,"modified":"*"},{"key":"b","new":{"y":2,"z":3}},"#
+                + #"{"key":"c","new":{}},{"key":"e","oldSource":"unset"}]}"#,
+            then: [("GET app?raw", #"{"b":{"y":2,"z":3},"c":{},"d":4,"e":[1]}"#)]),
+        Row(
+            "A null in an object where there was none", #"PATCH app {"o":{"a":null,"b":1,"c":{"d":null}}}"#, 200, nil,
+            #"{"changes":[{"key":"o","old":null,"new":{"b":1,"c":{}}}]}"#,
+            then: [("GET app?raw", #"{"o":{"b":1,"c":{}}}"#)]),
+        Row(
+            "The same merged twice", given: [#"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#],
+            #"PATCH app {"o":{"a":null,"b":1},"n":{"a":null}}"#, 200, nil, #"{"changed":false}"#),
+        Row(
+            "An object merges into a default",
+            given: [#"PUT app/schema {"additionalProperties":false,"properties":{"o":{"default":{"a":1}}}}"#],
+            #"PATCH app {"o":{"b":2}}"#, 200, nil, #"{"changes":[{"key":"o","old":{"a":1},"new":{"a":1,"b":2}}]}"#),
+        Row("It brings a suite into being", #"PATCH app {"a":1}"#, 200, nil, #"{"changed":true}"#),
+        Row(
+            "It brings no suite into being without storing anything", #"PATCH app {"a":null}"#, 200, nil,
+            #"{"revision":$0,"changed":false,"changes":[]}"#),
+        Row(
+            "Nothing to merge", given: [#"PUT app {"a":1}"#], #"PATCH app {"a":1}"#, 200, nil,
+            #"{"revision":$1,"changed":false,"changes":[]}"#),
+        Row(
+            "A leftover is removed", given: ["PUT app/keys/old 1", Samples.narrow], #"PATCH app {"old":null}"#, 200,
+            nil, #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
+        Row(
+            "All violations are told", given: [Samples.schema],
+            #"PATCH app {"volume":2,"name":"long","nothing":1,"count":1.5}"#, 422, .unknownKey,
+            #"{"errors":[{"suite":"app","key":"nothing","pointer":"/nothing"},{"key":"volume","pointer":"/volume"},"#
+                + #"{"key":"name"},{"key":"count"}]}"#),
+        Row(
+            "Nothing of it is done if one is wrong", given: [Samples.schema], #"PATCH app {"volume":1,"name":"long"}"#,
+            422, .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"/name","keyword":"maxLength"}]}"#),
+        Row(
+            "Whatever type it is said to have", given: [#"PUT app {"a":1}"#],
+            Request(#"PATCH app {"a":null}"#, "Content-Type: application/merge-patch+json"), 200),
+        Row(
+            "Without changing anything", #"PATCH app?dryRun {"a":1}"#, 200, nil,
+            #"{"revision":$0,"changed":true,"dryRun":true,"changes":[{"key":"a","new":1,"revision":$0}]}"#),
+        Row(
+            "A locked key by an administrator", given: [Samples.schema], #"PATCH app?override=locked {"fixed":2}"#, 200),
+    ]
+
+    static let putting: [Row] = [
+        Row(
+            "The map is what is stored", given: [#"PUT app {"a":1,"b":2}"#], #"PUT app {"b":3,"c":null}"#, 200, nil,
+            #"{"changed":true,"changes":[{"key":"b","old":2,"new":3},{"key":"c","new":null,"source":"stored"},"#
+                + #"{"key":"a","new":null,"source":"unset"}]}"#, then: [("GET app", #"{"values":{"b":3,"c":null}}"#)]),
+        Row(
+            "Back to the defaults", given: [Samples.schema, "PUT app/keys/volume 1"], "PUT app {}", 200, nil,
+            #"{"changes":[{"key":"volume","old":1,"new":0.5,"source":"default"}]}"#),
+        Row(
+            "Leftovers are removed", given: ["PUT app/keys/old 1", Samples.narrow], "PUT app {}", 200, nil,
+            #"{"changes":[{"key":"old","oldSource":"invalid"}]}"#),
+        Row("Nothing to store", "PUT app {}", 200, nil, #"{"changed":false}"#),
+        Row(
+            "A locked key that is left out", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "PUT app {}", 403, .locked),
+        Row(
+            "A locked key with the value that is stored",
+            given: [Samples.schema, "PUT app/keys/fixed?override=locked 2", "PUT app/keys/count 1"],
+            #"PUT app {"count":3,"fixed":2.0}"#, 200, nil, exactly: #"{"changed":true}"#,
+            then: [("GET app/keys/fixed", #"{"value":2,"source":"stored","revision":$2}"#)]),
+        Row(
+            "A locked key with its default, which is not stored by that", given: [Samples.schema],
+            #"PUT app {"count":3,"fixed":1}"#, 200,
+            then: [("GET app/keys/fixed", #"{"value":1,"source":"default","revision":$1}"#)]),
+        Row(
+            "All that was read, sent back", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            #"PUT app {"fixed":2,"isOn":false,"volume":0.5}"#, 200, nil, #"{"changed":true}"#),
+        Row(
+            "A locked key with another value", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            #"PUT app {"fixed":1}"#, 403, .locked),
+        Row(
+            "A locked key with its default, by an administrator", given: [Samples.schema],
+            #"PUT app?override=locked {"fixed":1}"#, 200, nil, #"{"changes":[{"key":"fixed","source":"stored"}]}"#),
+        Row(
+            "A locked key with the value that it has in a PATCH", given: [Samples.schema], #"PATCH app {"fixed":1}"#,
+            403, .locked),
+        Row(
+            "A locked key that is only a default", given: [Samples.schema, "PUT app/keys/volume 1"], "PUT app {}", 200),
+        Row(
+            "An unknown key", given: [Samples.schema], #"PUT app {"volum":1}"#, 422, .unknownKey,
+            #"{"pointer":"/volum","didYouMean":["volume"]}"#),
+        Row(
+            "Whatever type it is said to have",
+            Request(#"PUT app {"a":1}"#, "Content-Type: application/json-patch+json"), 200),
+        Row(
+            "Without changing anything", given: [#"PUT app {"a":1}"#], "PUT app?dryRun {}", 200, nil,
+            #"{"revision":$1,"changed":true,"dryRun":true,"changes":[{"key":"a"}]}"#),
+    ]
+
+    static let deleting: [Row] = [
+        Row(
+            "All that is stored", given: [Samples.schema, #"PATCH app {"volume":1,"count":1}"#], "DELETE app", 200, nil,
+            #"{"changed":true,"changes":[{"key":"count","source":"unset"},{"key":"volume","new":0.5,"source":"default"}]}"#,
+            then: [("GET app?view=stored", #"{"values":{}}"#)]),
+        Row(
+            "Some", given: [#"PUT app {"p.a":1,"p.b":1,"q":1}"#], "DELETE app?prefix=p.", 200, nil,
+            #"{"changes":[{"key":"p.a"},{"key":"p.b"}]}"#, then: [("GET app", #"{"values":{"q":1}}"#)]),
+        Row(
+            "None", given: [#"PUT app {"p.a":1}"#], "DELETE app?prefix=z", 200, nil, #"{"changed":false,"changes":[]}"#),
+        Row(
+            "Locked keys elsewhere",
+            given: [Samples.schema, "PUT app/keys/fixed?override=locked 2", "PUT app/keys/count 1"],
+            "DELETE app?prefix=c", 200),
+        Row(
+            "A locked key", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"], "DELETE app", 403, .locked),
+        Row("A suite that does not exist", "DELETE app", 404, .unknownSuite),
+        Row(
+            "The suite itself", given: [Samples.schema, "PUT app/keys/volume 1"], "DELETE app?drop=true", 200, nil,
+            #"{"revision":$3,"changed":true,"changes":[{"key":"fixed","old":1,"source":"unset"},{"key":"isOn"},"#
+                + #"{"key":"volume","old":1,"new":null,"oldSource":"stored","source":"unset"}]}"#,
+            then: [("GET app", #"{"code":"unknown_suite"}"#), ("GET /v1/suites", #"{"suites":[],"revision":$3}"#)]),
+        Row(
+            "A suite that is empty", given: ["PUT app/keys/a 1", "DELETE app"], "DELETE app?drop", 200, nil,
+            #"{"changed":true,"changes":[]}"#),
+        Row("A suite that does not exist, dropped", "DELETE app?drop", 404, .unknownSuite),
+        Row(
+            "Not the suite itself", given: ["PUT app/keys/a 1"], "DELETE app?drop=false", 200, nil, "",
+            then: [("GET app", #"{"values":{}}"#)]),
+        Row(
+            "An empty prefix", given: ["PUT app/keys/a 1"], "DELETE app?prefix=", 400, .badRequest,
+            then: [("GET app/keys/a", #"{"value":1}"#)]),
+        Row("An empty prefix with a drop", given: ["PUT app/keys/a 1"], "DELETE app?drop&prefix=", 400, .badRequest),
+        Row(
+            "Part of a suite cannot be dropped", given: ["PUT app/keys/a 1"], "DELETE app?drop&prefix=a", 400,
+            .badRequest),
+        Row(
+            "Locked keys with their suite", given: [Samples.schema, "PUT app/keys/fixed?override=locked 2"],
+            "DELETE app?drop", 403, .locked),
+        Row(
+            "Without changing anything", given: ["PUT app/keys/a 1"], "DELETE app?drop&dryRun", 200, nil,
+            #"{"revision":$1,"changed":true,"dryRun":true}"#),
+    ]
+
+    @Test("Suites are written as a whole", arguments: patching + putting + deleting)
+    func write(row: Row) throws {
+        try row.check()
+    }
+}
+
+/// Section 3 of the contract: what answers to writes of suites and schemas are tagged with.
+@Suite(.ownThread)
+struct SuiteTagTests {
+    /// The suite is at `$2` and its schema at `$1`, and another suite is further on.
+    static let given: [Request] = [
+        #"PUT app/schema {"additionalProperties":{"type":"integer"}}"#, #"PATCH app {"a":1,"b":2}"#,
+        "PUT other/keys/x 1",
+    ]
+
+    static func row(_ request: Request, tag: String, revision: String? = nil, changes: Bool) -> Row {
+        Row(
+            "\(request.method) \(request.target) that \(changes ? "changes something" : "changes nothing")",
+            given: given, request, 200, nil, #"{"revision":\#(revision ?? tag),"changed":\#(changes)}"#,
+            fields: ["ETag: \"\(tag)\""])
+    }
+
+    static let rows: [Row] = [
+        row(#"PATCH app {"a":2}"#, tag: "$4", changes: true),
+        row(#"PATCH app {"a":1}"#, tag: "$2", changes: false),
+        row(#"PUT app {"a":1}"#, tag: "$4", changes: true),
+        row(#"PUT app {"a":1,"b":2}"#, tag: "$2", changes: false),
+        row("DELETE app", tag: "$4", changes: true),
+        row("DELETE app?prefix=c", tag: "$2", changes: false),
+        row("DELETE app?drop", tag: "0", revision: "$4", changes: true),
+        row("PATCH none {}", tag: "0", changes: false),
+        row(#"PUT app/schema {"additionalProperties":true}"#, tag: "$4", changes: true),
+        row(#"PUT app/schema {"additionalProperties":{"type":"integer"}}"#, tag: "$1", changes: false),
+        row("DELETE app/schema", tag: "$4", changes: true),
+        row("DELETE other/schema", tag: "0", changes: false),
+        Row(
+            "PATCH?dryRun of a suite", given: given, #"PATCH app?dryRun {"a":2}"#, 200, nil,
+            #"{"revision":$2,"changed":true,"dryRun":true,"changes":[{"revision":$2}]}"#, fields: ["ETag: \"$2\""]),
+        Row(
+            "A transaction", given: given,
+            #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":1}]}"#, 200, nil,
+            #"{"revision":$3,"changed":false}"#, fields: ["ETag:"]),
+    ]
+
+    @Test("A write to a suite or schema answers its tag", arguments: rows)
+    func tagged(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("The tag that a write answers holds as If-Match", arguments: rows.filter { $0.request.method != "POST" })
+    func holds(row: Row) throws {
+        let daemon = try TestDaemon()
+        for request in Self.given { try daemon.done(request) }
+        let answer = try daemon.done(row.request)
+        let tag = try #require(answer.field("ETag"))
+        let path = row.request.target.prefix { $0 != "?" }
+        let body = path.hasSuffix("/schema") ? #"{"additionalProperties":{}}"# : #"{"c":3}"#
+        let next = try daemon.send(Request("PUT \(path) \(body)", "If-Match: \(tag)"))
+        #expect([200, 201].contains(next.status), "\(tag): \(next.text)")
+    }
+}

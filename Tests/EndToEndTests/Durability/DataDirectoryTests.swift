@@ -1,0 +1,203 @@
+import Foundation
+import SettingsAPI
+import SettingsModel
+import TestSupport
+import Testing
+
+/// A daemon whose data directory is removed or moved while it runs.
+@Suite(.ownThread)
+struct DirectoryTests {
+    private let directory: TemporaryDirectory
+    private let data: String
+    private let files = FileManager.default
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        data = directory.path + "/data"
+    }
+
+    private func move(_ path: String, to other: String) throws {
+        try files.moveItem(atPath: path, toPath: other)
+    }
+
+    /// Asks until `/readyz` answers this: the daemon looks for its directory once a second.
+    private func waitUntil(_ daemon: TestDaemon, answers status: Int, with reason: String) throws {
+        let end = ContinuousClock.now + .seconds(180)
+        while true {
+            let answer = try daemon.send("GET /readyz")
+            if answer.status == status && answer.text.contains(reason) { return }
+            try #require(ContinuousClock.now < end, "\(answer.text)")
+        }
+    }
+
+    private func expectRefused(_ daemon: TestDaemon, _ reason: String, _ name: Comment) throws {
+        try waitUntil(daemon, answers: 503, with: reason)
+        for request: Request in ["PUT app/keys/n 2", "PUT other/keys/n 1"] {
+            let answer = try daemon.send(request)
+            #expect(answer.status == 503, name)
+            #expect(answer.json?["code"] == "storage_failed", name)
+            #expect(answer.json?["outcome"] == "not_done", name)
+            #expect(answer.text.contains(reason), "\(name): \(answer.text)")
+        }
+        #expect(try daemon.send("GET app/keys/n?raw").text == "1", name)
+        #expect(try daemon.send("GET /metrics").text.contains("settingsd_ready 0"), name)
+    }
+
+    @Test("Of a directory that was moved away no write is taken, until it is back")
+    func moved() throws {
+        let daemon = try TestDaemon(in: directory, data: data)
+        try daemon.done("PUT app/keys/n 1")
+        try move(data, to: data + "-moved")
+        try expectRefused(daemon, "was moved or removed", "moved away")
+        try files.createDirectory(atPath: data, withIntermediateDirectories: false)
+        try expectRefused(daemon, "another is in its place", "another directory in its place")
+        #expect(try files.contentsOfDirectory(atPath: data).isEmpty, "nothing is written into another directory")
+        try files.removeItem(atPath: data)
+        try move(data + "-moved", to: data)
+        try waitUntil(daemon, answers: 200, with: "ready")
+        try daemon.done("PUT app/keys/n 2")
+        daemon.stop()
+        #expect(try TestDaemon(in: directory, data: data).send("GET app/keys/n?raw").text == "2")
+    }
+
+    @Test("Of a directory that was removed no write is taken, also if another daemon begins one of that name")
+    func removed() throws {
+        let daemon = try TestDaemon(in: directory, data: data)
+        try daemon.done("PUT app/keys/n 1")
+        try files.removeItem(atPath: data)
+        try expectRefused(daemon, "was moved or removed", "removed")
+        let other = try TestDaemon(in: directory, data: data)
+        try other.done("PUT app/keys/n 3")
+        try expectRefused(daemon, "another is in its place", "begun anew by another daemon")
+        daemon.stop()
+        try other.done("PUT app/keys/n 4")
+        other.stop()
+        #expect(try TestDaemon(in: directory, data: data).send("GET app/keys/n?raw").text == "4")
+    }
+
+    @Test("Without its journal no write is taken, and a stop keeps all that the daemon has")
+    func withoutJournal() throws {
+        let daemon = try TestDaemon(in: directory, data: data)
+        try daemon.done("PUT app/keys/n 1")
+        let cursor = try daemon.send("GET /v1").field("Settings-Cursor")
+        try files.removeItem(atPath: data + "/journal-0.jsonl")
+        try expectRefused(daemon, "the journal was moved, removed or replaced", "without its journal")
+        daemon.stop()
+        let again = try TestDaemon(in: directory, data: data)
+        #expect(try again.send("GET app/keys/n?raw").text == "1")
+        #expect(try again.send("GET /v1").field("Settings-Cursor") == cursor)
+    }
+
+    @Test("Two daemons never have one directory, whatever is removed from it, and it keeps its epoch")
+    func locked() throws {
+        let daemon = try TestDaemon(ofItsOwnIn: directory, data: data)
+        for name in ["LOCK", "LOCK", "nothing"] {
+            try? files.removeItem(atPath: data + "/" + name)
+            let second = try ChildProcess.run(["--listen", "127.0.0.1:0", "--data", data, "--log", "error"])
+            #expect(second.code == 75)
+            #expect(second.errors.hasPrefix("settingsd: \(data) is in use by another settingsd"), "\(second.errors)")
+        }
+        let cursor = try daemon.done("PUT app/keys/n 1").field("Settings-Cursor")
+        daemon.stop()
+        #expect(try TestDaemon(in: directory, data: data).send("GET /v1").field("Settings-Cursor") == cursor)
+    }
+}
+
+/// Which data directory it is: a copy must not be taken for the one that it was copied from.
+@Suite(.ownThread)
+struct CopyTests {
+    /// A way to copy a directory that no daemon uses.
+    enum Way: String, CaseIterable, CustomTestStringConvertible {
+        case whole, withoutLock, overAnother
+
+        var testDescription: String { rawValue }
+
+        func copy(_ original: TemporaryDirectory) throws -> TemporaryDirectory {
+            guard self == .overAnother else {
+                let copy = try TemporaryDirectory(copyOf: original)
+                if self == .withoutLock { try FileManager.default.removeItem(atPath: copy.path + "/LOCK") }
+                return copy
+            }
+            let copy = try TemporaryDirectory()
+            try TestDaemon(in: copy).stop()
+            let files = FileManager.default
+            for name in try files.contentsOfDirectory(atPath: copy.path) where name != "LOCK" {
+                try files.removeItem(atPath: copy.path + "/" + name)
+            }
+            for name in try files.contentsOfDirectory(atPath: original.path) where name != "LOCK" {
+                try files.copyItem(atPath: original.path + "/" + name, toPath: copy.path + "/" + name)
+            }
+            return copy
+        }
+    }
+
+    private func cursor(_ daemon: TestDaemon) throws -> Cursor {
+        try #require(try daemon.send("GET /v1").field("Settings-Cursor").flatMap { Cursor($0) })
+    }
+
+    /// Writes until the newest revision is this one.
+    private func write(_ daemon: TestDaemon, upTo revision: Int64) throws {
+        while try cursor(daemon).revision.number < revision {
+            try daemon.done(Request("PUT app/keys/n \(try cursor(daemon).revision.number)"))
+        }
+    }
+
+    @Test("A copy begins a new epoch, so that nothing of the original is taken for its own", arguments: Way.allCases)
+    func copied(_ way: Way) throws {
+        let original = try TemporaryDirectory()
+        let first = try TestDaemon(in: original)
+        try write(first, upTo: 10)
+        first.stop()
+        let copy = try way.copy(original)
+        let second = try TestDaemon(in: original)
+        try write(second, upTo: 20)
+        let there = try cursor(second)
+        second.stop()
+
+        let copied = try TestDaemon(in: copy)
+        let here = try cursor(copied)
+        #expect(here.epoch != there.epoch)
+        #expect(here.revision.number == 1_000_000_010)
+        for _ in 0..<10 { try copied.done(Request("PUT app/keys/n \(Int.random(in: 100...999_999))")) }
+        let observed = try copied.send(Request("GET app/observe?since=\(there)&wait=0"))
+        #expect(observed.json?["reset"] == true, "\(observed.text)")
+        #expect(try copied.send(Request("PUT app/keys/n 1", "If-Match: \"20\"")).status == 412)
+        let later = try cursor(copied)
+        copied.stop()
+        #expect(try cursor(TestDaemon(in: copy)) == later, "a copy is itself from its first start on")
+        #expect(try cursor(TestDaemon(in: original)) == there, "the original is not touched by it")
+    }
+
+    @Test("A data directory that is moved keeps its epoch")
+    func moved() throws {
+        let directory = try TemporaryDirectory()
+        let first = try TestDaemon(in: directory, data: directory.path + "/here")
+        try write(first, upTo: 3)
+        let before = try cursor(first)
+        first.stop()
+        try FileManager.default.moveItem(atPath: directory.path + "/here", toPath: directory.path + "/there")
+        #expect(try cursor(TestDaemon(in: directory, data: directory.path + "/there")) == before)
+    }
+
+    @Test("A data directory without marks, of an older version, keeps its epoch; a later copy of it does not")
+    func unmarked() throws {
+        let directory = try TemporaryDirectory()
+        _ = try directory.file("LOCK", "19034\n")
+        _ = try directory.file("journal-0.jsonl", Self.unmarkedJournal)
+        let first = try TestDaemon(in: directory)
+        #expect(try cursor(first).description == "rurxp5gq.1")
+        #expect(try first.send("GET app/keys/n?raw").text == "1")
+        first.stop()
+        let copy = try TemporaryDirectory(copyOf: directory)
+        #expect(try cursor(TestDaemon(in: directory)).description == "rurxp5gq.1")
+        #expect(try cursor(TestDaemon(in: copy)).revision.number == 1_000_000_001)
+    }
+
+    static let unmarkedJournal = """
+        {"crc":"9faba649","journal":1,"epoch":"rurxp5gq","revision":0,"after":0,"durability":"always"}
+        {"crc":"758111be","after":0,"synced":true,"commit":{"revision":1,"time":"2026-11-22T00:40:03.966Z",\
+        "suites":[{"op":"create","suite":"app"}],"changes":[{"suite":"app","key":"n","old":null,"new":1,\
+        "oldSource":"unset","source":"stored"}]}}
+
+        """
+}

@@ -1,0 +1,346 @@
+import SettingsAPI
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Who waits is answered by what concerns it, at once, and by nothing else.
+@Suite(.ownThread)
+struct LongPollTests {
+    static let schema = ObservedStateTests.schema
+
+    /// What a watcher that knows everything up to now is answered after some writes.
+    struct Wake: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let given: [Request]
+        /// Without `since`, which is added.
+        let watch: Request
+        /// None of these wakes it.
+        let quiet: [Request]
+        /// This does.
+        let write: Request
+        let body: String
+        let lacks: [String]
+
+        init(
+            _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ watch: Request, quiet: [Request] = [],
+            _ write: Request, _ body: String, lacks: [String] = ["more", "reset", "values"]
+        ) {
+            testDescription = name
+            self.given = given
+            self.watch = watch
+            self.quiet = quiet
+            self.write = write
+            self.body = body
+            self.lacks = lacks
+        }
+    }
+
+    static let wakes: [Wake] = [
+        Wake(
+            "A value", "GET app/observe", "PUT app/keys/a 2",
+            #"{"suite":"app","changes":[{"key":"a","old":1,"new":2,"oldSource":"stored","source":"stored"}]}"#),
+        Wake(
+            "The removal to a default", given: [schema, "PUT app/keys/a 7"], "GET app/observe", "DELETE app/keys/a",
+            #"{"changes":[{"key":"a","old":7,"new":1,"oldSource":"stored","source":"default"}]}"#),
+        Wake(
+            "A stored value that equals the default", given: [schema], "GET app/observe", "PUT app/keys/a 1",
+            #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
+        Wake(
+            "Unchanged writes wake nobody", "GET app/observe",
+            quiet: [
+                "PUT app/keys/a 1", "PATCH app {\"a\":1}", "DELETE app/keys/b", "PUT app {\"a\":1}",
+                "PUT app/keys/a?dryRun=true 9", "PATCH app/keys/a {\"op\":\"add\",\"by\":0}",
+            ], "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
+        Wake(
+            "Nor unchanged writes that are kept for their keys", "GET app/observe",
+            quiet: [
+                Request("PUT app/keys/a 1", "Idempotency-Key: one"),
+                Request("DELETE app/keys/b", "Idempotency-Key: two"),
+                Request(#"PATCH app {"a":1}"#, "Idempotency-Key: three"),
+            ], "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
+        Wake(
+            "Nor does another suite", "GET app/observe", quiet: ["PUT other/keys/a 5", "PUT ap/keys/a 5"],
+            "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
+        Wake(
+            "Nor another key", "GET app/observe?key=a&key=b", quiet: ["PUT app/keys/ab 1", "PUT app/keys/A 1"],
+            "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
+        Wake(
+            "Nor what begins otherwise", "GET app/observe?prefix=c.&prefix=%C3%A9",
+            quiet: ["PUT app/keys/c 1", "PUT app/keys/b 1", "PUT app/keys/%C3%A8x 1", "PUT app/keys/e%CC%81 1"],
+            "PUT app/keys/%C3%A9x 2", #"{"changes":[{"key":"éx"}]}"#),
+        Wake(
+            "A key or a prefix", "GET app/observe?key=b&prefix=c.", quiet: ["PUT app/keys/a 2"], "PUT app/keys/c. 2",
+            #"{"changes":[{"key":"c."}]}"#),
+        Wake(
+            "One of several suites", "GET /v1/observe?suite=app&suite=zz", quiet: ["PUT other/keys/a 1"],
+            "PUT zz/keys/a 2", #"{"changes":[{"suite":"zz","key":"a","new":2}],"schemaRevision":{"app":0,"zz":0}}"#,
+            lacks: ["missing", "suite"]),
+        Wake(
+            "A suite that comes to be, of those that begin so", "GET /v1/observe?suitePrefix=app.&suite=zz&key=a",
+            quiet: ["PUT app/keys/a 2", "PUT appx/keys/a 1", "PUT b/keys/a 1"], "PUT app.b/keys/a 2",
+            #"{"changes":[{"suite":"app.b","key":"a","new":2}],"schemaRevision":{"app.b":0},"missing":["zz"]}"#),
+        Wake(
+            "A suite that goes, of those that begin so", given: ["PUT app.b/keys/a 1"],
+            "GET /v1/observe?suitePrefix=app.&key=zz", quiet: ["PUT app.b/keys/a 2", "PUT appb/keys/zz 1"],
+            "DELETE app.b?drop", #"{"changes":[],"dropped":["app.b"],"schemaRevision":{}}"#,
+            lacks: ["missing", "values"]),
+        Wake(
+            "Any suite", "GET /v1/observe?suitePrefix=&prefix=b", quiet: ["PUT app/keys/a 2"], "PUT new/keys/b 2",
+            #"{"changes":[{"suite":"new","key":"b","new":2}],"schemaRevision":{"new":0}}"#),
+        Wake(
+            "A transaction, whole", "GET app/observe?limit=1",
+            #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
+                + #"{"op":"add","suite":"app","key":"a","by":1},{"op":"set","suite":"z","key":"k","value":3}]}"#,
+            #"{"changes":[{"key":"b","new":2},{"key":"a","new":2}]}"#),
+        Wake(
+            "A schema, whatever is watched", given: ["PUT app/keys/b 1"], "GET app/observe?key=zz", schema,
+            #"{"schemaRevision":"*","changes":[]}"#),
+        Wake(
+            "A drop, whatever is watched", "GET app/observe?key=zz", "DELETE app?drop=true",
+            #"{"dropped":true,"schemaRevision":0,"changes":[]}"#),
+        Wake(
+            "A drop with every key", given: ["PUT app {\"a\":1,\"b\":2}"], "GET app/observe", "DELETE app?drop=true",
+            #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"},{"key":"b","source":"unset"}]}"#
+        ),
+        Wake(
+            "A suite made again after its drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true"], "GET app/observe",
+            quiet: ["PUT other/keys/a 1"], "PUT app/keys/b 2", #"{"changes":[{"key":"b","old":null,"new":2}]}"#,
+            lacks: ["dropped"]),
+    ]
+
+    @Test("A watcher is woken by what it watches and by nothing else", arguments: wakes)
+    func wake(item: Wake) throws {
+        let daemon = try TestDaemon()
+        for request in item.given { try daemon.done(request) }
+        var watch = item.watch
+        watch.target += (watch.target.contains("?") ? "&" : "?") + "since=\(try daemon.cursor())"
+        let peer = try WaitingPeer(daemon, watch)
+        for request in item.quiet {
+            try daemon.done(request)
+            try daemon.awaitWatchers(1)
+        }
+        let written = try daemon.done(item.write)
+        let answer = try peer.answer()
+        #expect(answer.status == 200)
+        #expect(try JSONValue(parsing: item.body).isFound(in: answer.json), "\(answer.text)")
+        for member in item.lacks { #expect(answer.json?[member] == nil, "\(answer.text)") }
+        #expect(answer.json?["revision"]?.integer == written.revision?.number)
+        #expect(answer.json?["cursor"]?.string == written.field("Settings-Cursor"))
+        for change in answer.json?["changes"]?.array ?? [] {
+            #expect(change["revision"]?.integer == written.revision?.number)
+            #expect(change["modified"]?.string != nil)
+        }
+        try DescribedAnswers.check(answer, to: watch, of: item.testDescription)
+        try daemon.awaitWatchers(0)
+    }
+
+    @Test("A watcher that asks on from cursor to cursor misses nothing and hears nothing twice")
+    func chain() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/n 0")
+        var cursor = try daemon.cursor()
+        let client = try daemon.connect()
+        let writer = try daemon.connect()
+        var heard: [Int64] = []
+        var written: Int64 = 0
+        while heard.last ?? 0 < 300 {
+            try client.send(Request("GET app/observe?since=\(cursor)&wait=300").bytes)
+            // Writes come before the question is read, while it waits, and between two of them.
+            for _ in 0..<(written < 300 ? 1 + Int(written) % 5 : 0) {
+                written += 1
+                #expect(try writer.ask(Request("PUT app/keys/n \(written)")).status == 200)
+            }
+            let answer = try client.readResponse()
+            let changes = try #require(answer.json?["changes"]?.array)
+            #expect(!changes.isEmpty)
+            for change in changes {
+                #expect(change["old"]?.integer == heard.last ?? 0)
+                heard.append(try #require(change["new"]?.integer))
+            }
+            cursor = try #require(answer.json?["cursor"]?.string)
+            if written >= 300, heard.last == written { break }
+        }
+        #expect(heard == Array(1...written))
+    }
+
+    @Test("Everybody who waits for the same is told the same, each in its own form")
+    func many() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app {\"a\":1,\"b\":1}")
+        let since = try daemon.cursor()
+        let targets = [
+            "app/observe?since=\(since)", "app/observe?key=a&since=\(since)", "app/observe?prefix=&since=\(since)",
+            "app/observe?since=\(since)&latest", "app/observe?since=\(since)&limit=1",
+            "app/observe?since=\(since.split(separator: ".")[1])",
+        ]
+        let clients = try (0..<60).map { index in
+            let client = try daemon.connect()
+            try client.send(Request("GET \(targets[index % targets.count])").bytes)
+            return client
+        }
+        try daemon.awaitWatchers(60)
+        try daemon.done("PATCH app {\"a\":2,\"b\":2}")
+        for (index, client) in clients.enumerated() {
+            let changes = try client.readResponse().json?["changes"]?.array
+            #expect(changes?.compactMap { $0["key"]?.string } == (index % targets.count == 1 ? ["a"] : ["a", "b"]))
+        }
+        try daemon.awaitWatchers(0)
+    }
+
+    @Test("One that is ahead of the daemon is held, and hears only of what is beyond its place")
+    func ahead() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 0")
+        let parts = try daemon.cursor().split(separator: ".")
+        let (epoch, here) = (parts[0], try #require(Int64(parts[1])))
+        let peer = try WaitingPeer(daemon, Request("GET app/observe?since=\(epoch).\(here + 3)"))
+        for value in 1...3 {
+            try daemon.done(Request("PUT app/keys/a \(value)"))
+            try daemon.awaitWatchers(1)
+        }
+        try daemon.done("PUT app/keys/a 4")
+        let changes = try #require(try peer.answer().json?["changes"]?.array)
+        #expect(changes.compactMap { $0["new"]?.integer } == [4])
+        let asked = Request("GET app/observe?since=\(epoch).\(here + 900)&wait=0")
+        #expect(try daemon.send(asked).json?["cursor"]?.string == "\(epoch).\(here + 900)")
+    }
+}
+
+/// A GET that waits until its answer is another one.
+@Suite(.ownThread)
+struct WaitingReadTests {
+    static let invalid: [Request] = [
+        "PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#,
+    ]
+
+    /// What is held, what leaves it so, and what ends it.
+    struct Held: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let given: [Request]
+        let request: Request
+        /// Whether it comes with the tag that is there.
+        let knowsTag: Bool
+        let quiet: [Request]
+        let write: Request
+        let status: Int
+        let body: String
+
+        init(
+            _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, knowsTag: Bool = true,
+            quiet: [Request] = [], _ write: Request, _ status: Int, _ body: String
+        ) {
+            testDescription = name
+            self.given = given
+            self.request = request
+            self.knowsTag = knowsTag
+            self.quiet = quiet
+            self.write = write
+            self.status = status
+            self.body = body
+        }
+    }
+
+    static let held: [Held] = [
+        Held(
+            "A setting, by its tag", "GET app/keys/a?wait=300",
+            quiet: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 2"], "PUT app/keys/a 2", 200,
+            #"{"key":"a","value":2,"source":"stored"}"#),
+        Held("A bare value", "GET app/keys/a?raw&wait=300", quiet: ["PUT app/keys/b 1"], "PUT app/keys/a 2", 200, "2"),
+        Held("A value that goes", "GET app/keys/a?wait=300", "DELETE app/keys/a", 404, #"{"code":"not_set"}"#),
+        Held("A suite that goes", "GET app/keys/a?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
+        Held(
+            "A default that comes to be stored", given: [ObservedStateTests.schema], "GET app/keys/a?wait=300",
+            "PUT app/keys/a 1", 200, #"{"value":1,"source":"stored"}"#),
+        Held(
+            "A key that appears, by the tag of its 404", "GET app/keys/b?wait=300", quiet: ["PUT app/keys/a 2"],
+            "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
+        Held(
+            "A key that appears, without any tag", "GET app/keys/b?wait=300", knowsTag: false,
+            quiet: ["PUT app/keys/a 2"], "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
+        Held(
+            "A suite that appears", given: [], "GET app?wait=300", knowsTag: false, quiet: ["PUT other/keys/a 1"],
+            "PUT app/keys/a 5", 200, #"{"suite":"app","values":{"a":5}}"#),
+        Held(
+            "A key of a suite that appears", given: [], "GET app/keys/a?wait=300", knowsTag: false,
+            quiet: ["PUT other/keys/a 1"], "PUT app/keys/a 5", 200, #"{"key":"a","value":5}"#),
+        Held(
+            "What is invalid, until it is not", given: invalid, "GET app/keys/a?wait=300", knowsTag: false,
+            quiet: [#"PUT app/keys/b "x""#], #"PUT app/keys/a "y""#, 200, #"{"key":"a","value":"y"}"#),
+        Held(
+            "What is invalid, until a schema allows it", given: invalid, "GET app/keys/a?wait=300", "DELETE app/schema",
+            200, #"{"key":"a","value":9}"#),
+        Held(
+            "A suite, by its tag", "GET app?wait=300", quiet: ["PUT app/keys/a 1", "PUT other/keys/a 1"],
+            "PUT app/keys/b 2", 200, #"{"values":{"a":1,"b":2}}"#),
+        Held(
+            "A suite, by its schema", "GET app?wait=300", #"PUT app/schema {"additionalProperties":true}"#, 200,
+            #"{"values":{"a":1},"schemaRevision":"*"}"#),
+        Held("A suite that is dropped", "GET app?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
+        Held("A suite, bare", "GET app?wait=300&raw", "PUT app/keys/b 2", 200, #"{"a":1,"b":2}"#),
+    ]
+
+    @Test("A reading is held until it is another one, and no longer", arguments: held)
+    func wake(item: Held) throws {
+        let daemon = try TestDaemon()
+        for request in item.given { try daemon.done(request) }
+        var request = item.request
+        if item.knowsTag {
+            var plain = item.request
+            plain.target = String(plain.target.prefix { $0 != "?" })
+            let tag = try #require(try daemon.send(plain).field("ETag"))
+            request.fields.append("If-None-Match: \(tag)")
+        }
+        let peer = try WaitingPeer(daemon, request)
+        for quiet in item.quiet { try daemon.done(quiet) }
+        #expect(!peer.client.hasNews)
+        try daemon.done(item.write)
+        let answer = try peer.answer()
+        #expect(answer.status == item.status, "\(answer.text)")
+        #expect(try JSONValue(parsing: item.body).isFound(in: answer.json), "\(answer.text)")
+        var plain = item.request
+        plain.target = plain.target.replacing("wait=300", with: "wait=0")
+        let now = try daemon.send(plain)
+        #expect(now.text == answer.text)
+        #expect(now.field("ETag") == answer.field("ETag"))
+        try daemon.awaitWatchers(0)
+    }
+
+    static let atOnce: [Row] = [
+        Row("Without a tag there is nothing to wait for", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=300", 200),
+        Row(
+            "Nor with another tag", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a?wait=300", "If-None-Match: \"99\""), 200),
+        Row(
+            "Nor with a suite's other tag", given: ["PUT app/keys/a 1"],
+            Request("GET app?wait=300", "If-None-Match: \"0\""), 200),
+        Row(
+            "Nor with no time", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: \"$1\""),
+            304, fields: ["ETag: \"$1\""]),
+        Row("Any tag is one", given: ["PUT app/keys/a 1"], Request("GET app/keys/a?wait=0", "If-None-Match: *"), 304),
+        Row("What is not set, and no time", given: ["PUT app/keys/a 1"], "GET app/keys/b?wait=0", 404, .notSet),
+        Row(
+            "What is not set, by another tag", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/b?wait=300", "If-None-Match: \"77\""), 404, .notSet),
+        Row(
+            "What is not set is never unmodified", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/b?wait=0", "If-None-Match: \"0\""), 404, .notSet),
+        Row(
+            "What is invalid is never unmodified", given: invalid,
+            Request("GET app/keys/a?wait=0", "If-None-Match: \"$2\""), 409, .invalidStored),
+        Row(
+            "A key that the suite does not admit", given: [ObservedStateTests.schema], "GET app/keys/zz?wait=300", 404,
+            .unknownKey),
+        Row("The past does not change", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=1", 400, .badRequest),
+        Row("Nor does it for no time", given: ["PUT app/keys/a 1"], "GET app?at=$1&wait=0", 400, .badRequest),
+        Row("Too long", given: ["PUT app/keys/a 1"], "GET app/keys/a?wait=301", 400, .badRequest),
+        Row("Too long for a suite", given: ["PUT app/keys/a 1"], "GET app?wait=301", 400, .badRequest),
+        Row("Listings do not wait", given: ["PUT app/keys/a 1"], "GET app/keys?wait=1", 400, .badRequest),
+        Row("Schemas do not wait", given: [ObservedStateTests.schema], "GET app/schema?wait=1", 400, .badRequest),
+        Row("Writes do not wait", "PUT app/keys/a?wait=1 1", 400, .badRequest),
+    ]
+
+    @Test("What need not be waited for, and what cannot be", arguments: atOnce)
+    func rows(row: Row) throws {
+        try row.check()
+    }
+}

@@ -1,0 +1,183 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// How many may wait, and how a waiting request gets on with others of its connection.
+@Suite(.ownThread)
+struct WatcherLimitTests {
+    /// Every way to wait.
+    static let requests: [Request] = [
+        "GET app/observe?since=$c", "GET /v1/observe?since=$c&suite=app", "GET zz/observe?wait=30",
+        "GET app/keys/zz?wait=30", Request("GET app?wait=30", "If-None-Match: *"),
+        Request("GET app/observe", "Accept: text/event-stream"),
+        Request("GET zz/observe?since=$c", "Accept: text/event-stream"),
+    ]
+
+    private func refused(_ request: Request, _ adapt: (inout Configuration) -> Void) throws {
+        let daemon = try TestDaemon(adapt)
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        var request = request
+        request.target = request.target.replacing("$c", with: cursor)
+        let peers = try (0..<2).map { _ in
+            try WaitingPeer(daemon, Request("GET app/observe?key=other&since=\(cursor)"))
+        }
+        let answer = try daemon.send(request)
+        #expect(answer.status == 429, "\(answer.text)")
+        #expect(answer.json?["code"] == "too_many_watchers")
+        // Not all who were refused come back at once.
+        let delay = try #require(answer.field("Retry-After").flatMap { Int($0) })
+        #expect((1...10).contains(delay))
+        #expect(answer.field("Settings-Cursor") == cursor)
+        try DescribedAnswers.check(answer, to: request, of: "too many")
+        // Whoever need not wait is answered.
+        #expect(try daemon.send("GET app/observe").status == 200)
+        #expect(try daemon.send("GET app/observe?since=0").status == 200)
+        #expect(try daemon.send(Request("GET app/observe?since=\(cursor)&wait=0")).status == 200)
+        // And where one goes, another may come.
+        peers[0].client.reset()
+        try daemon.awaitWatchers(1)
+        let next = try daemon.connect()
+        try next.send(request.bytes)
+        try daemon.awaitWatchers(2)
+    }
+
+    @Test("Too many in all are told so, and when to come again", arguments: requests)
+    func total(request: Request) throws {
+        try refused(request) { $0.watchers.total = 2 }
+    }
+
+    @Test("Too many from one address are told so", arguments: requests)
+    func perAddress(request: Request) throws {
+        try refused(request) { $0.watchers.perAddress = 2 }
+    }
+
+    @Test("Another address has its own share")
+    func addresses() throws {
+        let daemon = try TestDaemon {
+            $0.watchers.perAddress = 1
+            $0.listen.append(.tcp(host: "::1", port: 0))
+        }
+        guard case .tcp(_, let port)? = daemon.addresses.last else { throw DaemonInProcess.NoPort() }
+        try daemon.done("PUT app/keys/a 1")
+        let request = Request("GET app/observe?since=\(try daemon.cursor())")
+        let first = try WaitingPeer(daemon, request)
+        let other = try RawClient(.ipv6(port))
+        try other.send(request.bytes)
+        try daemon.awaitWatchers(2)
+        #expect(try daemon.send(request).status == 429)
+        try daemon.done("PUT app/keys/a 2")
+        #expect(try first.answer().status == 200)
+        #expect(try other.readResponse().status == 200)
+    }
+
+    @Test("A bound of none lets nobody wait")
+    func none() throws {
+        let daemon = try TestDaemon { $0.watchers.total = 0 }
+        try daemon.done("PUT app/keys/a 1")
+        #expect(try daemon.send(Request("GET app/observe?since=\(try daemon.cursor())")).status == 429)
+        #expect(try daemon.send("GET app/observe").status == 200)
+    }
+
+    @Test("Requests before and behind one that waits are answered in their order")
+    func pipelined() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        let client = try daemon.connect()
+        let requests: [Request] = [
+            "GET app/keys/a?raw", Request("GET app/observe?key=b&since=\(cursor)"), "GET app/keys/b?raw",
+            Request("GET app/keys/b?wait=30", "If-None-Match: \"0\""), "GET app/keys/a?raw",
+        ]
+        try client.send(requests.flatMap(\.bytes))
+        #expect(try client.readResponse().text == "1")
+        try daemon.awaitWatchers(1)
+        #expect(!client.hasNews)
+        try daemon.done("PUT app/keys/b 7")
+        #expect(try client.readResponse().json?["changes"]?.array?.count == 1)
+        for text in ["7", "", "1"] {
+            let answer = try client.readResponse()
+            #expect(answer.status == 200)
+            #expect(text.isEmpty || answer.text == text)
+        }
+    }
+
+    @Test("What a connection writes before it observes is there, and what it writes behind takes effect after it")
+    func ownWrites() throws {
+        let daemon = try TestDaemon()
+        let client = try daemon.connect()
+        try client.send(Request("PUT app/keys/a 1").bytes + Request("GET app/observe").bytes)
+        #expect(try client.readResponse().status == 201)
+        let state = try client.readResponse()
+        #expect(state.json?["values"] == ["a": 1])
+        let cursor = try #require(state.json?["cursor"]?.string)
+        try client.send(Request("GET app/observe?since=\(cursor)&wait=300").bytes + Request("PUT app/keys/a 2").bytes)
+        try daemon.awaitWatchers(1)
+        try daemon.done("PUT app/keys/b 5")
+        let heard = try client.readResponse()
+        #expect(heard.json?["changes"]?.array?.map { $0["key"] } == ["b"])
+        let written = try client.readResponse()
+        #expect(written.json?["value"] == 2)
+        #expect(try #require(written.revision) > #require(heard.revision))
+    }
+
+    @Test("Those of one connection wait one after the other, and miss nothing meanwhile")
+    func several() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let cursor = try daemon.cursor()
+        let client = try daemon.connect()
+        let keys = (0..<20).map { "k\($0)" }
+        try client.send(keys.flatMap { Request("GET app/observe?key=\($0)&since=\(cursor)&wait=300").bytes })
+        try daemon.awaitWatchers(1)
+        for key in keys.reversed() { try daemon.done(Request("PUT app/keys/\(key) 1")) }
+        for key in keys {
+            #expect(try client.readResponse().json?["changes"]?.array?.first?["key"]?.string == key)
+        }
+        try daemon.awaitWatchers(0)
+    }
+
+    @Test("HEAD is held as GET is, and answered without the body")
+    func head() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let peer = try WaitingPeer(daemon, Request("HEAD app/observe?since=\(try daemon.cursor())"))
+        let cursor = try daemon.done("PUT app/keys/a 2").cursorText
+        let head = try peer.client.readResponse(toHead: true)
+        #expect(head.status == 200)
+        #expect(head.field("Settings-Cursor") == cursor)
+        #expect(try peer.client.ask("GET app/keys/a?raw").text == "2")
+    }
+
+    @Test("HTTP/1.0 can wait as well")
+    func old() throws {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        let request = Request("GET app/observe?since=\(try daemon.cursor())").with(version: "HTTP/1.0")
+        let peer = try WaitingPeer(daemon, request)
+        try daemon.done("PUT app/keys/a 2")
+        let answer = try peer.answer()
+        #expect(answer.json?["changes"]?.array?.count == 1)
+        #expect(answer.field("Connection") == "close")
+        #expect(try peer.client.readUntilClose().isEmpty)
+    }
+
+    @Test("A suite that appears is told to whoever waits for it")
+    func appears() throws {
+        let daemon = try TestDaemon()
+        let cursor = try daemon.cursor()
+        let fresh = try WaitingPeer(daemon, "GET app/observe?wait=300")
+        let known = try WaitingPeer(daemon, Request("GET app/observe?key=zz&since=\(cursor)"))
+        try daemon.done("PUT other/keys/a 1")
+        let made = try daemon.done("PUT app/keys/a 1").cursorText
+        let state = try fresh.answer()
+        #expect(state.status == 200)
+        #expect(state.json?["values"] == ["a": 1])
+        #expect(state.json?["reset"] == nil)
+        #expect(state.json?["cursor"]?.string == made)
+        let answer = try known.answer()
+        #expect(answer.status == 200)
+        #expect(answer.json?["cursor"]?.string == made)
+    }
+}

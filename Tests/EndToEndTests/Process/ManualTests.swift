@@ -1,0 +1,145 @@
+import Foundation
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// `docs/operations.md` names what the program has: its metrics, files, messages and options.
+@Suite(.ownThread)
+struct ManualTests {
+    private static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private let text: String
+
+    init() throws {
+        text = try String(contentsOf: Self.root.appending(path: "docs/operations.md"), encoding: .utf8)
+    }
+
+    /// The words in code font that begin the rows of all tables whose first column has this title, table by table.
+    private func tables(_ title: String) -> [[String]] {
+        text.components(separatedBy: "\n\n").filter { $0.hasPrefix("| \(title) |") }.map { table in
+            table.split(separator: "\n").dropFirst(2).flatMap { row in
+                Self.code(in: row.split(separator: " | ")[0])
+            }
+        }
+    }
+
+    /// What stands in code font.
+    private static func code(in text: some StringProtocol) -> [String] {
+        let parts = text.components(separatedBy: "`")
+        return stride(from: 1, to: parts.count, by: 2).map { parts[$0] }
+    }
+
+    /// The source of some targets without its comments, each text in one piece.
+    private static func source(of targets: [String]) throws -> String {
+        var source = ""
+        for target in targets {
+            let folder = root.appending(path: "Sources/\(target)")
+            let files = FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil)
+            for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
+                let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+                source += lines.filter { !$0.drop { $0 == " " }.hasPrefix("//") }.joined(separator: "\n")
+            }
+        }
+        return source.replacing(/"\s*\+\s*"/, with: "").replacing("\\\"", with: "\"")
+    }
+
+    /// The parts of a message that stand in the program as they are: what is between marks, and is no number.
+    private static func parts(of message: String) -> [String] {
+        message.split { "…:;,<>*".contains($0) }.map { $0.trimmingCharacters(in: .whitespaces) }.filter { part in
+            part.contains { $0.isLetter }
+        }
+    }
+
+    @Test("The metrics in the manual are those that a daemon has")
+    func metrics() throws {
+        let lines = try TestDaemon().send("GET /metrics").text.split(separator: "\n")
+        let metrics = lines.filter { $0.hasPrefix("# TYPE ") }.map { String($0.split(separator: " ")[2]) }
+        #expect(metrics.count > 5)
+        #expect(tables("metric").flatMap { $0 }.sorted() == metrics.sorted())
+    }
+
+    @Test("A data directory has the files of the manual and no others")
+    func files() throws {
+        let directory = try TemporaryDirectory()
+        let data = directory.path + "/data"
+        var seen: [String] = []
+        func look() throws { seen += try FileManager.default.contentsOfDirectory(atPath: data) }
+
+        func write(to daemon: DaemonProcess) throws {
+            let peer = try RawClient(port: daemon.port)
+            #expect(try peer.ask("PUT app/keys/a 1").status < 300)
+        }
+
+        let first = try DaemonProcess(data: data)
+        try write(to: first)
+        try look()
+        try first.stop()
+        try look()
+        let second = try DaemonProcess(data: data)
+        try write(to: second)
+        try second.killAtOnce()
+        // What a crash leaves in the middle of a line, and of a snapshot.
+        let journals = try FileManager.default.contentsOfDirectory(atPath: data).filter { $0.hasPrefix("journal-") }
+        let journal = "\(data)/\(try #require(journals.max { $0.count < $1.count || $0 < $1 }))"
+        var bytes = [UInt8](try Data(contentsOf: URL(filePath: journal)))
+        let end = try #require(bytes.lastIndex(of: UInt8(ascii: "\n"))) + 1
+        bytes.replaceSubrange(end..<min(end + 4, bytes.count), with: Array("torn".utf8))
+        try Data(bytes).write(to: URL(filePath: journal))
+        try Data().write(to: URL(filePath: "\(data)/snapshot-9.json.tmp"))
+        try look()
+        let third = try DaemonProcess(data: data)
+        try look()
+        try third.stop()
+
+        let names = try #require(tables("file").first)
+        for name in Set(seen) {
+            #expect(try names.contains { try Self.matches(name, $0) }, "\(name) is not in the manual")
+        }
+        for name in names { #expect(try seen.contains { try Self.matches($0, name) }, "there is no \(name)") }
+        #expect(!seen.filter { $0.hasPrefix("set-aside-") }.isEmpty)
+    }
+
+    /// Whether a name has the form that the manual gives: with a number for `<…>` and anything for `…`.
+    private static func matches(_ name: String, _ form: String) throws -> Bool {
+        let pattern = NSRegularExpression.escapedPattern(for: form).replacing(/<[a-z]+>/, with: "[0-9]+").replacing(
+            "…", with: ".+")
+        return try Regex(pattern).wholeMatch(in: name) != nil
+    }
+
+    @Test("The files of programs in the manual are those of the client")
+    func filesOfPrograms() throws {
+        let source = try Self.source(of: ["SettingsClient"])
+        let names = try #require(tables("file").last).flatMap { $0.split(separator: "/") }.flatMap { name in
+            Self.parts(of: String(name)).filter { $0 != "~" && $0 != "SERVER" && $0 != "SUITE" }
+        }
+        #expect(names.count >= 6)
+        #expect(names.filter { !source.contains($0) } == [])
+    }
+
+    @Test("The messages in the manual are those of the program")
+    func messages() throws {
+        let tables = tables("message")
+        #expect(tables.count == 2)
+        let shared = ["SettingsModel", "SettingsAPI", "SettingsEngine", "HTTPWire", "Platform"]
+        let server = try Self.source(of: ["SettingsServer"] + shared)
+        let client = try Self.source(of: ["SettingsClient", "SettingsHTTP"] + shared)
+        for (messages, source) in zip(tables, [server, client]) {
+            #expect(messages.count > 5)
+            for message in messages {
+                let missing = Self.parts(of: message).filter { !source.contains($0) }
+                #expect(missing == [], "not in the source: \(message)")
+            }
+        }
+    }
+
+    @Test("The options in the manual are those that a configuration has")
+    func options() throws {
+        var known: [String] = []
+        for group in Configuration().document.object ?? [:] {
+            known += group.value.object.map { $0.names.map { "\(group.name).\($0)" } } ?? [group.name]
+        }
+        #expect(tables("member").flatMap { $0 }.sorted() == known.sorted())
+    }
+}

@@ -1,0 +1,121 @@
+import Foundation
+import SettingsModel
+import TestSupport
+import Testing
+
+/// What a daemon takes of the machine's memory.
+@Suite(.ownThread)
+struct MemoryTests {
+    /// What a process has in memory, in bytes.
+    private func resident(_ process: Substring) throws -> Int {
+        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        return try #require(Int(line.split(separator: " ")[1])) * 1024
+    }
+
+    @Test("What a burst has taken and freed goes back to the system")
+    func burst() throws {
+        let directory = try TemporaryDirectory()
+        let configuration = try directory.file("c", #"{"history":{"bytes":65536,"suiteBytes":0}}"#)
+        let daemon = try DaemonProcess(data: directory.path + "/data", options: ["--config", configuration])
+        let process = try #require(try daemon.process.line(containing: ", process ").split(separator: " ").last)
+        let before = try resident(process)
+        let body = (0..<8000).map { "\"k\($0)\":{\"a\":[1,2,3,4,5],\"b\":\"\(String(repeating: "x", count: 40))\"}" }
+        let peers = try (0..<8).map { _ in try RawClient(port: daemon.port) }
+        for (number, peer) in peers.enumerated() {
+            try peer.send(Request("PUT s\(number) {\(body.joined(separator: ","))}").bytes)
+        }
+        for peer in peers { #expect(try peer.readResponse().status == 200) }
+        for (number, peer) in peers.enumerated() {
+            #expect(try peer.ask(Request("DELETE s\(number)?drop")).status == 200)
+        }
+        let full = try resident(process)
+        var left = full
+        try peers[0].send(Request("PUT app/keys/a 1").bytes)
+        let tag = try #require(try peers[0].readResponse().field("ETag"))
+        // Each of these takes a second.
+        for _ in 0..<60 where left - before > (full - before) / 2 {
+            try peers[0].send(Request("GET app/keys/a?wait=1", "If-None-Match: \(tag)").bytes)
+            _ = try peers[0].readResponse()
+            left = try resident(process)
+        }
+        #expect(left - before <= (full - before) / 2, "\(before) bytes before, \(full) after the burst, then \(left)")
+        try daemon.stop()
+    }
+}
+
+/// More connections than there may be files open, to the real program.
+@Suite(.ownThread, .serialized)
+struct OpenFileLimitTests {
+    /// Some limits, and with `FUZZ_ITERATIONS` one more for each thousand: up to that of the unit file, as far as the test
+    /// may have so many connections itself.
+    static let limits: [Int] = {
+        var own = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own)
+        let most = max(2048, min(65_536, Int(clamping: own.rlim_max) - 4096))
+        let random = FuzzBudget.generators(share: 0.001).dropFirst().map { random in
+            var random = random
+            return Int(exp(Double.random(in: log(64)...log(Double(most)), using: &random)))
+        }
+        return [64, 80, 1024] + random
+    }()
+
+    @Test(
+        "a daemon that more peers connect to than it may open files serves, writes snapshots and stops",
+        arguments: limits)
+    func strangers(limit: Int) throws {
+        let directory = try TemporaryDirectory()
+        let socket = "\(directory.path)/socket"
+        // Each few commits the journal is full: then a snapshot is written and a journal begun.
+        let file = try directory.file(
+            "settingsd.json",
+            #"{"listen":"unix:\#(socket)","snapshot":{"journalBytes":1024},"limits":{"lingerSeconds":60}}"#)
+        let daemon = try ChildProcess(
+            ["-c", #"\#(Self.closeInherited) ulimit -n "$0" && exec "$@""#, "\(limit)", ChildProcess.program]
+                + ["--config", file, "--data", "\(directory.path)/data"], of: "/bin/bash")
+        _ = try daemon.line(containing: "listening on unix:")
+        let address = RawAddress.unix(socket)
+        let first = try RawClient(address)
+        try write(0, first)
+
+        var held: [RawClient] = []
+        for number in 1...(min(limit, 20_000) + 300) {
+            held.append(try RawClient(address))
+            if number % 100 == 0 { try write(number, first) }
+        }
+        for number in 1...20 { try write(-number, first) }
+
+        let refused = try #require(RawClient.withNews(among: held).first.map { held[$0] })
+        #expect(try refused.readResponse().json?["code"] == "too_many_connections")
+        held = []
+        #expect(try first.ask("GET /readyz").status == 200)
+        daemon.signal(SIGTERM)
+        let end = try daemon.end()
+        #expect(end.code == 0, "\(end.errors)")
+        let complaints = end.errors.split(separator: "\n").filter { $0.contains("warning") || $0.contains("error") }
+        #expect(complaints.isEmpty)
+    }
+
+    /// Other tests have files open at the same moment, which a child inherits.
+    private static let closeInherited =
+        "for file in /proc/$$/fd/*; do n=${file##*/}; if (( n > 2 )); then exec {n}>&-; fi; done;"
+
+    private func write(_ number: Int, _ peer: RawClient) throws {
+        let answer = try peer.ask(Request("PUT app/keys/a \"\(number) \(String(repeating: "x", count: 200))\""))
+        #expect(answer.status < 300, "\(answer.text)")
+    }
+
+    @Test("a daemon that may open too few files for itself says how many it needs")
+    func tooFew() throws {
+        let directory = try TemporaryDirectory()
+        let end = try ChildProcess(
+            [
+                "-c", #"ulimit -n 32 && exec "$0" --listen 127.0.0.1:0 --data "$1""#, ChildProcess.program,
+                directory.path,
+            ],
+            of: "/bin/sh"
+        ).end()
+        #expect(end.code == 70)
+        #expect(end.errors.contains("only 32 files may be open"), "\(end.errors)")
+    }
+}

@@ -1,0 +1,115 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Somebody who has asked and is not answered yet.
+struct WaitingPeer {
+    let client: RawClient
+
+    /// Sends the request and returns once the daemon has it waiting.
+    init(_ daemon: TestDaemon, _ request: Request) throws {
+        let metrics = try RawMetrics(client: daemon.connect())
+        let before = try metrics.watchers()
+        client = try daemon.connect()
+        try client.send(request.bytes)
+        while try metrics.watchers() == before {
+            guard !client.hasNews else { throw Answered(answer: try client.readHead()) }
+        }
+    }
+
+    /// It was answered instead.
+    struct Answered: Error {
+        let answer: RawResponse
+    }
+
+    /// The answer, which must not have come before.
+    func answer() throws -> RawResponse {
+        try client.readResponse()
+    }
+}
+
+extension TestDaemon {
+    /// How many wait for something to happen, as the daemon itself says.
+    func watcherCount() throws -> Int {
+        try RawMetrics(client: connect()).watchers()
+    }
+
+    /// Waits until so many wait.
+    func awaitWatchers(_ count: Int) throws {
+        try RawMetrics(client: connect()).await(count)
+    }
+
+    /// The place in history.
+    func cursor() throws -> String {
+        let answer = try send("GET /v1")
+        return try #require(answer.field("Settings-Cursor"))
+    }
+}
+
+/// What a daemon says of itself, asked for on one connection.
+struct RawMetrics {
+    let client: RawClient
+
+    func watchers() throws -> Int {
+        let lines = try client.ask("GET /metrics").text.split(separator: "\n")
+        let line = try #require(lines.first { $0.hasPrefix("settingsd_watchers ") })
+        return try #require(Int(line.split(separator: " ")[1]))
+    }
+
+    /// Each question is answered only when the daemon has done what came before it, so that few are needed.
+    func await(_ count: Int) throws {
+        let start = ContinuousClock.now
+        while true {
+            let found = try watchers()
+            if found == count { return }
+            try #require(ContinuousClock.now - start < .seconds(Deadline.patience), "\(found) wait, not \(count)")
+        }
+    }
+}
+
+extension TestDaemon {
+    /// Begins a stream, on a connection of its own.
+    func stream(_ request: Request, since id: String? = nil, receiveBuffer: Int32? = nil) throws -> EventStreamReader {
+        var request = request
+        request.fields.append("Accept: text/event-stream")
+        if let id { request.fields.append("Last-Event-ID: \(id)") }
+        return try EventStreamReader(RawClient(port: port, receiveBuffer: receiveBuffer), request.bytes)
+    }
+}
+
+/// What a stream tells of a commit.
+struct ToldCommit {
+    let id: String
+    let changes: [JSONValue]
+}
+
+extension EventStreamReader {
+    /// Reads an event that must be this one; returns its data.
+    @discardableResult
+    func expect(
+        _ type: String, _ id: String, _ body: String, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws -> JSONValue {
+        let event = try event()
+        let found = try #require(event, sourceLocation: sourceLocation)
+        #expect(found.type == type, "\(found.data)", sourceLocation: sourceLocation)
+        #expect(found.lastEventID == id, "\(found.data)", sourceLocation: sourceLocation)
+        let data = try JSONValue(parsing: found.data)
+        #expect(try JSONValue(parsing: body).isFound(in: data), "\(found.data)", sourceLocation: sourceLocation)
+        return data
+    }
+
+    /// Reads an event that must be a commit.
+    func commit(sourceLocation: SourceLocation = #_sourceLocation) throws -> ToldCommit {
+        let event = try event()
+        let found = try #require(event, sourceLocation: sourceLocation)
+        try #require(found.type == "commit", "\(found.data.prefix(300))", sourceLocation: sourceLocation)
+        let data = try JSONValue(parsing: found.data)
+        try #require(data["cursor"]?.string == found.lastEventID, sourceLocation: sourceLocation)
+        return ToldCommit(id: found.lastEventID, changes: data["changes"]?.array ?? [])
+    }
+}
+
+extension RawResponse {
+    /// The place in history that it is true at, to be sent as `since`.
+    var cursorText: String { field("Settings-Cursor") ?? "" }
+}
