@@ -34,7 +34,7 @@ extension Trait where Self == OwnThread {
 /// A counting semaphore that suspends tasks. It bounds how many tests run at once: enough that waiting costs no time, few enough
 /// that none of them is starved.
 private final class Seats: Sendable {
-    static let shared = Seats(16)
+    static let shared = Seats(8)
 
     private struct State {
         var free: Int

@@ -6,10 +6,10 @@ import Testing
 /// What a daemon takes of the machine's memory.
 @Suite(.ownThread)
 struct MemoryTests {
-    /// What a process has in memory, in bytes.
-    private func resident(_ process: Substring) throws -> Int {
+    /// What a process has in memory, now or at most so far, in bytes.
+    private func resident(_ process: Substring, _ field: String = "VmRSS:") throws -> Int {
         let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") })
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(field) })
         return try #require(Int(line.split(separator: " ")[1])) * 1024
     }
 
@@ -29,8 +29,8 @@ struct MemoryTests {
         for (number, peer) in peers.enumerated() {
             #expect(try peer.ask(Request("DELETE s\(number)?drop")).status == 200)
         }
-        let full = try resident(process)
-        var left = full
+        let full = try resident(process, "VmHWM:")
+        var left = try resident(process)
         try peers[0].send(Request("PUT app/keys/a 1").bytes)
         let tag = try #require(try peers[0].readResponse().field("ETag"))
         // Each of these takes a second.

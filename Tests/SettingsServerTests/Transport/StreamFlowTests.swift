@@ -129,7 +129,7 @@ struct StreamFlowTests {
     }
 
     @Test("A long backlog goes piece by piece, and the others have their turns") func longBacklogGoesPiece() throws {
-        var limits = TransportLimits()
+        var limits = TransportLimits.patient
         limits.streamBytes = 1000
         let server = try TestServer(limits: limits)
         let (client, exchange) = try begin(server, receiveBuffer: nil)

@@ -16,7 +16,7 @@ final class TestServer {
 
     init(
         at place: ListenAddress = .tcp(host: "127.0.0.1", port: 0), loops: Int = 1,
-        limits: TransportLimits = TransportLimits(), clock: MonotonicClock = .system,
+        limits: TransportLimits = .patient, clock: MonotonicClock = .system,
         sendBuffer: Int32? = nil, accept: @escaping Acceptor.Accept = { $0.accept() }
     ) throws {
         let listeners = try Listener.open(place)
@@ -91,4 +91,13 @@ func get(_ path: String, _ fields: String...) -> String {
 func post(_ path: String, _ body: String, _ fields: String...) -> String {
     "POST \(path) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n"
         + "\(fields.map { $0 + "\r\n" }.joined())\r\n\(body)"
+}
+
+extension TransportLimits {
+    /// Limits that cut off no reader that is only slow.
+    static var patient: TransportLimits {
+        var limits = TransportLimits()
+        limits.streamTime = 600 * second
+        return limits
+    }
 }

@@ -110,8 +110,8 @@ struct ManyThreadsTests {
         }
         // It is held while the others write, so nothing needs it.
         await onThreads(1) { _ in two.launchCount = 1 }
-        one.launchCount += 1
         #expect(await log.waits(for: "1"))
+        one.launchCount += 1
         #expect(await log.waits(for: "2"))
         #expect(window.told.sorted() == [1, 2])
         for await update in updates where update.newValue == 2 { break }
