@@ -227,7 +227,8 @@ struct MinimalAnswerTests {
             "A dry run", Request("PUT app/keys/a?dryRun 1", minimal), 201, nil, #"{"changed":true,"dryRun":true}"#,
             lacks: ["value", "previous"], fields: [applied]),
         Row(
-            "A repeat of a write whose first answer was whole", given: [Request("PUT app/keys/a 1", IdempotencyTests.key)],
+            "A repeat of a write whose first answer was whole",
+            given: [Request("PUT app/keys/a 1", IdempotencyTests.key)],
             Request("PUT app/keys/a 1", IdempotencyTests.key, minimal), 201, nil, #"{"changed":true,"replayed":true}"#,
             lacks: ["value", "previous"], fields: [applied]),
         Row(
