@@ -91,6 +91,20 @@ final class APIServer {
         server.stop(within: seconds * TransportLimits.second, completion: completion)
     }
 
+    /// Runs the body while the loop does nothing else.
+    func whileLoopIsHeld(_ body: () throws -> Void) rethrows {
+        let (isHeld, letGo) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        for loop in server.loops {
+            loop.run {
+                isHeld.signal()
+                letGo.wait()
+            }
+        }
+        isHeld.wait()
+        defer { letGo.signal() }
+        try body()
+    }
+
     /// Returns once the loop has done what it was sent before.
     func settle() {
         for loop in server.loops + server.loops {

@@ -1,4 +1,6 @@
 import Dispatch
+import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing
@@ -127,6 +129,30 @@ struct WaitTimeTests {
             #expect(try writer.exchange(LargeBodyTests.put("app/keys/a", "\(round + 1)")).status == 200)
             #expect(try stream.event()?.type == "commit")
         }
+    }
+
+    @Test("a keep-alive that finds an event to send sends the event alone")
+    func eventInstead() throws {
+        let server = try served()
+        let stream = try EventStreamReader(
+            server.connect(), Array(observe("?key=a", "Accept: text/event-stream\r\n").utf8))
+        #expect(try stream.event()?.type == "state")
+        let length = stream.received.count
+        let key = try KeyName("a")
+        let write = WriteRequest(.setting(Transaction.Operation(suite: try SuiteName("app"), key: key, .set(2))))
+        let replies = CollectedReplies()
+        server.whileLoopIsHeld {
+            // The loop learns of the commit and of the end of the silence in one batch.
+            #expect(server.store.submit([PendingWrite(id: 1, request: write)], replies: replies) == 1)
+            #expect(replies.wait(for: 1).count == 1)
+            time.advance(nanoseconds: 15_100_000_000)
+        }
+        #expect(try stream.event()?.lastEventID == "e0.2")
+        server.settle()
+        #expect(try server.connect().exchange(LargeBodyTests.put("app/keys/a", "3")).status == 200)
+        #expect(try stream.event()?.lastEventID == "e0.3")
+        // A place comes as an id alone, behind the empty line that ends an event.
+        #expect(!String(decoding: stream.received[length...], as: UTF8.self).contains("\n\nid: "))
     }
 
     @Test(

@@ -116,16 +116,21 @@ extension Watchers {
         }
     }
 
-    /// Sends a live stream what has just happened.
-    func lookAtStream(_ subscription: Subscription, on state: State) {
-        guard !subscription.isBehind else { return }
+    /// Sends a live stream what has just happened. Returns false if there was nothing to send.
+    @discardableResult
+    func lookAtStream(_ subscription: Subscription, on state: State) -> Bool {
+        guard !subscription.isBehind else { return false }
         let (ticket, subject, place) = (subscription.ticket, subscription.topic.subject, subscription.place)
         guard subscription.form == .commitEvents else {
             // It waits for a suite that was missing. That is sent as this state has it: by now it may be gone again.
-            if state.isThere(subject) { sendState(ticket, subject, isReset: true, on: state) }
-            return
+            guard state.isThere(subject) else { return false }
+            sendState(ticket, subject, isReset: true, on: state)
+            return true
         }
-        guard state.reaches(subject, after: place) else { return startAnew(ticket) }
+        guard state.reaches(subject, after: place) else {
+            startAnew(ticket)
+            return true
+        }
         let question = subscription.question
         var made = handler.cache.response(to: question, after: place, at: state.revision)?.body
         if made == nil {
@@ -133,9 +138,10 @@ extension Watchers {
             made = text(of: commits, for: subscription, upTo: state.revision, on: state)
             if let made { keep(Response(status: 200, body: made), for: question, after: place, on: state) }
         }
-        guard let text = made else { return }
+        guard let text = made else { return true }
         subscriptions.update(ticket) { $0.place = max(place, state.revision) }
         if !text.isEmpty { push(text, to: ticket) }
+        return !text.isEmpty
     }
 
     /// Renders commits as events. Nil if they are many: then they are rendered beside the loop, and the stream goes on by itself.
@@ -155,16 +161,18 @@ extension Watchers {
         commits.flatMap { EventText.text(of: .commit(state.streamed(subject, $0.commit))) }
     }
 
-    /// Sends a live stream its place after some silence.
+    /// Sends a live stream its place after some silence, or instead the event that is due: the place must not pass it.
     func keepAlive(_ subscription: Subscription) {
         let ticket = subscription.ticket
         guard !subscription.isBehind else { return loop.setAlarm(ticket, at: loop.now &+ Self.silence) }
         let state = service.store.state
-        subscriptions.update(ticket) { $0.advance(to: matched) }
-        // The place must not pass an event that is due.
-        look(at: ticket, on: state)
-        guard let current = subscriptions[ticket], !current.isBehind else { return }
-        push(EventText.id(Cursor(epoch: state.epoch, revision: max(current.place, matched))), to: ticket)
+        subscriptions.update(ticket) { subscription in
+            subscription.advance(to: matched)
+            subscription.isDue = false
+        }
+        guard let current = subscriptions[ticket], !lookAtStream(current, on: state) else { return }
+        let place = subscriptions[ticket]?.place ?? current.place
+        push(EventText.id(Cursor(epoch: state.epoch, revision: max(place, matched))), to: ticket)
     }
 
     private func push(_ text: [UInt8], to ticket: Ticket) {
