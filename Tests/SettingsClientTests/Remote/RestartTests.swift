@@ -94,10 +94,12 @@ struct RestartTests {
 
     /// A daemon with other data, at the place of another one.
     private func replacement(of first: ServedDaemon) throws -> ServedDaemon {
-        let place = first.path
-        let daemon = try ServedDaemon(in: try TemporaryDirectory(), port: 0) { $0.listen.append(.unix(path: place)) }
-        try daemon.client().blocking.send(.merge(["launchCount": 70, "tags": ["other"]], into: names.app))
-        return daemon
+        let (place, directory) = (first.path, try TemporaryDirectory())
+        // Its data is there before it listens where the first one did: a client must not see it empty.
+        let writing = try ServedDaemon(in: directory, port: 0)
+        try writing.client().blocking.send(.merge(["launchCount": 70, "tags": ["other"]], into: names.app))
+        writing.stop()
+        return try ServedDaemon(in: directory, port: 0) { $0.listen.append(.unix(path: place)) }
     }
 
     private func used(_ world: World) -> DefaultsAdapter<ClientKeys> {
