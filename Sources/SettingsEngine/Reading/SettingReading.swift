@@ -1,14 +1,12 @@
 package import SettingsAPI
 package import SettingsModel
 
-/// Settings as they are shown.
+/// Settings in the form of the API.
 extension Suite {
-    /// A key as it stands.
     package func setting(_ key: KeyName) -> SettingState {
         setting(record(key))
     }
 
-    /// A key as a record has it.
     package func setting(_ record: KeyRecord) -> SettingState {
         var setting = SettingState(
             suite: id, key: record.key, value: effectiveValue(of: record), source: record.standing.source,
@@ -125,13 +123,13 @@ extension State {
         return changes
     }
 
-    /// A key as it stands, also of a suite that does not exist.
+    /// The setting of a key, also of a suite that does not exist.
     package func setting(_ suite: SuiteName, _ key: KeyName) -> SettingState {
         if let found = self.suite(suite) { return found.setting(key) }
         return SettingState(suite: suite, key: key, value: nil, source: .unset, revision: lastDrop, modified: nil)
     }
 
-    /// A key as an error tells of it: without the value of a secret.
+    /// The setting of a key as an error shows it: without the value of a secret.
     package func current(_ suite: SuiteName, _ key: KeyName) -> Problem.Current {
         .setting(setting(suite, key).toldInErrors)
     }
@@ -182,5 +180,15 @@ extension Suite {
         problem.errors = errors
         problem.stored = isSecret(record) ? nil : record.stored
         return problem
+    }
+}
+
+extension Violation {
+    /// The violation of a value at a place in a request about a suite.
+    func inSuite(_ suite: SuiteName, under place: JSONPointer) -> Violation {
+        var violation = self
+        violation.suite = suite.text
+        if place != .root { violation.pointer = JSONPointer(place.tokens + violation.pointer.tokens) }
+        return violation
     }
 }

@@ -3,7 +3,7 @@ internal import SettingsModel
 
 /// The answers to watchers.
 extension State {
-    /// All that is watched, as it stands; nil if it is one suite that does not exist.
+    /// The state of all that is watched; nil if it is one suite that does not exist.
     package func observed(_ subject: WatchSubject, isReset: Bool) -> ObservedState? {
         var found: [SuiteContents] = []
         var missing: [SuiteName] = []
@@ -57,8 +57,8 @@ extension State {
     /// - Parameters:
     ///   - commits: those that concern the watcher, oldest first; empty if there are none.
     ///   - position: the place that the watcher knows, which may be ahead of this state.
-    ///   - limit: how many changes to tell at most; a commit is never cut, and one is told whatever its size.
-    ///   - keepsLatest: whether to tell each key once, from before its first change to after its last.
+    ///   - limit: the most changes to return. A commit is never cut, and one is returned whatever its size.
+    ///   - keepsLatest: true for one change a key, from before its first change to after its last.
     package func observed(
         _ subject: WatchSubject, _ commits: [KeptCommit], from position: Revision, limit: Int? = nil,
         keepsLatest: Bool = false
@@ -98,7 +98,7 @@ extension State {
         return .several(schemas: schemas, dropped: dropped, missing: missing)
     }
 
-    /// The revision of a suite's schema before some commits that are not told yet.
+    /// The revision of a suite's schema before the commits of later answers.
     private func schemaRevision(of name: SuiteName, before later: ArraySlice<KeptCommit>) -> Revision {
         for kept in later {
             guard let change = kept.commit.suiteChanges.first(where: { $0.suite == name }) else { continue }
@@ -107,7 +107,7 @@ extension State {
         return suites.with(name.text.utf8Span.span) { $0.schemaRevision } ?? .zero
     }
 
-    /// One commit, as a stream tells it.
+    /// The event of one commit in a stream.
     package func streamed(_ subject: WatchSubject, _ commit: Commit) -> StreamCommit {
         let dropped = commit.dropped(of: subject)
         let schemas = commit.suiteChanges.compactMap { change -> SuiteRevision? in

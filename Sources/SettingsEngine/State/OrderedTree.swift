@@ -62,14 +62,24 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
 
     /// Changes the element with a key in place. Returns nil if there is none.
     package mutating func update<P: TreeProbe & ~Escapable, Result>(
-        _ probe: P, _ body: (inout Element) throws -> Result
-    ) rethrows -> Result? where P.Key == Key {
-        try root.update(probe, body)
+        _ probe: P, _ body: (inout Element) -> Result
+    ) -> Result? where P.Key == Key {
+        root.update(probe, body)
     }
 
     /// Visits the elements in order, from the first whose key is not before `start`, until `body` returns false.
-    package func forEach(startingAt start: Key? = nil, _ body: (Element) throws -> Bool) rethrows {
-        _ = try root.forEach(startingAt: start, body)
+    package func forEach(startingAt start: Key? = nil, _ body: (Element) -> Bool) {
+        _ = root.forEach(startingAt: start, body)
+    }
+
+    /// Returns the first element whose key is not before `start`.
+    func first(from start: Key) -> Element? {
+        var first: Element?
+        forEach(startingAt: start) { element in
+            first = element
+            return false
+        }
+        return first
     }
 
     /// Visits the elements backwards, from the last whose key is before `end`, until `body` returns false.
@@ -150,15 +160,15 @@ extension OrderedTree {
             return leaf.elements.last.map { $0.treeKey < key } ?? true
         }
 
-        func forEach(startingAt start: Key?, _ body: (Element) throws -> Bool) rethrows -> Bool {
+        func forEach(startingAt start: Key?, _ body: (Element) -> Bool) -> Bool {
             if children.isEmpty {
                 let first = start.map { leaf.place(of: $0) } ?? 0
-                for index in first..<leaf.elements.count where try !body(leaf.elements[index]) { return false }
+                for index in first..<leaf.elements.count where !body(leaf.elements[index]) { return false }
                 return true
             }
             let first = start.map { bounds.index(of: $0) } ?? 0
             for index in first..<children.count
-            where try !children[index].forEach(startingAt: index == first ? start : nil, body) {
+            where !children[index].forEach(startingAt: index == first ? start : nil, body) {
                 return false
             }
             return true
@@ -191,13 +201,13 @@ extension OrderedTree {
         }
 
         mutating func update<P: TreeProbe & ~Escapable, Result>(
-            _ probe: P, _ body: (inout Element) throws -> Result
-        ) rethrows -> Result? where P.Key == Key {
+            _ probe: P, _ body: (inout Element) -> Result
+        ) -> Result? where P.Key == Key {
             if children.isEmpty {
                 guard let index = leaf.index(of: probe) else { return nil }
-                return try body(&leaf.elements[index])
+                return body(&leaf.elements[index])
             }
-            return try children[bounds.index(of: probe)].update(probe, body)
+            return children[bounds.index(of: probe)].update(probe, body)
         }
 
         mutating func remove<P: TreeProbe & ~Escapable>(_ probe: P) -> Element? where P.Key == Key {

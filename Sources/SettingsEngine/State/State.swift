@@ -57,7 +57,7 @@ package struct State: Sendable {
 
     /// Every commit after this one that touched the suite is in the history.
     package func historyFloor(of name: SuiteName) -> Revision {
-        // Of a suite that nothing kept has touched, its own revision tells more than the history can.
+        // No commit in the history touches the suite, so its own revision is the better bound.
         if !history.hasLog(of: name), let suite = suite(name) { return min(suite.revision, history.base) }
         return history.floor(of: name)
     }
@@ -130,7 +130,7 @@ extension State {
         guard let standing = KeyRecord.Standing(change.source) else {
             throw CommitMismatch("\(change.suite)/\(change.key) has the unknown source \(change.source)")
         }
-        // A drop tells of every key that had a value; they are gone with the suite.
+        // A drop lists every key that had a value; they are gone with the suite.
         if lastDrop == commit.revision && !hasSuite(change.suite) { return }
         let record = KeyRecord(
             key: change.key, stored: change.stored, standing: standing, revision: commit.revision,

@@ -14,7 +14,7 @@ package final class SchemaVersion: Sendable {
     }
 }
 
-/// A suite as it stands: its schema and its keys.
+/// A suite: its schema and its keys.
 package struct Suite: TreeElement {
     package let id: SuiteName
     /// The schema in force; nil for an open suite.

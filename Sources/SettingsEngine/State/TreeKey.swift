@@ -114,12 +114,12 @@ extension OrderedTree where Element.Key == UTF8Text {
     }
 
     /// Visits the elements in order, from the first whose name is not before `start`, until `body` returns false.
-    func forEach(startingAt start: String, _ body: (Element) throws -> Bool) rethrows {
-        try forEach(startingAt: UTF8Text(start), body)
+    func forEach(startingAt start: String, _ body: (Element) -> Bool) {
+        forEach(startingAt: UTF8Text(start), body)
     }
 
     /// Visits the elements whose names begin with a prefix, in order, until `body` returns false.
-    func forEach(prefix: String, _ body: (Element) throws -> Bool) rethrows {
-        try forEach(startingAt: UTF8Text(prefix)) { try $0.treeKey.string.hasBytePrefix(prefix) && body($0) }
+    func forEach(prefix: String, _ body: (Element) -> Bool) {
+        forEach(startingAt: UTF8Text(prefix)) { $0.treeKey.string.hasBytePrefix(prefix) && body($0) }
     }
 }

@@ -292,7 +292,7 @@ extension WriteDraft.Touched {
                 wasSecret: before.isSecret, isSecret: isStoredSecret))
     }
 
-    /// The setting as it is after the write, or as it stands if the write changes nothing.
+    /// The setting after the write.
     func setting(revision: Revision, time: Timestamp?) -> SettingState {
         var setting = SettingState(
             suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,
@@ -310,15 +310,5 @@ extension WriteDraft.UnknownKey {
         Violation(
             suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
             detail: suite.unknownKey(key, suggests: suggests).detail)
-    }
-}
-
-extension Violation {
-    /// The violation of a value at a place in a request about a suite.
-    func inSuite(_ suite: SuiteName, under place: JSONPointer) -> Violation {
-        var violation = self
-        violation.suite = suite.text
-        if place != .root { violation.pointer = JSONPointer(place.tokens + violation.pointer.tokens) }
-        return violation
     }
 }

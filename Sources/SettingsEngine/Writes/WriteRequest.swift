@@ -84,7 +84,7 @@ package struct WriteAnswer: Sendable {
     package var cursor: Cursor
     /// The revision of a suite or schema after a write of it, zero if it is gone; nil for any other write.
     package var tag: Revision?
-    /// The commit that the answer tells of; nil if there is none.
+    /// The commit that the answer is about; nil if there is none.
     package var commit: Revision?
 
     package init(

@@ -5,7 +5,7 @@ internal import SettingsModel
 extension WriteRequest {
     /// The first answer to this request, made again from the commit that it led to; an error if that was another request.
     ///
-    /// - Parameter state: the present one: the answer tells nothing that is not true at its place in history.
+    /// - Parameter state: the present state, for its cursor and its secrets.
     func replay(_ commit: Commit, on state: State) throws(Problem) -> WriteAnswer {
         guard mayBeSame(as: commit) else {
             throw Problem(

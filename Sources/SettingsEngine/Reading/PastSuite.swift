@@ -79,7 +79,7 @@ extension Commit {
 }
 
 extension Suite {
-    /// The last commit that anything in the suite tells of.
+    /// The newest revision in the suite.
     fileprivate var newestRevision: Revision {
         var newest = schemaRevision
         records.forEach { record in

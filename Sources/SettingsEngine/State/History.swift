@@ -144,8 +144,12 @@ private struct TouchKey: TreeKey {
 extension History {
     /// The commits that are kept of those after a revision, in order. None is missing if that is not before ``floor``.
     package func commits(after revision: Revision) -> [KeptCommit] {
+        collect { forEach(after: revision, $0) }
+    }
+
+    private func collect(_ visit: ((KeptCommit) -> Bool) -> Void) -> [KeptCommit] {
         var found: [KeptCommit] = []
-        forEach(after: revision) { commit in
+        visit { commit in
             found.append(commit)
             return true
         }
@@ -163,12 +167,7 @@ extension History {
 
     /// The commits after a revision that touched a suite, in order. None is missing if that is not before the suite's floor.
     package func commits(of suite: SuiteName, after revision: Revision) -> [KeptCommit] {
-        var found: [KeptCommit] = []
-        forEach(of: suite, after: revision) { commit in
-            found.append(commit)
-            return true
-        }
-        return found
+        collect { forEach(of: suite, after: revision, $0) }
     }
 
     /// Visits the commits after a revision that touched a suite, in order, until `body` returns false.
@@ -258,21 +257,12 @@ extension History {
     }
 
     private func first(after revision: Revision) -> KeptCommit? {
-        var first: KeptCommit?
-        forEach(after: revision) { commit in
-            first = commit
-            return false
-        }
-        return first
+        revision.advanced(by: 1).flatMap { kept.first(from: $0) }
     }
 
     private func first(of suite: SuiteName, after revision: Revision) -> KeptCommit? {
-        var first: KeptCommit?
-        forEach(of: suite, after: revision) { commit in
-            first = commit
-            return false
-        }
-        return first
+        let first = revision.advanced(by: 1).flatMap { touches.first(from: TouchKey(suite: suite.text, revision: $0)) }
+        return first.flatMap { $0.suite == suite ? $0.commit : nil }
     }
 
     /// Spares or drops the oldest of the newest commits. Returns false if there is none.
