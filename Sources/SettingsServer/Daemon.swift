@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Glibc
 package import Platform
 package import SettingsAPI
@@ -60,7 +61,7 @@ package final class Daemon: Sendable {
         bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
         ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) { store.tend() }
         let memory = FreedMemory()
-        memoryTicker = Ticker(every: 1000) { memory.giveBack() }
+        memoryTicker = Ticker(every: FreedMemory.interval * 1000) { memory.giveBack() }
         for address in addresses { log.info("listening on \(address.location)") }
         for address in addresses where !address.isLocal {
             log.warning(
@@ -149,6 +150,26 @@ package enum StartError: Error, CustomStringConvertible {
         case .listen(let error): error.description
         case .system(let reason): reason
         }
+    }
+}
+
+/// A timer that calls a closure at intervals until it is stopped.
+///
+/// Unchecked because its one member is a dispatch source that never changes, and those may be cancelled from any thread.
+private final class Ticker: @unchecked Sendable {
+    private let timer: any DispatchSourceTimer
+
+    init(every milliseconds: Int, _ body: @escaping @Sendable () -> Void) {
+        timer = DispatchSource.makeTimerSource(queue: .global(qos: .utility))
+        timer.schedule(
+            deadline: .now() + .milliseconds(milliseconds), repeating: .milliseconds(milliseconds),
+            leeway: .milliseconds(milliseconds / 4))
+        timer.setEventHandler(handler: body)
+        timer.activate()
+    }
+
+    func stop() {
+        timer.cancel()
     }
 }
 

@@ -59,13 +59,11 @@ package enum FileAccess: Sendable {
 /// The metadata of a file that is not open.
 package struct FileStatus: Hashable, Sendable {
     package var size: Int
-    package var isDirectory: Bool
     /// True if others than the owner may read or write it.
     package var isOpenToOthers: Bool
 
-    package init(size: Int, isDirectory: Bool, isOpenToOthers: Bool) {
+    package init(size: Int, isOpenToOthers: Bool) {
         self.size = size
-        self.isDirectory = isDirectory
         self.isOpenToOthers = isOpenToOthers
     }
 }

@@ -133,8 +133,7 @@ package struct POSIXFileSystem: FileSystem {
         var status = stat()
         try check(stat(path, &status), .status, path)
         return FileStatus(
-            size: Int(status.st_size), isDirectory: status.st_mode & S_IFMT == S_IFDIR,
-            isOpenToOthers: status.st_mode & 0o077 != 0)
+            size: Int(status.st_size), isOpenToOthers: status.st_mode & 0o077 != 0)
     }
 
     package func identity(of path: String) throws(FileError) -> FileIdentity {

@@ -16,7 +16,7 @@ package struct DataDirectory: Sendable {
 
     // MARK: Names
 
-    /// A file whose name tells the revision that it begins with.
+    /// A file that is named by the revision that it begins with.
     struct Numbered: Hashable, Sendable {
         let name: String
         let revision: Revision

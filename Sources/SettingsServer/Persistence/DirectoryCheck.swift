@@ -17,7 +17,7 @@ package struct DirectoryCheck: Sendable {
     }
 
     package private(set) var verdict = Verdict.sound
-    /// The report: a line a file, then what a start would come to.
+    /// The report: a line a file, then the outcome of a start.
     package private(set) var lines: [String] = []
 
     private let directory: DataDirectory
@@ -134,7 +134,7 @@ package struct DirectoryCheck: Sendable {
         }
     }
 
-    /// Adds what a start would come to.
+    /// Adds the outcome of a start.
     private mutating func addOutcome() throws(RecoveryError) {
         do throws(RecoveryError) {
             guard let recovery = try Recovery(of: directory, limits: limits) else {

@@ -80,7 +80,7 @@ private struct RepairPlan {
     /// Tries every snapshot that can be read, and the beginning of history. Throws what no repair may touch: files that
     /// cannot be opened, and those of a newer version.
     ///
-    /// - Parameter epoch: the new epoch, which is also that of the first journals where none of them tells theirs.
+    /// - Parameter epoch: the new epoch, which is also that of the first journals if no head of theirs can be read.
     init(
         _ directory: DataDirectory, _ listing: DataDirectory.Listing, limits: History.Limits, epoch: Epoch
     ) throws(RecoveryError) {

@@ -93,12 +93,12 @@ struct JournalWriter {
     }
 
     /// Syncs the file on another queue, with durability `interval` and if it is time.
-    mutating func syncIfDue(now: UInt64) {
-        guard options.durability == .interval, let file, !file.isSynced, !syncing.isBusy,
-            now &- lastSync >= options.syncInterval
-        else { return }
+    mutating func syncIfDue(now: () -> UInt64) {
+        guard options.durability == .interval, let file, !file.isSynced, !syncing.isBusy else { return }
+        let now = now()
+        guard now &- lastSync >= options.syncInterval else { return }
         lastSync = now
-        syncing.begin {
+        syncing.begin { _ in
             do throws(FileError) {
                 try file.file.syncData()
                 return SyncReport(file: file.file, place: file.place, error: nil)
@@ -112,7 +112,7 @@ struct JournalWriter {
     mutating func takeReport(_ log: Log) {
         guard let report = syncing.takeReport(), report.file === file?.file else { return }
         if let error = report.error {
-            log.error("the journal could not be synced, and another takes its place: \(error)")
+            log.error("cannot sync the journal: \(error); another takes its place")
             file = nil
         } else {
             file?.noteSynced(to: report.place)

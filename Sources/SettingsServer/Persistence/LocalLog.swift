@@ -136,7 +136,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             guard !staged.isEmpty else { return }
             try journal.append(staged)
             snapshots.grown += staged.bytes.count
-            journal.syncIfDue(now: clock())
+            journal.syncIfDue(now: clock)
             report(nil)
         } catch {
             report(error)
@@ -160,7 +160,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         } catch {
             report(error)
         }
-        journal.syncIfDue(now: clock())
+        journal.syncIfDue(now: clock)
         if displaced == nil { snapshotIfDue() }
     }
 
@@ -231,7 +231,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         do throws(FileError) {
             try journal.begin(after: written)
         } catch {
-            log.warning("no journal could be begun behind the snapshot; nothing is lost: \(error)")
+            log.warning("cannot begin a journal after a snapshot: \(error); nothing is lost")
         }
     }
 
@@ -242,7 +242,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             try rotate()
         } catch {
             snapshots.postpone(now: clock())
-            log.warning("no snapshot could be begun, and it will be tried again; nothing is lost: \(error)")
+            log.warning("cannot begin a snapshot: \(error); it is retried, nothing is lost")
             return
         }
         guard journal.file != nil else { return }
@@ -298,7 +298,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             try journal.close(after: latest.revision)
         } catch {
             guard options.durability == .always, journal.trusted == latest.revision else { throw error }
-            log.warning("the journal does not end as after a clean stop; nothing is lost: \(error)")
+            log.warning("cannot mark the stop as clean: \(error); nothing is lost")
         }
     }
 
@@ -311,7 +311,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             try directory.removeOutdated()
         } catch {
             if options.durability == .snapshot { throw error }
-            log.warning("there is no snapshot of the end; the next start replays the journal: \(error)")
+            log.warning("cannot write the last snapshot: \(error); the next start replays the journal")
         }
     }
 }

@@ -59,45 +59,36 @@ package struct Recovery: Sendable {
         _ = try directory.newestJournal(in: listing)
         let journals = try directory.heads(of: listing.journals)
         guard let newest = listing.snapshots.last ?? listing.journals.last else { return nil }
-        var notes: [Note] = []
-        var damaged: [(name: String, reason: RecoveryError)] = []
-        var start: Snapshot?
-        for file in listing.snapshots.reversed() where start == nil {
-            do throws(RecoveryError) {
-                start = try SnapshotReader.read(file, in: directory, limits: limits)
-            } catch {
-                guard error.kind == .damaged else { throw error }
-                damaged.append((file.name, error))
-            }
-        }
-        let lacking = start.flatMap { start in
-            journals.contains { $0.head.revision >= start.journal } ? nil : start.journal
-        }
-        if let start, let lacking {
-            notes.append(
-                .warning(
-                    "\(DataDirectory.snapshotName(at: start.state.revision)) goes on in "
-                        + "\(DataDirectory.journalName(after: lacking)), which is missing with all that was committed there"
-                ))
-        }
+        var damaged: [(name: String, error: RecoveryError)] = []
+        var start = try Self.newestSound(listing.snapshots, in: directory, limits, &damaged)
+        let origin = start.map { (name: $0.name, revision: $0.state.revision, journal: $0.journal) }
         let first = journals.first.flatMap { $0.head.after == .zero ? $0.head : nil }
         let beginning = first.map { State(epoch: $0.epoch, revision: $0.revision, limits: limits) }
-        guard let state = start?.state ?? beginning else {
-            throw damaged.first?.reason
+        // Nothing else holds the state, or the replay would copy what it changes.
+        guard let state = start.take()?.state ?? beginning else {
+            throw damaged.first?.error
                 ?? directory.damage(
                     listing.journals.first?.name ?? "", "there is no snapshot that the journals lead on from")
         }
         let replay = try Replay(state, journals, in: directory)
         if let damage = replay.damage {
-            guard let newest = damaged.first?.reason else { throw damage }
+            guard let newest = damaged.first?.error else { throw damage }
             throw RecoveryError(
                 .damaged, "\(newest) (what is before it does not help: \(damage))", place: newest.place)
         }
-        if let reason = damaged.first?.reason, replay.state.revision < newest.revision { throw reason }
-        let origin = start.map { DataDirectory.snapshotName(at: $0.state.revision) } ?? "the first journal"
-        for (name, reason) in damaged {
+        if let error = damaged.first?.error, replay.state.revision < newest.revision { throw error }
+        var notes: [Note] = []
+        lacksJournal = origin.map { origin in !journals.contains { $0.head.revision >= origin.journal } } ?? false
+        if lacksJournal, let origin {
             notes.append(
-                .warning("\(name) is damaged (\(reason.reason)); went back to \(origin) and the journals since"))
+                .warning(
+                    "\(origin.name) goes on in \(DataDirectory.journalName(after: origin.journal)), which is missing "
+                        + "with all that was committed there"))
+        }
+        for (name, error) in damaged {
+            let origin = origin?.name ?? "the first journal"
+            notes.append(
+                .warning("\(name) is damaged (\(error.reason)); went back to \(origin) and the journals since"))
         }
         if let torn = replay.torn {
             notes.append(
@@ -109,8 +100,23 @@ package struct Recovery: Sendable {
         }
         (self.state, self.notes, last, head) = (replay.state, notes, replay.state.revision, replay.head)
         (isClosed, torn, replayed) = (replay.isClosed, replay.torn, replay.size)
-        (snapshot, damagedSnapshots) = (start?.state.revision, damaged.map(\.name))
-        lacksJournal = lacking != nil
+        (snapshot, damagedSnapshots) = (origin?.revision, damaged.map(\.name))
+    }
+
+    /// Reads the newest snapshot that is not damaged. Adds the errors of those after it, newest first.
+    private static func newestSound(
+        _ snapshots: [DataDirectory.Numbered], in directory: DataDirectory, _ limits: History.Limits,
+        _ damaged: inout [(name: String, error: RecoveryError)]
+    ) throws(RecoveryError) -> Snapshot? {
+        for file in snapshots.reversed() {
+            do throws(RecoveryError) {
+                return try SnapshotReader.read(file, in: directory, limits: limits)
+            } catch {
+                guard error.kind == .damaged else { throw error }
+                damaged.append((file.name, error))
+            }
+        }
+        return nil
     }
 
     /// The distance of a new epoch from what was recovered, so that no revision is ever given out twice.

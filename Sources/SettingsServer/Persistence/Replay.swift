@@ -91,7 +91,7 @@ struct Replay {
     }
 
     private mutating func replay(_ journal: Journal, upTo end: Revision?) throws(RecoveryError) {
-        // With snapshots alone, journals only tell that the daemon ran; commits are nowhere but in snapshots.
+        // With durability `snapshot`, journals have no commits: they only say that the daemon ran.
         let isMark = journal.head.durability == .snapshot
         if isMark { reached = max(reached, state.revision) }
         if let end, reached >= end, !isMark { return }

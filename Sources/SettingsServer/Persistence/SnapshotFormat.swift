@@ -46,6 +46,8 @@ struct Snapshot {
     let state: State
     /// The journal that goes on from it, or a later one does: if there is none, what was committed since is lost.
     let journal: Revision
+
+    var name: String { DataDirectory.snapshotName(at: state.revision) }
 }
 
 extension SuiteLog: JSONWritable {

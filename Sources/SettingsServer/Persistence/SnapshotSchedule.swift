@@ -21,7 +21,6 @@ struct SnapshotSchedule {
     var grown: Int
     private let options: LocalLog.Options
     private let task: BackgroundTask<Report>
-    private let abandoning = AbandonFlag()
     private var size = 0
     /// The time when the newest was written.
     private var time: UInt64
@@ -48,12 +47,12 @@ struct SnapshotSchedule {
 
     /// Begins to write a snapshot, which a journal goes on from.
     mutating func begin(_ state: State, journal: Revision, in directory: DataDirectory) {
-        let (grown, abandoning) = (grown, abandoning)
+        let grown = grown
         self.grown = 0
-        task.begin {
+        task.begin { task in
             do throws(FileError) {
                 let size = try SnapshotWriter.write(
-                    state, journal: journal, in: directory, isAbandoned: { abandoning.isSet })
+                    state, journal: journal, in: directory, isAbandoned: { task.isAbandoned })
                 // What cannot be removed now is removed after the next one.
                 try? directory.removeOutdated()
                 return Report(revision: state.revision, grown: grown, result: .success(size))
@@ -75,7 +74,7 @@ struct SnapshotSchedule {
             grown += report.grown
             postpone(now: now)
             if error.code == ECANCELED { return nil }
-            log.warning("no snapshot could be written, and it will be tried again; nothing is lost: \(error)")
+            log.warning("cannot write a snapshot: \(error); it is retried, nothing is lost")
             return nil
         }
     }
@@ -97,18 +96,8 @@ struct SnapshotSchedule {
 
     /// Abandons a snapshot that is being written, and waits until none is.
     func abandon() {
-        abandoning.set()
-        task.wait()
+        task.abandon()
     }
-}
-
-/// A flag that makes the writer of a snapshot stop.
-private final class AbandonFlag: Sendable {
-    private let flag = Atomic(false)
-
-    var isSet: Bool { flag.load(ordering: .relaxed) }
-
-    func set() { flag.store(true, ordering: .relaxed) }
 }
 
 /// A queue that runs one task at a time beside the writer, and keeps its result until the writer takes it.
@@ -121,6 +110,7 @@ final class BackgroundTask<Report: Sendable>: Sendable {
     private let queue: DispatchQueue
     private let runsInline: Bool
     private let progress = Mutex(Progress())
+    private let abandoned = Atomic(false)
 
     /// - Parameter runsInline: true to run each task in the call that begins it.
     init(label: String, qos: DispatchQoS, runsInline: Bool) {
@@ -131,11 +121,14 @@ final class BackgroundTask<Report: Sendable>: Sendable {
     /// True from the beginning of a task until its result is taken.
     var isBusy: Bool { progress.withLock { $0.isBusy } }
 
+    /// True once the task has to end as soon as it can.
+    var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+
     /// Begins a task. The caller has seen that none is under way.
-    func begin(_ body: @escaping @Sendable () -> Report) {
+    func begin(_ body: @escaping @Sendable (BackgroundTask) -> Report) {
         progress.withLock { $0.isBusy = true }
         let run: @Sendable () -> Void = { [self] in
-            let report = body()
+            let report = body(self)
             progress.withLock { $0.report = report }
         }
         if runsInline { run() } else { queue.async(execute: run) }
@@ -144,6 +137,12 @@ final class BackgroundTask<Report: Sendable>: Sendable {
     /// Waits for the end of a task that is under way.
     func wait() {
         queue.sync {}
+    }
+
+    /// Makes a task that is under way end, and those that follow, and waits for that.
+    func abandon() {
+        abandoned.store(true, ordering: .relaxed)
+        wait()
     }
 
     func takeReport() -> Report? {

@@ -192,10 +192,10 @@ final class SimulatedDisk: FileSystem {
     }
 
     func status(_ path: String) throws(FileError) -> FileStatus {
-        var status = FileStatus(size: 0, isDirectory: true, isOpenToOthers: false)
+        var status = FileStatus(size: 0, isOpenToOthers: false)
         try storage.call(.status, path) { storage in
             if let file = storage.names[path.fileName].flatMap({ storage.files[$0] }) {
-                status = FileStatus(size: file.current.count, isDirectory: false, isOpenToOthers: false)
+                status = FileStatus(size: file.current.count, isOpenToOthers: false)
             }
             return nil
         }
