@@ -20,7 +20,7 @@ package final class ListeningSocket: Sendable {
 
     /// The port 0 is any that is free.
     package init(_ place: RawAddress, backlog: Int32, in directory: TemporaryDirectory? = nil) throws {
-        // Not in here: where `init` throws late `deinit` runs, and would close what may be somebody else's by then.
+        // Not in here: if `init` throws late, `deinit` runs, and would close a number that may have another owner.
         descriptor = try Self.listening(place, backlog: backlog)
         self.directory = directory
         self.place =
@@ -84,7 +84,7 @@ package final class ListeningSocket: Sendable {
         return connection >= 0 ? connection : nil
     }
 
-    /// Has nobody taken any more.
+    /// Accepts no more connections.
     package func end() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }

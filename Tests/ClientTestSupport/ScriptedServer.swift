@@ -5,7 +5,7 @@ package import SettingsModel
 internal import Synchronization
 package import TestSupport
 
-/// A server that does with its connections what a test says: each in turn, in order of their coming.
+/// A server that runs a script of a test for each connection, in the order in which they come.
 ///
 /// The script of a connection blocks its thread; when it returns, the connection is closed.
 package final class ScriptedServer: Sendable {
@@ -36,7 +36,7 @@ package final class ScriptedServer: Sendable {
             }
         }
 
-        /// What comes next; nil at the end.
+        /// The next request; nil at the end.
         package func read() -> [UInt8]? {
             var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
             guard poll(&wanted, 1, 20_000) > 0 else { return nil }
@@ -58,7 +58,7 @@ package final class ScriptedServer: Sendable {
     }
 
     package let address: ServerAddress
-    /// What has happened: `connection`, and whatever scripts add.
+    /// The events: `connection`, and those that scripts add.
     package let log = EventLog()
     private let listener: ListeningSocket
 
@@ -69,7 +69,7 @@ package final class ScriptedServer: Sendable {
         try self.init(on: listener, at: listener.address(), script)
     }
 
-    /// A server that takes who comes to a socket.
+    /// A server that accepts the connections of a socket.
     package init(
         on listener: ListeningSocket, at address: ServerAddress,
         _ script: @escaping @Sendable (Int, Peer, EventLog) -> Void
@@ -104,7 +104,7 @@ package final class ScriptedServer: Sendable {
     package static let emptySuite = answer(
         #"{"revision":1,"cursor":"e.1","schemaRevision":{},"values":{},"missing":["app"],"changes":[]}"#)
 
-    /// An answer to what has happened to it since.
+    /// An answer with the changes since.
     package static let noChanges = answer(#"{"revision":1,"cursor":"e.1","schemaRevision":{},"changes":[]}"#)
 
     /// An answer to a reset.

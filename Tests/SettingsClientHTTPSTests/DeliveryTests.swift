@@ -7,7 +7,7 @@ import Testing
 @testable import SettingsClientHTTPS
 @testable import SettingsHTTP
 
-/// What is made of how a session ends, without a session.
+/// The results of ended requests, without a session.
 @Suite(.ownThread)
 struct DeliveryTests {
     private static let read = Request(.get, RequestTarget("v1"))
@@ -17,7 +17,7 @@ struct DeliveryTests {
     private static let lost = URLError(.networkConnectionLost)
     private static let refused = URLError(.cannotConnectToHost)
 
-    /// What a carrier says, without the words.
+    /// The kind of a failure, without its words.
     enum Kind: Sendable {
         case answer, notSent, lost, broken
     }

@@ -3,7 +3,7 @@ import SettingsHTTP
 import TestSupport
 import Testing
 
-/// What takes its time over TLS: waiting for changes, deadlines, cancellation; and what ends without an answer.
+/// Requests over TLS that wait for changes, reach their deadline, are cancelled or end without an answer.
 @Suite(.ownThread)
 struct SecureWaitingTests {
     private let app: SuiteName
@@ -53,7 +53,7 @@ struct SecureWaitingTests {
         task.cancel()
         let error = await #expect(throws: SettingsError.self) { try await task.value }
         #expect(error == .cancelled(outcome: .notDone))
-        // The proxy goes as its client goes, and the daemon forgets who waited.
+        // The proxy closes its connection with that of its client, and the daemon removes the watcher.
         #expect(try await daemon.waits(forWatchers: 0))
     }
 

@@ -3,7 +3,7 @@ import Glibc
 import SettingsClientHTTPS
 import TestSupport
 
-/// The certificates of all tests: one for `localhost` by an authority that this process trusts, and one that nobody does.
+/// The certificates of all tests: one for `localhost` by an authority that this process trusts, and one by another.
 struct Certificates: Sendable {
     let folder: TemporaryDirectory
 

@@ -1,6 +1,6 @@
 import Glibc
 
-/// A port of 127.0.0.1 that nobody else listens on: connections are taken by the kernel, and nothing is ever answered.
+/// A port of 127.0.0.1 on which the kernel accepts connections and nothing is ever answered.
 final class LocalPort: Sendable {
     struct Failure: Error {
         let code: Int32

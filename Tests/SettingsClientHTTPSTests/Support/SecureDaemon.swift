@@ -5,7 +5,7 @@ import SettingsClient
 import SettingsHTTP
 import TestSupport
 
-/// A daemon behind nginx, which speaks TLS and does to some suites what proxies do.
+/// A daemon behind nginx, which speaks TLS and treats some suites as proxies do.
 ///
 /// `https://localhost` has a certificate that is trusted, `https://127.0.0.1` one that is not. Of the suite `lost` every
 /// request ends without an answer, `silent` never has one, `moved` is somewhere else, `locked` wants a password.
@@ -55,7 +55,7 @@ final class SecureDaemon {
         try SettingsClient("http://127.0.0.1:\(daemon.port)")
     }
 
-    /// What the proxy was asked: method, path, idempotency key, cookie.
+    /// The requests to the proxy: method, path, idempotency key, cookie.
     func requests() throws -> [[String]] {
         let text = try String(contentsOfFile: data.path + "/access", encoding: .utf8)
         return text.split(separator: "\n").map { $0.split(separator: " ").map(String.init) }

@@ -55,7 +55,7 @@ struct CachingTests {
         files.log.wait(for: "renamed", times: times)
     }
 
-    /// What there is instead of a server.
+    /// The state of the server at the start.
     enum Absence: CaseIterable, Sendable {
         case nobody, busy
     }

@@ -6,15 +6,15 @@ import TestSupport
 
 @testable import SettingsClient
 
-/// A suite on a server that can be away, and programs that keep what they cannot send.
+/// A suite on a server that can be away, and programs with an outbox.
 final class KeptWorld: Sendable {
     /// One program, until it is let go of.
     struct Program {
         let defaults: DefaultsAdapter<ClientKeys>
-        /// What it has of the server.
+        /// Its connection to the server.
         let link: FlakyBackend
 
-        /// What the program sees of a name.
+        /// The value of a name as the program sees it.
         subscript(_ name: String) -> JSONValue? { defaults[name].value }
     }
 
@@ -30,7 +30,7 @@ final class KeptWorld: Sendable {
         server = InMemoryBackend(suite: suite, schema: schema)
     }
 
-    /// Another program, for which somebody is there or not.
+    /// Makes another program.
     func program(
         isAway: Bool = false, limits: OutboxStore.Limits = .init(), patience: Duration = .seconds(20),
         lookInterval: Duration = .seconds(1000), log: (@Sendable (DefaultsIssue) -> Void)? = nil
@@ -47,7 +47,7 @@ final class KeptWorld: Sendable {
         return Program(defaults: defaults, link: link)
     }
 
-    /// Lets go of a program, and waits until it has let go of its file: what it was just about may hold it for a moment.
+    /// Releases a program, and waits until its file is unlocked: work in progress may retain it for a moment.
     func end(_ program: inout Program?) -> Bool {
         let held = HeldFiles(directory: directory.path)
         let before = held.count
@@ -63,7 +63,7 @@ final class KeptWorld: Sendable {
         return end(&program)
     }
 
-    /// What the server has under a name.
+    /// The value of a name on the server.
     subscript(_ name: String) -> JSONValue? {
         (try? KeyName(name)).flatMap { (try? server.setting($0))?.value }
     }
@@ -80,7 +80,7 @@ final class KeptWorld: Sendable {
         (try? POSIXFileSystem().list(directory.path + "/outbox"))?.count ?? 0
     }
 
-    /// What was complained of since this was asked last.
+    /// Returns the issues since the last call.
     func takeIssues() -> [DefaultsIssue] {
         issues.withLock { issues in
             defer { issues = [] }

@@ -15,7 +15,7 @@ struct OutboxDraftTests {
         harness = try StoreHarness()
     }
 
-    /// What another program that clears up does to what is begun at that moment.
+    /// An action of another program that clears up drafts at that moment.
     enum Meddling: CaseIterable, Sendable {
         case removes, locks, locksAndRemoves
     }

@@ -140,7 +140,7 @@ struct OutboxFaultTests {
             }
             files.repair()
             #expect(store?.count == (hasFile ? 1 : 0))
-            // What comes after is kept as ever.
+            // Later writes are kept as usual.
             try store?.keep(samples.set(2), as: samples.set(2))
             #expect(harness.close(&store))
             var next = harness.store()

@@ -6,12 +6,12 @@ import Testing
 
 @testable import SettingsClient
 
-/// Random programs against a server that comes and goes, held against what they should come to.
+/// Random programs against a server that comes and goes, compared with a plain model.
 ///
 /// To repeat a failure, set FUZZ_SEED to the seed in its message and FUZZ_ITERATIONS to 1.
 @Suite(.ownThread)
 struct OutboxModelTests {
-    /// What the server should have in the end, of keys that one program alone writes.
+    /// The expected state of the server for keys that one program alone writes.
     private struct Model: Equatable {
         var launchCount: Int?
         var username: String?
@@ -45,7 +45,7 @@ struct OutboxModelTests {
         var program: KeptWorld.Program? = world.program()
         var model = Model()
         var (visits, tags, recent) = (0, Set<String>(), ["start"])
-        // Others count what they do as well, and what was removed cannot be told from what was never there.
+        // Other programs add to the counts, too, and a removed value cannot be told from one that never was.
         let isAlone = random.chance(oneIn: 2)
         for step in 0..<60 {
             let comment: Comment = "seed \(seeded.seed), step \(step)"
@@ -148,7 +148,7 @@ struct OutboxModelTests {
         return defaults.core.session.isLoaded || defaults.core.session.isKnown(key)
     }
 
-    /// Whether a setter did something, now or for later: it does nothing only if it cannot know what to do.
+    /// True if a setter wrote or kept something.
     private func isDone(_ world: KeptWorld, _ comment: Comment) -> Bool {
         var isDone = true
         for issue in world.takeIssues() {
@@ -185,7 +185,7 @@ struct OutboxModelTests {
                 return left < 0 ? 5 : nil
             }
         }
-        // What comes after the last call was never done: no request gets anywhere either.
+        // After the last call no request succeeds either.
         program?.link.decide { callsLeft.withLock { $0 } < 0 ? .notSent : .answered }
         var (accepted, doubtful) = (0, 0)
         var logged: [Int64] = []

@@ -26,7 +26,7 @@ struct OutboxWaitingTests {
         link.leave()
         for number in 2...9 { defaults.launchCount = number }
         let log = EventLog()
-        // Lets one request through, so that it is known that somebody is there.
+        // Lets one request through, so that the server counts as up.
         let gate = DispatchSemaphore(value: 1)
         link.decide {
             log.add("asked")

@@ -31,7 +31,7 @@ struct SampleWrites {
             requestKey: try #require(RequestKey(name)), conflict: conflict)
     }
 
-    /// What stores a number, by that number.
+    /// A write that stores a number.
     func set(_ number: Int) throws -> PendingChange {
         try write(.set(.integer(Int64(number))), as: "request \(number)")
     }

@@ -84,7 +84,7 @@ struct SendOutcomeTests {
         #expect(SendOutcome(.failure(.refused(failed)), of: yielding) == .refused(failed))
     }
 
-    /// A change, what is there, and what is sent then.
+    /// A change, the value that is there, and the form that is sent then.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let plan: PendingChange.Plan

@@ -53,7 +53,7 @@ struct StoreHarness {
         try Data(bytes).write(to: URL(filePath: "\(path)/\(name)"))
     }
 
-    /// What comes out from the front, to the end.
+    /// Removes all writes and returns them in order.
     func drain(_ store: inout OutboxStore) -> [PendingChange] {
         var writes: [PendingChange] = []
         while let first = store.first {

@@ -80,7 +80,7 @@ struct AwayTests {
         #expect(world.takeIssues() == [])
     }
 
-    /// Tells an empty suite to who asks for the state, and never answers anything else.
+    /// Answers a request for the state with an empty suite, and never anything else.
     private func silentServer() throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {

@@ -8,7 +8,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// Programs that keep what they cannot send, and a daemon that is there and takes nothing.
+/// Programs with an outbox, and a daemon that refuses all writes for now.
 @Suite(.ownThread)
 struct BusyDaemonTests {
     private let names: SampleNames
@@ -30,7 +30,7 @@ struct BusyDaemonTests {
         }
     }
 
-    /// What becomes of writes: the answer to each; nil for none at all.
+    /// The answer to each write; nil for none at all.
     private final class Writes: Sendable {
         let answer: Mutex<String?>
 
@@ -44,7 +44,7 @@ struct BusyDaemonTests {
         directory = try TemporaryDirectory()
     }
 
-    /// Tells of an empty suite, and does with writes what a test says.
+    /// Shows an empty suite, and answers writes as a test says.
     private func server(_ writes: Writes) throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {
@@ -82,12 +82,12 @@ struct BusyDaemonTests {
         ) { [issues] in issues.add($0) }
     }
 
-    /// Waits until what the outbox was about to do at once is done.
+    /// Waits until the outbox has sent all that is due.
     private func settle(_ defaults: DefaultsAdapter<ClientKeys>) {
         defaults.core.session.queue.sync {}
     }
 
-    /// Answers of somebody who takes nothing, and what is told of it.
+    /// Refusals of all writes, and the issues about them.
     private static let refusals: [(answer: String, reason: String)] = [
         (
             ScriptedServer.answer(
@@ -112,7 +112,7 @@ struct BusyDaemonTests {
         let defaults = program(server)
         defaults.launchCount = 1
         #expect(defaults.launchCount == 1)
-        // What is told by the outbox is told beside the setter.
+        // The outbox reports on a queue beside the setter.
         defaults.core.issues.finishReporting()
         let told = issues.take()
         guard told.count == 1, case .kept(let reason)? = told.first?.error else {
@@ -122,13 +122,13 @@ struct BusyDaemonTests {
         #expect(reason.hasPrefix("a write waits, as it is not taken: "), "\(reason)")
         #expect(reason.contains(refusal.reason), "\(reason)")
         let asked = server.log.count("asked")
-        // An answer to a read says nothing that is not known: somebody is there.
+        // An answer to a read only says that the server is up, which is known.
         for number in 2..<20 {
             #expect(!defaults.isSet(\.theme))
             defaults.launchCount = number
         }
         settle(defaults)
-        // Who does not say when to come back is asked again before long.
+        // A server that asks for no pause is asked again soon.
         if refusal.answer.contains("retryAfterMs") { #expect(server.log.count("asked") == asked) }
         #expect(defaults.launchCount == 19)
         await #expect(throws: DefaultsError.self) { try await defaults.synchronize() }

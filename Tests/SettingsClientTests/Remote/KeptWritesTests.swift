@@ -137,7 +137,7 @@ struct KeptWritesTests {
     func whatProgramWasKilled(_ count: Int) async throws {
         let address = try ServerAddress("unix:\(directory.path)/socket")
         var written: [Int64] = []
-        // One after the other, each beginning with what those before left behind.
+        // One after the other, each with the leftovers of those before.
         for round in 0..<3 {
             let first = Int64(round * 100_000)
             let child = try ChildProcess(

@@ -24,7 +24,7 @@ struct OutOfDescriptorsTests {
         let (suite, key) = (try SuiteName("app"), try KeyName("launchCount"))
         let other = SettingsClient(address).blocking
         try other.send(.set(key, to: 1, in: suite))
-        // Dispatch has what it needs for timers.
+        // Now Dispatch has its descriptors for timers.
         let timer = DispatchSemaphore(value: 0)
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { timer.signal() }
         timer.wait()

@@ -124,7 +124,7 @@ struct RestartTests {
         #expect(counts.wait(for: "71"))
         defaults.launchCount += 1
         #expect(defaults.launchCount == 72)
-        // Whoever tells news already tells these, too, a little later.
+        // A follower that runs already delivers these, too, a little later.
         #expect(counts.wait(for: "72"))
         #expect(counts.all == ["70", "71", "72"])
         #expect(world.takeIssues() == [])

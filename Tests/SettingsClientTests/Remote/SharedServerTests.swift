@@ -6,7 +6,7 @@ import Testing
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// What all adapters of one server share.
+/// Connections and followers that all adapters of one server share.
 @Suite(.ownThread)
 struct SharedServerTests {
     private let names: SampleNames

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// What a server answers that is none of an adapter's.
+/// Answers of servers that are no daemon.
 @Suite(.ownThread)
 struct TroubleTests {
     private let names: SampleNames
@@ -15,7 +15,7 @@ struct TroubleTests {
         names = try SampleNames()
     }
 
-    /// A server that shows an empty suite, and does this with whoever follows it.
+    /// A server that shows an empty suite, and answers followers like this.
     private func server(_ follow: @escaping @Sendable (ScriptedServer.Peer) -> Void) throws -> ScriptedServer {
         try ScriptedServer { _, peer, log in
             while let request = peer.readRequest() {

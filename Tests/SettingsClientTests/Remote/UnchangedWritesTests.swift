@@ -27,7 +27,7 @@ struct UnchangedWritesTests {
         world = World(at: try daemon.address(.unix), names.app, of: daemon)
     }
 
-    /// Somebody else writes to another suite.
+    /// Another program writes to another suite.
     private func moveOn() throws {
         let client = try daemon.client().blocking
         for number in 1...3 { try client.send(.set(names.count, to: .integer(Int64(number)), in: names.net)) }

@@ -18,7 +18,7 @@ struct WriteRepeatsTests {
         let first: After
         /// After an attempt that may have been done.
         let second: After
-        /// After it, what became of the write, if nothing more is tried.
+        /// The outcome of the write after it, if nothing more is tried.
         let outcome: SettingsError.Outcome
 
         init(_ error: SettingsError, first: After, second: After, _ outcome: SettingsError.Outcome) {

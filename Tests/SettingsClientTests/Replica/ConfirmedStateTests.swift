@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsClient
 
-/// What the replica has of the server, as the cache file keeps it.
+/// The confirmed state of the replica, as the cache file has it.
 struct ConfirmedStateTests {
     private let suite: SuiteName
     private let keys: [KeyName]

@@ -49,7 +49,7 @@ struct ReplicaStateTests {
         [Transaction.Operation(suite: suite, key: key, .set(value))]
     }
 
-    /// Begins a write, and returns what it is called.
+    /// Begins a write, and returns its request key.
     private mutating func begin(_ operations: [Transaction.Operation]) throws -> RequestKey {
         lastTicket += 1
         let ticket = try #require(RequestKey("write \(lastTicket)"))

@@ -107,7 +107,7 @@ final class FaultyFiles: FileSystem {
     }
 }
 
-/// What the client does not ask for by name.
+/// Calls that tests do not make fail.
 extension FaultyFiles {
     func makeRoom(_ descriptor: Int32, _ path: String, _ place: Range<Int>) throws(FileError) {
         try machine.makeRoom(descriptor, path, place)

@@ -4,9 +4,9 @@ import Synchronization
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A suite that can be out of reach for a while, and that counts what it is asked for.
+/// A suite that can be out of reach for a while, and that counts its requests.
 final class InterruptedBackend: SuiteBackend {
-    /// What is known of the requests that got through.
+    /// The numbers of requests that got through.
     struct Counts {
         var settings = 0
         var schemas = 0
@@ -38,7 +38,7 @@ final class InterruptedBackend: SuiteBackend {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// What is answered to questions for the schema, instead of what there is.
+    /// The answer to requests for the schema, instead of the real one.
     var answeredSchema: JSONValue? {
         get { foreignSchema.withLock { $0 } }
         set { foreignSchema.withLock { $0 = newValue } }

@@ -4,11 +4,11 @@ import TestSupport
 @testable import SettingsClient
 @testable import SettingsHTTP
 
-/// A suite in memory of which a test says when it answers, and that notes what it is asked.
+/// A suite in memory that answers as a test says, and logs its requests.
 final class SilentBackend: SuiteBackend {
     let suite: SuiteName
     private let inner: InMemoryBackend
-    /// What was asked: `load`, `news`, and of a write each key.
+    /// The requests: `load`, `news`, and each key of a write.
     let log = EventLog()
     private let rules = Mutex(Rules())
 
@@ -29,7 +29,7 @@ final class SilentBackend: SuiteBackend {
         set { rules.withLock { $0.isAway = newValue } }
     }
 
-    /// What is said of news, whatever there is.
+    /// Sets the answer to requests for news.
     func answer(news: SettingsObservation) {
         rules.withLock { $0.news = news }
     }

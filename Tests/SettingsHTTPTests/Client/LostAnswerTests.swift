@@ -66,7 +66,7 @@ struct LostAnswerTests {
         #expect(error == .unreachable("\(server.address): the connection ended", outcome: .unknown))
         #expect(server.log.count("dropped") == 2 && server.log.count("connection") == 2)
         _ = try client.send(.service)
-        // The repeat reaches a new connection, whose answer is none to a write: it came, and that is what counts here.
+        // The repeat reaches a new connection. Its answer is not one to a write, which does not matter here.
         let repeated = #expect(throws: SettingsError.self) { try client.send(.reset(names.app, .plain.repeatable())) }
         guard case .malformedAnswer? = repeated else {
             Issue.record("\(String(describing: repeated))")
@@ -168,7 +168,7 @@ struct LostAnswerTests {
         let server = try ScriptedServer { _, peer, _ in
             _ = peer.read()
             peer.send(ScriptedServer.answer(#"{"code":"too_large","detail":"no"}"#, status: 413))
-            // Over a Unix domain socket what was sent last may be lost with the connection.
+            // Over a Unix domain socket the last bytes may be lost with the connection.
             _ = log.wait(for: "read")
         }
         let text = JSONValue.string(String(repeating: "x", count: 20_000_000))

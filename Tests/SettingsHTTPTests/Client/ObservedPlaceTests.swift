@@ -4,7 +4,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// What an observer makes of answers and failures, without any daemon.
+/// The steps of an observer after answers and failures, without a daemon.
 @Suite(.ownThread)
 struct ObservedPlaceTests {
     private var generator = SeededGenerator(seed: 7)

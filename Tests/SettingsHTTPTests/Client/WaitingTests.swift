@@ -9,7 +9,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// Deadlines, cancellation, and what is left behind.
+/// Deadlines, cancellation, and leftovers.
 @Suite(.ownThread)
 struct WaitingTests {
     private let names: SampleNames

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsHTTP
 
-/// What goes over a carrier instead of a socket: `https://`.
+/// Requests over a carrier instead of a socket: `https://`.
 @Suite(.ownThread)
 struct CarriedExchangeTests {
     private static let read = Request(.get, RequestTarget("v1"))

@@ -55,7 +55,7 @@ struct ConnectingTests {
     }
 
     @Test("A socket that is connected to itself counts as refused") func socketConnectedItselfHas() throws {
-        // A port that nobody has, as its own: that is what chance does to clients of a daemon that is away.
+        // A free port as its own: that happens by chance to clients of a daemon that is away.
         let port = try ListeningSocket(.ipv4(0), backlog: 1).port
         let address = try #require(HostAddresses.fixed(of: ServerAddress("http://127.0.0.1:\(port)"))?.first)
         let socket = try Socket(for: address)

@@ -63,7 +63,7 @@ struct HostAddressesTests {
         #expect(log.wait(for: "asked"))
         gate.signal()
         #expect(log.wait(for: "answer", times: 20))
-        // Whoever came after that found what is kept.
+        // Later requests used the cache.
         #expect(log.count("asked") == 1 && server.log.count("connection") == 20)
     }
 
