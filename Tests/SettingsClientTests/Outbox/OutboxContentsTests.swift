@@ -47,20 +47,6 @@ struct OutboxContentsTests {
                 """)
     }
 
-    @Test("An outbox file holds the writes that have not ended, in their last form")
-    func waiting() throws {
-        let writes = try (0..<4).map(samples.set)
-        let other = try samples.write(.change(.add(1)), as: "another form")
-        let contents = try OutboxContents(
-            bytes(
-                .head(samples.owner), .write(1, writes[0]), .write(2, writes[1]), .ended(1), .write(5, writes[2]),
-                .write(2, other), .ended(5), .write(6, writes[3]), .ended(77)))
-        #expect(contents.owner == samples.owner && contents.damagedCount == 0)
-        #expect(contents.writes.map(\.number) == [2, 6])
-        #expect(contents.writes.map(\.write) == [other, writes[3]])
-        #expect(try OutboxContents([]).writes.isEmpty)
-    }
-
     /// A file with three writes, of which one has ended and one was changed.
     private func sample() throws -> [UInt8] {
         bytes(
@@ -123,12 +109,5 @@ struct OutboxContentsTests {
         for text in ["", "{", #"{"crc":"00000000","#, #"{"crc":"00000000",}"#, #"{"ended":1}"#, "\u{0}\u{0}\u{0}"] {
             #expect(throws: OutboxLineError.damaged, "\(text)") { try OutboxLine(ArraySlice(Array(text.utf8))) }
         }
-    }
-
-    @Test("The check is that of CRC-32C")
-    func check() {
-        // The value that is given with the definition, of these nine digits.
-        let line = CheckedLine.line(of: Array("{123456789".utf8))
-        #expect(String(decoding: line, as: UTF8.self) == "{\"crc\":\"e3069283\",123456789\n")
     }
 }

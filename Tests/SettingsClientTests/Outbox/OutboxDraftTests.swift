@@ -45,28 +45,4 @@ struct OutboxDraftTests {
         #expect(try next.inherit().writes == [samples.set(1)])
         #expect(harness.names.count == 1, "what was begun and given up is gone")
     }
-
-    @Test("A write is refused, not tried for ever, where everything that is begun is taken away")
-    func always() throws {
-        harness.files.fail { [harness] call, _ in
-            if call == .lock, let path = harness.draft { try? POSIXFileSystem().remove(path) }
-            return nil
-        }
-        var store = harness.store()
-        #expect(throws: OutboxStore.Refusal.self) { try store.keep(samples.set(1), as: samples.set(1)) }
-        #expect(harness.names == [])
-    }
-
-    @Test("The name of a file is on disk before something is kept in it")
-    func name() throws {
-        let synced = Mutex<[String]>([])
-        harness.files.fail { call, path in
-            if call == .syncDirectory { synced.withLock { $0.append(path) } }
-            return nil
-        }
-        var store = harness.store()
-        try store.keep(samples.set(1), as: samples.set(1))
-        try store.keep(samples.set(2), as: samples.set(2))
-        #expect(synced.withLock { $0 } == [harness.path])
-    }
 }

@@ -123,67 +123,6 @@ struct OutboxFaultTests {
         #expect(store.inherit() == OutboxStore.Inheritance())
     }
 
-    @Test(
-        "A write that cannot be put on disk is not kept, now or later",
-        arguments: [FaultyFiles.Call.makeDirectory, .open, .lock, .write, .syncData, .rename, .syncDirectory])
-    func fullDisk(_ call: FaultyFiles.Call) throws {
-        for hasFile in [false, true] {
-            var store: OutboxStore? = harness.store()
-            if hasFile { try store?.keep(samples.set(0), as: samples.set(0)) }
-            files.fail(call)
-            let isNeeded = !hasFile || call == .write || call == .syncData
-            if isNeeded {
-                let refusal = #expect(throws: OutboxStore.Refusal.self) {
-                    try store?.keep(samples.set(1), as: samples.set(1))
-                }
-                #expect(refusal?.description.hasSuffix("No space left on device") == true)
-            }
-            files.repair()
-            #expect(store?.count == (hasFile ? 1 : 0))
-            // Later writes are kept as usual.
-            try store?.keep(samples.set(2), as: samples.set(2))
-            #expect(harness.close(&store))
-            var next = harness.store()
-            #expect(try next.inherit().writes == (hasFile ? [samples.set(0)] : []) + [samples.set(2)])
-            #expect(harness.drain(&next).count == (hasFile ? 2 : 1))
-            #expect(names == [])
-        }
-    }
-
-    @Test("Even if a half-written line cannot be cut off, it is not sent, and nothing is added behind it")
-    func uncutLine() throws {
-        var store: OutboxStore? = harness.store()
-        try store?.keep(samples.set(0), as: samples.set(0))
-        files.fail(.write, .truncate)
-        #expect(throws: OutboxStore.Refusal.self) { try store?.keep(samples.set(1), as: samples.set(1)) }
-        files.repair()
-        try store?.keep(samples.set(2), as: samples.set(2))
-        #expect(names.count == 1)
-        #expect(harness.close(&store))
-        var next = harness.store()
-        let found = next.inherit()
-        #expect(try found.writes == [samples.set(0), samples.set(2)])
-        #expect(found.troubles == [])
-    }
-
-    @Test("After a failure a file is written anew where something has to be put in it")
-    func soundAgain() throws {
-        let (write, other) = (try samples.set(1), try samples.set(2))
-        var store: OutboxStore? = harness.store()
-        try store?.keep(write, as: write)
-        files.fail(.syncData, .truncate)
-        #expect(throws: OutboxStore.Refusal.self) { try store?.keep(samples.set(3), as: samples.set(3)) }
-        #expect(throws: FileError.self) { try store?.replaceFirst(by: other) }
-        #expect(store?.first?.form == write)
-        files.repair()
-        try store?.replaceFirst(by: other)
-        #expect(store?.first?.form == other && store?.first?.original == write)
-        #expect(harness.close(&store))
-        var next = harness.store()
-        let found = next.inherit()
-        #expect(found.writes == [other] && found.troubles == [], "what could not be kept is not there either")
-    }
-
     @Test("Where there is no room to write a file anew, that is not tried again and again")
     func noRoomToShrink() throws {
         var store = harness.store()

@@ -43,58 +43,6 @@ struct OutboxStoreTests {
         #expect(try mode(path) == 0o700 && mode(harness.home + "/state") == 0o700)
     }
 
-    @Test("The writes of an orphan are adopted once, before the program's own")
-    func inheritance() throws {
-        let writes = try (1...5).map(samples.set)
-        var first: OutboxStore? = harness.store()
-        try first?.keep(writes[0], as: writes[0])
-        try first?.keep(writes[1], as: writes[1])
-        try first?.keep(writes[2], as: writes[2])
-        first?.endFirst()
-        var second = harness.store()
-        #expect(second.inherit() == OutboxStore.Inheritance(hasOthers: true), "as long as somebody has it")
-        #expect(harness.close(&first))
-        var third = harness.store()
-        #expect(third.inherit().writes == Array(writes[1...2]))
-        #expect(third.inherit() == OutboxStore.Inheritance())
-        var fourth = harness.store()
-        #expect(fourth.inherit().writes == [])
-        try third.keep(writes[3], as: writes[3])
-        #expect(names.count == 1, "it goes on in the file that it has")
-        third.endFirst()
-        #expect(harness.drain(&third) == Array(writes[2...3]))
-        #expect(names == [])
-    }
-
-    @Test("Of several programs the writes come in the order in which their files were begun")
-    func severalPrograms() throws {
-        let writes = try (1...9).map(samples.set)
-        var programs: [OutboxStore] = []
-        for write in writes {
-            var program = harness.store()
-            try program.keep(write, as: write)
-            programs.append(program)
-        }
-        #expect(names.count == 9)
-        programs = []
-        #expect(HeldFiles(directory: harness.home).waits { $0 == 0 })
-        var next = harness.store()
-        #expect(next.inherit().writes == writes)
-        #expect(harness.drain(&next) == writes && names == [])
-    }
-
-    @Test("A write that took another form is inherited in that")
-    func otherForms() throws {
-        let (write, other) = (try samples.set(1), try samples.set(2))
-        var first: OutboxStore? = harness.store()
-        try first?.keep(write, as: write)
-        try first?.replaceFirst(by: other)
-        #expect(first?.first?.original == write && first?.first?.form == other)
-        #expect(harness.close(&first))
-        var next = harness.store()
-        #expect(next.inherit().writes == [other])
-    }
-
     @Test("No more is kept than may be")
     func limits() throws {
         var few = harness.store(OutboxStore.Limits(writes: 2))
