@@ -118,7 +118,7 @@ extension AdapterCore {
 
 /// The result of comparing a key with the schema of a place in history.
 struct KeyAgreement: Sendable {
-    var schema: SchemaPlace?
+    var schema: Cursor?
     var differences: [SchemaDifference] = []
 }
 
@@ -147,7 +147,7 @@ extension DefaultsReference {
         return core.session.isPaused ? [] : nil
     }
 
-    private func differences(from schema: Schema?, at place: SchemaPlace) -> [SchemaDifference] {
+    private func differences(from schema: Schema?, at place: Cursor) -> [SchemaDifference] {
         // Encoding the key's default may run code of the program, so nothing is locked. A key whose default has no JSON is
         // reported as one that cannot be used.
         let differences = (try? schema?.differences(from: slot.key)) ?? []

@@ -85,16 +85,9 @@ struct ObservedSetting: Hashable, Sendable {
 
 /// A write of the program's own to one key that the daemon has not confirmed, or whose change the replica lacks.
 struct PendingWrite: Sendable {
-    enum Effect: Sendable {
-        /// Stores a value; nil to remove.
-        case store(JSONValue?)
-        /// Changes the value that is there.
-        case change(InPlaceOperation)
-    }
-
     /// The request key. All operations of one transaction share it.
     let ticket: RequestKey
-    let effect: Effect
+    let action: Transaction.Operation.Action
     /// The setting with this write and all before it.
     fileprivate(set) var seen: VisibleSetting
     /// Set once it was acknowledged: it is shown until the key is known as of this revision, and as long as one before it
@@ -102,21 +95,13 @@ struct PendingWrite: Sendable {
     fileprivate(set) var settledAt: Revision?
 }
 
-extension PendingWrite.Effect {
-    init(_ action: Transaction.Operation.Action) {
-        switch action {
-        case .set(let value): self = .store(value)
-        case .delete: self = .store(nil)
-        case .change(let operation): self = .change(operation)
-        }
-    }
-
+extension Transaction.Operation.Action {
     /// Returns the setting over what is below: the same if a change cannot be done to that.
     fileprivate func seen(over below: VisibleSetting) -> VisibleSetting {
         switch self {
-        case .store(let value?):
+        case .set(let value):
             return VisibleSetting(value: value, source: .stored, revision: nil)
-        case .store(nil):
+        case .delete:
             // A default is still there after a removal.
             guard below.source == .default else { return .unset }
             return VisibleSetting(value: below.value, source: .default, revision: nil)
@@ -137,7 +122,7 @@ struct PendingWrites: Sendable {
 
     /// Makes writes that each remove the key.
     init(removing tickets: [RequestKey]) {
-        for ticket in tickets { append(ticket, .store(nil), over: .unset) }
+        for ticket in tickets { append(ticket, .delete, over: .unset) }
     }
 
     var isEmpty: Bool { writes.isEmpty }
@@ -151,12 +136,14 @@ struct PendingWrites: Sendable {
 
     /// True if the setting does not depend on what the daemon says.
     var covers: Bool {
-        writes.reversed().contains { if case .store = $0.effect { true } else { false } }
+        writes.reversed().contains { if case .change = $0.action { false } else { true } }
     }
 
-    mutating func append(_ ticket: RequestKey, _ effect: PendingWrite.Effect, over confirmed: VisibleSetting) {
-        let seen = effect.seen(over: writes.last?.seen ?? confirmed)
-        writes.append(PendingWrite(ticket: ticket, effect: effect, seen: seen))
+    mutating func append(
+        _ ticket: RequestKey, _ action: Transaction.Operation.Action, over confirmed: VisibleSetting
+    ) {
+        let seen = action.seen(over: writes.last?.seen ?? confirmed)
+        writes.append(PendingWrite(ticket: ticket, action: action, seen: seen))
     }
 
     /// Puts an acknowledged removal before all others, which may have been done after it.
@@ -165,9 +152,9 @@ struct PendingWrites: Sendable {
             guard first < place else { return }
             _ = remove(at: writes.startIndex)
         }
-        let effect = PendingWrite.Effect.store(nil)
+        let action = Transaction.Operation.Action.delete
         let removal = PendingWrite(
-            ticket: ticket, effect: effect, seen: effect.seen(over: confirmed), settledAt: place)
+            ticket: ticket, action: action, seen: action.seen(over: confirmed), settledAt: place)
         writes.insert(removal, at: writes.startIndex)
         settledCount += 1
     }
@@ -233,7 +220,7 @@ struct PendingWrites: Sendable {
         guard first < writes.endIndex else { return }
         for index in writes[first...].indices {
             let below = index == writes.startIndex ? confirmed : writes[index - 1].seen
-            let seen = writes[index].effect.seen(over: below)
+            let seen = writes[index].action.seen(over: below)
             if seen == writes[index].seen { return }
             writes[index].seen = seen
         }

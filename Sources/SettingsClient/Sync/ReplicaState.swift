@@ -5,8 +5,9 @@ internal import SettingsModel
 struct ReplicaState: Sendable {
     private(set) var cursor: Cursor?
     private(set) var entries: [KeyName: ReplicaEntry] = [:]
-    /// The schema in force, as far as it is known.
-    private(set) var schema: SchemaPlace?
+    /// The commit that set the schema in force, or removed the last one; of revision zero if there never was one. Nil if
+    /// it is not known.
+    private(set) var schema: Cursor?
     /// Grows with each confirmed change.
     private(set) var version = 0
     /// The events since this was last emptied, in order.
@@ -77,7 +78,7 @@ struct ReplicaState: Sendable {
 
     /// Has readers of all keys look again if the schema is another.
     private mutating func note(schema revision: Revision) {
-        guard let place = cursor.map({ SchemaPlace(epoch: $0.epoch, revision: revision) }), place != schema else {
+        guard let place = cursor.map({ Cursor(epoch: $0.epoch, revision: revision) }), place != schema else {
             return
         }
         schema = place
@@ -143,7 +144,7 @@ struct ReplicaState: Sendable {
     mutating func begin(_ ticket: RequestKey, _ operations: [Transaction.Operation]) {
         for operation in operations {
             update(operation.key) { entry in
-                entry.pending.append(ticket, PendingWrite.Effect(operation.action), over: entry.confirmed)
+                entry.pending.append(ticket, operation.action, over: entry.confirmed)
             }
         }
     }
@@ -206,7 +207,7 @@ struct ReplicaState: Sendable {
     /// Shows a removal of everything.
     mutating func beginReset(_ ticket: RequestKey) {
         resets.append(ticket)
-        for key in entries.keys { update(key) { $0.pending.append(ticket, .store(nil), over: $0.confirmed) } }
+        for key in entries.keys { update(key) { $0.pending.append(ticket, .delete, over: $0.confirmed) } }
     }
 
     /// Ends a removal of everything; without a summary it was refused.
@@ -289,12 +290,6 @@ extension ReplicaState {
             suite: suite, schemaRevision: schema.revision, values: values, invalid: invalid, secrets: secrets)
         return ObservedState(.one(contents), cursor: cursor)
     }
-}
-
-/// The identity of a schema: the commit that set it, or that removed the last one; zero if there never was one.
-struct SchemaPlace: Hashable, Sendable {
-    let epoch: Epoch
-    let revision: Revision
 }
 
 extension ObservedChanges {

@@ -6,13 +6,13 @@ internal import Synchronization
 /// The schema of the server as it was fetched last.
 struct ServerSchema: Sendable {
     /// The schema that was in force when it was fetched.
-    var asked: SchemaPlace?
+    var asked: Cursor?
     /// The commit that set the schema; nil if there was none.
     var revision: Revision?
     var schema: Schema?
 
     /// True if it is the schema of this identity.
-    func holds(at place: SchemaPlace) -> Bool {
+    func holds(at place: Cursor) -> Bool {
         asked == place || asked?.epoch == place.epoch && revision == place.revision
     }
 }
@@ -22,7 +22,7 @@ extension SuiteSession {
     var knownSchema: ServerSchema { state.withLock { $0.schema } }
 
     /// Fetches the schema in force, once; nil while there is no answer. Throws, once, if this program cannot compile it.
-    func serverSchema(at place: SchemaPlace) throws(DefaultsError) -> ServerSchema? {
+    func serverSchema(at place: Cursor) throws(DefaultsError) -> ServerSchema? {
         let isFetching = DefaultsError.unreachable("the schema is being fetched")
         return try schemaTurn.take(orThrow: isFetching) { () throws(DefaultsError) -> ServerSchema? in
             let known = knownSchema

@@ -26,7 +26,7 @@ final class SuiteSession: Sendable {
         var sending = Sending()
         var saving = Saving()
         fileprivate var handlers = Handlers()
-        fileprivate var listeners: [UInt64: @Sendable ([ReplicaNews]) -> Void] = [:]
+        fileprivate(set) var listeners: [UInt64: @Sendable ([ReplicaNews]) -> Void] = [:]
         fileprivate var lastListener: UInt64 = 0
         /// True while a thread delivers news; other threads leave theirs to it, which keeps the order.
         fileprivate var isDelivering = false
@@ -150,19 +150,14 @@ extension SuiteSession {
         return try body(cell(for: key))
     }
 
-    /// The schema in force, as far as it is known.
-    var schema: SchemaPlace? {
+    /// The commit that set the schema in force, as far as it is known.
+    var schema: Cursor? {
         state.withLock { $0.replica.schema }
     }
 
     /// The place in history up to which everything is known.
     var cursor: Cursor? {
         state.withLock { $0.replica.cursor }
-    }
-
-    /// The keys with an entry in the replica.
-    var keys: [KeyName] {
-        state.withLock { Array($0.replica.entries.keys) }
     }
 
     /// Returns the condition of a change that was computed from a value: the revision if it is known, else the value.
@@ -219,10 +214,6 @@ extension SuiteSession {
 
     func stopListening(_ listener: UInt64) {
         state.withLock { $0.listeners[listener] = nil }
-    }
-
-    var listenerCount: Int {
-        state.withLock { $0.listeners.count }
     }
 
     private func deliver() {

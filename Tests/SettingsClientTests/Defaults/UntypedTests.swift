@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -157,7 +158,7 @@ struct UntypedTests {
         }
         // The answers about these writes may still be on their way.
         try await defaults.synchronize()
-        #expect(defaults.core.session.keys.map(\.text) == ["session-0"])
+        #expect(defaults.core.session.state.withLock { $0.replica.entries.keys.map(\.text) } == ["session-0"])
         defaults["session-0"] = 7
         #expect(defaults[key: typed] == 7)
         #expect(world.takeIssues() == [])

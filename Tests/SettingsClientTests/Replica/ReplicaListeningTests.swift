@@ -29,7 +29,7 @@ struct ReplicaListeningTests {
         let listener = replica.listen { [replica] changes in
             for change in changes { heard.withLock { $0.append(change.new.value) } }
             // Reading from here would never return if the lock were held.
-            _ = replica.keys
+            _ = replica.cursor
         }
         write(1)
         write(1)
