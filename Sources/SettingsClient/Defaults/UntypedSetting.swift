@@ -246,7 +246,7 @@ extension AdapterCore {
                     let hasValue = try hasValueOnServer(key, under: start)
                     let change = PendingChange(
                         hasValue ? .change(operation) : .set(value), to: key, in: suite,
-                        if: hasValue ? nil : .stored(false), as: session.requestKeys.next(), plan)
+                        if: hasValue ? nil : .stored(false), as: .unique(), plan)
                     try session.commit(change) { json throws(DefaultsError) in json }
                 }
             }

@@ -81,7 +81,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
         func pending(
             _ action: Transaction.Operation.Action, if test: Transaction.Condition.Test?
         ) -> PendingChange {
-            PendingChange(action, to: key, in: core.suite, if: test, as: session.requestKeys.next(), plan)
+            PendingChange(action, to: key, in: core.suite, if: test, as: .unique(), plan)
         }
         let set = plan.new.map { Transaction.Operation.Action.set($0) } ?? .delete
         guard reading.isStoredUnreadable, let problem = reading.problem else {

@@ -1,6 +1,5 @@
 internal import SettingsAPI
 internal import SettingsModel
-internal import Synchronization
 
 /// A change that the program wants, from `+= 1` until the server has answered: the action with its conditions, the plan for
 /// a conflict, and the request key under which it is done once, however often it is sent.
@@ -210,26 +209,6 @@ extension Transaction.Condition {
     /// True if it holds where nothing is stored at all.
     fileprivate var isOfNothing: Bool {
         if case .setting(_, _, .stored(false)) = self { true } else { false }
-    }
-}
-
-/// A source of unique request keys: a random prefix and a counter.
-struct RequestKeySource: ~Copyable, Sendable {
-    private let prefix: String
-    private let count = Atomic<UInt64>(0)
-
-    init() {
-        let random = UInt64.random(in: .min ... .max)
-        let more = UInt32.random(in: .min ... .max)
-        prefix = String(random, radix: 36) + String(more, radix: 36)
-    }
-
-    func next() -> RequestKey {
-        let number = count.wrappingAdd(1, ordering: .relaxed).newValue
-        guard let key = RequestKey("\(prefix)-\(String(number, radix: 36))") else {
-            preconditionFailure("digits and a hyphen are printable, and at most 35 of them")
-        }
-        return key
     }
 }
 

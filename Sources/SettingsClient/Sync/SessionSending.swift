@@ -179,7 +179,7 @@ extension SuiteSession {
         }
         do {
             let current = try current ?? backend.setting(key)
-            guard let next = write.form.resolved(over: current, as: requestKeys.next()) else {
+            guard let next = write.form.resolved(over: current, as: .unique()) else {
                 return end(write, .failure(write.form.explained(problem, current)), outbox)
             }
             // Before it is sent: after a crash both forms might be done otherwise.

@@ -13,7 +13,7 @@ extension SuiteSession {
     ) throws(BackendError) {
         try commit(
             PendingChange(
-                action: .transaction(Transaction(if: conditions, do: operations)), requestKey: requestKeys.next(),
+                action: .transaction(Transaction(if: conditions, do: operations)), requestKey: .unique(),
                 conflict: conflict))
     }
 
@@ -62,7 +62,7 @@ extension SuiteSession {
             } catch {
                 throw DefaultsError(error)
             }
-            let next = try change.resolved(over: current, as: requestKeys.next(), normalized: normalized)
+            let next = try change.resolved(over: current, as: .unique(), normalized: normalized)
             guard let next else { throw .refused(Refusal(change.explained(problem, current))) }
             change = next
         }
@@ -84,7 +84,7 @@ extension SuiteSession {
 
     /// Removes all stored values of the suite.
     func removeAll() throws(BackendError) {
-        try commit(PendingChange(action: .reset, requestKey: requestKeys.next()))
+        try commit(PendingChange(action: .reset, requestKey: .unique()))
     }
 
     /// Brings the replica up to date if a removal leaves open what is there: a default would not be seen until then. If that
@@ -97,7 +97,7 @@ extension SuiteSession {
     /// Sets the schema. Kept writes are sent first, as it is to be checked against them.
     func setSchema(_ document: JSONValue, onConflict policy: ConflictPolicy) throws(BackendError) -> WriteSummary {
         try sendKept()
-        return try backend.setSchema(document, onConflict: policy, requestKey: requestKeys.next())
+        return try backend.setSchema(document, onConflict: policy, requestKey: .unique())
     }
 
     /// Runs a write to a key in turn with others, so that writes of one program reach the server in the order in which

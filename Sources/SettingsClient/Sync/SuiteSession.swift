@@ -41,7 +41,6 @@ final class SuiteSession: Sendable {
     let retrying = DispatchQueue(label: "settings loading", qos: .utility)
     /// Reads and writes files.
     let disk: DispatchQueue
-    let requestKeys = RequestKeySource()
     /// True if the suite is loaded and followed.
     let loaded = Atomic(false)
     let loadingTurn = Turn()
