@@ -10,7 +10,7 @@ extension SuiteSession {
     /// Adopts the writes of programs that have gone. Does so once, before anything else.
     func adoptOrphans() {
         guard let outbox, !outbox.isOpen else { return }
-        let found = outbox.use { store -> Found? in
+        let found = outbox.use { store -> OutboxStore.Inheritance? in
             if outbox.isOpen { return nil }
             defer { outbox.open() }
             return look(&store)
@@ -18,15 +18,11 @@ extension SuiteSession {
         if let found { proceed(found) }
     }
 
-    private struct Found: Sendable {
-        let troubles: [OutboxStore.Trouble]
-        let hasOthers: Bool
-    }
-
-    private func look(_ store: inout OutboxStore) -> Found {
-        let found = store.inherit()
+    /// Adopts orphans, and returns only troubles that were not reported before.
+    private func look(_ store: inout OutboxStore) -> OutboxStore.Inheritance {
+        var found = store.inherit()
         let count = store.count
-        let troubles = mutate { state in
+        found.troubles = mutate { [found] state in
             if state.sending.count == 0 { state.sending.reason = "an earlier run could not send them" }
             state.sending.count = count
             for write in found.writes {
@@ -37,11 +33,11 @@ extension SuiteSession {
             }
             return state.sending.new(found.troubles)
         }
-        return Found(troubles: troubles, hasOthers: found.hasOthers)
+        return found
     }
 
     /// Reports and sends what was found. Programs that have locked their files may end, so it looks again later.
-    private func proceed(_ found: Found) {
+    private func proceed(_ found: OutboxStore.Inheritance) {
         for trouble in found.troubles {
             report(.unusableFile(path: trouble.path, reason: trouble.reason), nil, .write)
         }
