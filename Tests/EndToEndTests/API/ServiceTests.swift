@@ -92,27 +92,6 @@ struct ServiceTests {
             #expect(try peer.readResponse().status == 400)
         }
     }
-
-    @Test("A write behind the one that lifts its lock is done")
-    func lockLifted() throws {
-        let daemon = try TestDaemon()
-        try daemon.done(Samples.schema)
-        let peer = try daemon.connect()
-        try peer.send(
-            Samples.narrow.bytes + Request("DELETE app/schema").bytes + Request("PUT app/keys/fixed 2").bytes)
-        #expect(try peer.readResponse().status == 200)
-        #expect(try peer.readResponse().status == 200)
-        #expect(try peer.readResponse().status == 201)
-    }
-
-    @Test("A lock that a write before sets holds")
-    func lockSet() throws {
-        let daemon = try TestDaemon()
-        let peer = try daemon.connect()
-        try peer.send(Samples.schema.bytes + Request("PUT app/keys/fixed 2").bytes)
-        #expect(try peer.readResponse().status == 201)
-        #expect(try peer.readResponse().json?["code"] == "locked")
-    }
 }
 
 extension String {

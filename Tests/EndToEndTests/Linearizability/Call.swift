@@ -114,32 +114,6 @@ extension Call: CustomStringConvertible {
     }
 }
 
-extension Call.Request: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .read(let settings): "read \(settings)"
-        case .write(let conditions, let steps):
-            (conditions.isEmpty ? "" : "if \(conditions) ") + steps.map(\.description).joined(separator: ", ")
-        }
-    }
-}
-
-extension Call.Step: CustomStringConvertible {
-    var description: String { "\(action) in \(setting)" }
-}
-
-extension Call.Outcome: CustomStringConvertible {
-    var description: String {
-        switch self {
-        case .shown(let sights): "\(sights)"
-        case .committed(let revision, let before, let after): "commit \(revision) from \(before) to \(after)"
-        case .unchanged(let sights): "unchanged \(sights)"
-        case .refused(let reason, let sights): "refused (\(reason)) \(sights)"
-        case .unknown: "unknown"
-        }
-    }
-}
-
 extension Call.Sight: CustomStringConvertible {
     var description: String {
         "\(setting)=\(value.map(String.init) ?? "unset")" + (revision.map { "@\($0)" } ?? "")

@@ -6,54 +6,44 @@ import Testing
 @Suite(.ownThread)
 struct PipelinedOrderTests {
     /// Requests sent in one go, with their answers.
-    private func answers(_ requests: [String], after first: [String] = []) throws -> [RawResponse] {
+    private func answers(_ requests: [Request], after first: [Request] = []) throws -> [RawResponse] {
         let daemon = try TestDaemon()
         let peer = try daemon.connect()
-        for request in first {
-            try peer.send(Self.bytes(request))
-            _ = try peer.readResponse()
-        }
-        try peer.send(Array(requests.map(Self.bytes).joined()))
+        for request in first { _ = try peer.ask(request) }
+        try peer.send(requests.flatMap(\.bytes))
         return try requests.map { _ in try peer.readResponse() }
     }
 
-    /// A request written as method, path and body.
-    private static func bytes(_ request: String) -> [UInt8] {
-        let parts = request.split(separator: " ", maxSplits: 2)
-        let body = parts.count > 2 ? String(parts[2]) : ""
-        return Array(
-            "\(parts[0]) /v1/\(parts[1]) HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
-                .utf8)
-    }
-
-    private static let locking =
-        #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","readOnly":true}}}"#
+    private static let locking: Request = """
+        PUT app/schema {"type":"object","additionalProperties":false,\
+        "properties":{"a":{"type":"integer","readOnly":true}}}
+        """
 
     @Test("a lock that the connection has lifted refuses nothing that it sent afterwards")
     func lifted() throws {
-        let answers = try answers(
-            ["DELETE suites/app/schema", "PUT suites/app/keys/a 1"], after: ["PUT suites/app/schema \(Self.locking)"])
+        let answers = try answers(["DELETE app/schema", "PUT app/keys/a 1"], after: [Self.locking])
         #expect(answers.map(\.status) == [200, 201])
     }
 
     @Test("a lock that the connection has set refuses what it sent afterwards")
     func locked() throws {
-        let answers = try answers(["PUT suites/app/schema \(Self.locking)", "PUT suites/app/keys/a 1"])
+        let answers = try answers([Self.locking, "PUT app/keys/a 1"])
         #expect(answers.map(\.status) == [201, 403])
     }
 
     @Test("a value is read by the schema that the connection has set before it, not by the one that was there")
     func normalized() throws {
-        let schema = #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"KIND"}}}"#
-        let set = { (kind: String) in "PUT suites/app/schema " + schema.replacing("KIND", with: kind) }
+        let set = { (kind: String) in
+            Request(#"PUT app/schema {"additionalProperties":false,"properties":{"a":{"type":"\#(kind)"}}}"#)
+        }
         let answers = try answers(
             [
-                set("number"), "PUT suites/app/keys/a 1.0", "DELETE suites/app/keys/a",
-                set("integer"), "PUT suites/app/keys/a 2.0",
+                set("number"), "PUT app/keys/a 1.0", "DELETE app/keys/a",
+                set("integer"), "PUT app/keys/a 2.0",
             ],
             after: [set("integer")])
         #expect(answers.map(\.status) == [200, 201, 200, 200, 201])
-        let values = try [1, 4].map { try JSONValue(parsing: answers[$0].body)["value"] }
+        let values = [1, 4].map { answers[$0].json?["value"] }
         #expect(values == [1.0, 2])
     }
 
@@ -128,11 +118,12 @@ struct PipelinedOrderTests {
     @Test(
         "a refusal stands behind what was written before it, as its cursor says",
         arguments: [
-            "PUT suites/app/keys/a {", "GET suites/app/keys/a?raw=maybe", "GET nowhere", "PUT healthz 1",
-            "OPTIONS suites/app/keys/a", "PUT suites/.app/keys/a 1",
-        ])
-    func cursors(request: String) throws {
-        let answers = try answers(["PUT suites/app/keys/a 1", request, "PUT suites/app/keys/a 2"])
+            "PUT app/keys/a {", "GET app/keys/a?raw=maybe", "GET /v1/nowhere", "PUT /v1/healthz 1",
+            "OPTIONS app/keys/a",
+            "PUT .app/keys/a 1",
+        ] as [Request])
+    func cursors(request: Request) throws {
+        let answers = try answers(["PUT app/keys/a 1", request, "PUT app/keys/a 2"])
         let places = answers.map { $0.field("Settings-Cursor").flatMap { Cursor($0) }?.revision ?? .zero }
         #expect(places[0] > .zero)
         #expect(places[1] == places[0], "\(answers[1].status)")

@@ -49,9 +49,14 @@ final class TestDaemon {
         }
     }
 
-    /// Ends a process without any warning.
+    /// Kills the process.
     func kill() throws {
         if case .process(let process) = daemon { try process.killAtOnce() }
+    }
+
+    /// The process, if it is one of its own.
+    var process: ChildProcess? {
+        if case .process(let daemon) = daemon { daemon.process } else { nil }
     }
 
     func connect() throws -> RawClient {
