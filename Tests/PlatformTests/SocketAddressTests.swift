@@ -37,7 +37,7 @@ struct SocketAddressTests {
         #expect(try Set([unmapped(one), unmapped(other)]).count == (areSame ? 1 : 2))
     }
 
-    @Test("Ports and paths tell addresses apart") func portsPathsTellAddresses() throws {
+    @Test("Addresses differ by port and by path") func portsPathsTellAddresses() throws {
         let one = try address("192.0.2.1")
         #expect(one != one.with(port: 81) && one == one.with(port: 81).with(port: 80))
         #expect(SocketAddress.unix(path: "/a") != .unix(path: "/b"))

@@ -44,7 +44,7 @@ struct SocketTests {
         return (received, [])
     }
 
-    @Test("Bytes go both ways, and the end is told from silence") func bytesGoBothWays() throws {
+    @Test("Bytes go both ways, and the end is distinct from silence") func bytesGoBothWays() throws {
         let pair = try Pair()
         let word = [UInt8]("word".utf8)
         let nothing = withUnsafeTemporaryAllocation(byteCount: 8, alignment: 1) { pair.server.receive(into: $0) }

@@ -140,7 +140,7 @@ struct OrderedTreeTests {
         return Array(names.filter { $0.utf8Span.span.mark == 0 }.prefix(count))
     }
 
-    @Test("Names whose marks are the same are told apart")
+    @Test("Names with the same mark are distinct")
     func sameMarks() throws {
         let names = Self.alike(400)
         var tree = OrderedTree<Item>()

@@ -20,7 +20,7 @@ struct WatchingTests {
         }
     }
 
-    @Test("A stream tells commit by commit, each once, however little is told at a time")
+    @Test("A stream yields commit by commit, each once, however small the pieces")
     func streams() throws {
         for random in FuzzBudget.generators(share: 0.02) {
             var world = try World(random)

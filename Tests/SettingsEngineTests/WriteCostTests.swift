@@ -44,7 +44,7 @@ struct WriteCostTests {
         #expect(commit.changes.count == operations.count)
     }
 
-    @Test("a setting that many conditions are about is told a few times, and the conditions are counted")
+    @Test("a setting with many failed conditions is shown a few times, and the conditions are counted")
     mutating func manyConditions() throws {
         try write(.setting(Transaction.Operation(suite: suite, key: key, .set(1))))
         let conditions = [Transaction.Condition](
@@ -56,7 +56,7 @@ struct WriteCostTests {
         #expect(problem?.detail == "condition 0 does not hold (and 999 more)")
     }
 
-    @Test("of many unknown keys all are told, and of the first ones what may have been meant")
+    @Test("of many unknown keys all are listed, and suggestions are made for the first ones")
     mutating func manyUnknownKeys() throws {
         var properties = JSONObject()
         for number in 0..<2_000 { properties["key\(number)"] = ["type": "integer"] }

@@ -126,7 +126,7 @@ struct DecisionOrderTests {
         ).after("PUT app/keys/count 11", Samples.narrow),
     ]
 
-    @Test("What comes first in the contract is told first", arguments: rows)
+    @Test("Of several errors the first in the contract's order is answered", arguments: rows)
     func order(row: Row) throws {
         try row.check()
     }
@@ -150,7 +150,7 @@ struct DecisionOrderTests {
         Row("A name that was configured", Request("GET /v1", "Host: Settings.example:7070"), 200) {
             $0.hosts = ["settings.example"]
         },
-        Row("A page of somebody else", Request("GET /v1", "Origin: http://evil.example"), 403, .forbidden),
+        Row("A page of another origin", Request("GET /v1", "Origin: http://evil.example"), 403, .forbidden),
         Row("A page that hides where it is from", Request("PUT app/keys/a 1", "Origin: null"), 403, .forbidden),
         Row(
             "A page of another port", Request("GET /v1", "Host: localhost:7070", "Origin: http://localhost:3000"), 403,

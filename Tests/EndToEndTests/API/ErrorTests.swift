@@ -199,7 +199,7 @@ struct ErrorTests {
         Row("Another coding", Request("PUT app/keys/a 1", "Transfer-Encoding: br"), 501, .notImplemented),
     ]
 
-    @Test("What is too large, coded or of another version is told so", arguments: types)
+    @Test("Too large, coded or of another version is refused with its status", arguments: types)
     func message(row: Row) throws {
         try row.check()
     }

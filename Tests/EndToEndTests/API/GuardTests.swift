@@ -41,7 +41,7 @@ struct GuardTests {
             "A weak tag", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: W/\"$1\""), 412,
             .preconditionFailed),
         Row(
-            "A tag of somebody else", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"abc\""),
+            "A tag that is no revision", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"abc\""),
             412, .preconditionFailed, #"{"current":{"value":1}}"#),
         Row(
             "Another key does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],

@@ -131,7 +131,7 @@ struct IdempotencyTests {
             "DELETE app/schema", isSame: false),
     ]
 
-    @Test("A repeat is told from another request by what it means", arguments: spellings)
+    @Test("A repeat differs from another request by its meaning, not its spelling", arguments: spellings)
     func spelled(row: Row) throws {
         try row.check()
     }

@@ -48,13 +48,13 @@ struct LimitTests {
             adapt: short),
     ]
 
-    @Test("What is over a limit is told so, with the limit", arguments: rows)
+    @Test("A request over a limit is refused with the limit", arguments: rows)
     func limits(row: Row) throws {
         try row.check()
     }
 
     @Test(
-        "A request that does not come in time is told so",
+        "A request that does not come in time gets 408",
         arguments: [
             "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: loc",
             "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1",
@@ -71,7 +71,7 @@ struct LimitTests {
         #expect(answer.json?["code"] == "timeout")
     }
 
-    @Test("A connection beyond the limit is told so, and when to come again")
+    @Test("A connection beyond the limit gets 429 with Retry-After")
     func connections() throws {
         let daemon = try TestDaemon { $0.transport.connections = 1 }
         let first = try daemon.connect()

@@ -64,7 +64,7 @@ struct OriginTests {
         Self.expectReadable(answer)
     }
 
-    @Test("A stream can be read, and so can what it tells")
+    @Test("A page of another origin can read a stream and its events")
     func stream() throws {
         let daemon = try Self.daemon()
         try daemon.done("PUT app/keys/a 1")
@@ -77,7 +77,7 @@ struct OriginTests {
         Self.expectReadable(head)
     }
 
-    @Test("Of many who wait for one change, each page is told with its own origin")
+    @Test("Of many watchers woken by one change, each page gets its own origin in the answer")
     func waiting() throws {
         let daemon = try Self.daemon()
         let since = try daemon.done("PUT app/keys/a 1").cursorText
@@ -114,7 +114,7 @@ struct OriginTests {
         ("/v1/suites/app?x", "PUT", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
     ]
 
-    @Test("A preflight is told what the page may send, and for how long that holds", arguments: preflights)
+    @Test("A preflight answers the methods, fields and maximum age", arguments: preflights)
     func preflight(target: String, method: String, allowed: String) throws {
         let daemon = try Self.daemon()
         let answer = try daemon.send(

@@ -153,10 +153,11 @@ struct PatchingTests {
             "A test by kind", on: #"{"a":"1"}"#, #"[{"op":"test","path":"/a","value":1}]"#, 412, .preconditionFailed,
             "", jsonPatch),
         Row(
-            "A key that nobody set", given: ["PUT app/keys/a 1"], #"PATCH app/keys/b {"op":"add","by":1}"#, 404, .notSet
+            "A key that was never set", given: ["PUT app/keys/a 1"], #"PATCH app/keys/b {"op":"add","by":1}"#, 404,
+            .notSet
         ),
         Row(
-            "A merge into a key that nobody set", given: ["PUT app/keys/a 1"],
+            "A merge into a key that was never set", given: ["PUT app/keys/a 1"],
             Request(#"PATCH app/keys/b {"a":1}"#, mergePatch), 404, .notSet),
         Row(
             "A key without default", given: [Samples.schema], #"PATCH app/keys/count {"op":"add","by":1}"#, 404, .notSet

@@ -96,7 +96,7 @@ struct SecretTests {
         "GET app/keys/p", "GET app/keys/p?raw",
     ]
 
-    @Test("What a schema made invalid is not told of a secret, also after a restart from journal and snapshot")
+    @Test("The invalid value of a secret is left out, also after a restart from journal and snapshot")
     func restart() throws {
         let first = try TestDaemon()
         for request in [Self.schema, Self.put, Self.gone] { try first.done(request) }

@@ -36,7 +36,7 @@ struct ServiceTests {
         Row("The head of a transaction", "HEAD /v1/transaction", 405, .methodNotAllowed),
     ]
 
-    @Test("The daemon tells of itself", arguments: rows)
+    @Test("The service resources answer", arguments: rows)
     func service(row: Row) throws {
         try row.check()
     }

@@ -20,10 +20,10 @@ struct SettingTests {
             fields: ["ETag: \"$1\"", "Settings-Source: default"]),
         Row("A flag that is off", given: ["PUT app/keys/a 42"], "GET app/keys/a?raw=false", 200, nil, #"{"value":42}"#),
         Row(
-            "A key that nobody set", given: ["PUT app/keys/a 1"], "GET app/keys/b", 404, .notSet,
+            "A key that was never set", given: ["PUT app/keys/a 1"], "GET app/keys/b", 404, .notSet,
             fields: ["ETag: \"0\"", "Settings-Source: unset"]),
         Row(
-            "A key of a schema that nobody set", given: [Samples.schema], "GET app/keys/count", 404, .notSet,
+            "A key of a schema that was never set", given: [Samples.schema], "GET app/keys/count", 404, .notSet,
             fields: ["Settings-Source: unset"]),
         Row(
             "A key that was removed", given: ["PUT app/keys/a 1", "DELETE app/keys/a"], "GET app/keys/a", 404, .notSet,
@@ -66,16 +66,17 @@ struct SettingTests {
             "What the caller had", given: ["PUT app/keys/a 1", "PUT app/keys/a 2"],
             Request("GET app/keys/a", "If-None-Match: \"$1\""), 200, nil, #"{"value":2}"#),
         Row(
-            "A tag of somebody else", given: ["PUT app/keys/a 1"], Request("GET app/keys/a", "If-None-Match: \"abc\""),
+            "A tag that is no revision", given: ["PUT app/keys/a 1"],
+            Request("GET app/keys/a", "If-None-Match: \"abc\""),
             200),
         Row(
             "A default that the caller has", given: [Samples.schema],
             Request("GET app/keys/volume", "If-None-Match: \"$1\""), 304, fields: ["Settings-Source: default"]),
         Row(
-            "What is not set is told again", given: ["PUT app/keys/a 1"],
+            "A 404 is answered in full to If-None-Match", given: ["PUT app/keys/a 1"],
             Request("GET app/keys/b", "If-None-Match: \"0\""), 404, .notSet),
         Row(
-            "What is invalid is told again", given: ["PUT app/keys/count 11", Samples.narrow],
+            "A 409 is answered in full to If-None-Match", given: ["PUT app/keys/count 11", Samples.narrow],
             Request("GET app/keys/count", "If-None-Match: \"$2\""), 409, .invalidStored),
     ]
 

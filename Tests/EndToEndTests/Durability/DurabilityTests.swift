@@ -116,7 +116,7 @@ struct ClockTests {
 /// The answers to writes that the disk does not take.
 @Suite(.ownThread)
 struct DiskFailureTests {
-    @Test("A write that the disk refuses tells the reason to the caller, and the file to the log alone")
+    @Test("A write that the disk refuses answers the reason, and only the log names the file")
     func path() throws {
         let directory = try TemporaryDirectory()
         // A file may not grow to the size of the value: the write of it fails, as on a disk that is full.

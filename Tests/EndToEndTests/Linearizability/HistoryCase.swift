@@ -64,7 +64,7 @@ extension HistoryCase {
             .commit(1, 4...5, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2)),
             .read(1, 6...7, .at(0, 5, 3), at: 3)),
         .right(
-            "a lost write was made, and nobody saw its revision", .lost(0, 1..., [0: .add(2)]),
+            "a lost write was made, and no answer showed its revision", .lost(0, 1..., [0: .add(2)]),
             .commit(1, 4...5, [0: .add(1)], 3, before: [.at(0, 2)], after: .at(0, 3, 3))),
         .right("a lost write was never made", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
         .right(

@@ -7,7 +7,7 @@ import Testing
 struct EventStreamTests {
     static let schema = ObservedStateTests.schema
 
-    @Test("A stream begins with how long to wait, then the state, then tells each commit with its cursor")
+    @Test("A stream begins with retry and the state, then each commit comes with its cursor")
     func story() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/b 1")
@@ -55,7 +55,7 @@ struct EventStreamTests {
         try stream.expect("commit", cursor, #"{"changes":[{"key":"a","new":2},{"key":"c.e","new":6}]}"#)
     }
 
-    @Test("Several suites are told by name, those that are missing too")
+    @Test("A stream of several suites names them, missing ones too")
     func severalSuites() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT a/keys/x 1")
@@ -75,7 +75,7 @@ struct EventStreamTests {
         try stream.expect("commit", dropped, #"{"dropped":["b"],"changes":[{"suite":"b","key":"y","source":"unset"}]}"#)
     }
 
-    @Test("All suites that begin with a text are told of, as they come and go")
+    @Test("A stream of a suite prefix follows suites as they come and go")
     func suitePrefix() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app.a/keys/x 1")
@@ -94,7 +94,7 @@ struct EventStreamTests {
         for cursor in [set, dropped] { #expect(try again.commit().id == cursor) }
     }
 
-    @Test("A drop is told, and the suite that is made again after it")
+    @Test("A stream shows a drop, and the suite that is made again after it")
     func drop() throws {
         let daemon = try TestDaemon()
         try daemon.done(#"PUT app {"a":1,"b":2}"#)
@@ -128,7 +128,7 @@ struct EventStreamTests {
     }
 
     @Test(
-        "What is accepted is read with its q-values, and a stream is given to who prefers it to JSON",
+        "Accept is read with its q-values, and a stream is sent where it is preferred to JSON",
         arguments: [
             ("text/event-stream", true), ("text/html, text/event-stream;q=0.5", true), ("TEXT/Event-Stream", true),
             ("*/*", false), ("application/json", false), ("text/event-stream;q=0", false),

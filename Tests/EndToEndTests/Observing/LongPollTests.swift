@@ -163,7 +163,7 @@ struct LongPollTests {
         #expect(heard == Array(1...written))
     }
 
-    @Test("Everybody who waits for the same is told the same, each in its own form")
+    @Test("Watchers of the same question get the same changes, each in its own form")
     func many() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app {\"a\":1,\"b\":1}")

@@ -39,7 +39,7 @@ struct LongStreamTests {
         return cursor
     }
 
-    @Test("A long past is told commit by commit, each once, and the present behind it")
+    @Test("A long backlog comes commit by commit, each once, and new commits behind it")
     func backlog() throws {
         let daemon = try TestDaemon()
         let count = 5_000
@@ -57,7 +57,7 @@ struct LongStreamTests {
         #expect(try stream.commit().id == next)
     }
 
-    @Test("The same past is told to one that asks, in steps")
+    @Test("A long backlog comes in pages to a poll with a limit")
     func steps() throws {
         let daemon = try TestDaemon()
         let count = 5_000
@@ -80,7 +80,7 @@ struct LongStreamTests {
     }
 
     @Test(
-        "A reader that falls behind by a few large commits is not cut off, and told all of them",
+        "A reader that falls behind by a few large commits is not cut off, and gets all of them",
         arguments: [false, true])
     func largeCommits(isHalfClosed: Bool) throws {
         let daemon = try TestDaemon { $0.transport.streamTime = 600 * TransportLimits.second }
@@ -103,7 +103,7 @@ struct LongStreamTests {
         #expect(stream.hasEnded)
     }
 
-    @Test("A reader that does not read is cut off, slows nobody, and goes on from its last place")
+    @Test("A reader that does not read is cut off, slows no other, and resumes at its last event")
     func unread() throws {
         let daemon = try TestDaemon()
         try daemon.done("PUT app/keys/n 0")
@@ -188,7 +188,7 @@ struct LargeCommitTests {
 /// Watchers for whom so much has to be gone through that it is done beside the loop.
 @Suite(.ownThread)
 struct LongBacklogTests {
-    @Test("Who goes, or says that it is done, while it is looked for what to tell, waits for nothing")
+    @Test("A watcher that disconnects during the search of history is dropped at once")
     func leaving() throws {
         let daemon = try TestDaemon()
         let writer = try daemon.connect()

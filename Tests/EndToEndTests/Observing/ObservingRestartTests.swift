@@ -22,7 +22,7 @@ struct ObservingRestartTests {
         }
     }
 
-    @Test("Whoever was away for a restart hears what happened before it and after it", arguments: [true, false])
+    @Test("A watcher away for a restart gets the changes from before and after it", arguments: [true, false])
     func restart(isClean: Bool) throws {
         let directory = try TemporaryDirectory()
         var daemon = try TestDaemon(ofItsOwnIn: directory)
@@ -50,7 +50,7 @@ struct ObservingRestartTests {
         #expect(try stream.commit().changes.compactMap { $0["new"]?.integer } == [99])
     }
 
-    @Test("An end in a mode that can lose writes begins another history, and everybody anew")
+    @Test("A crash in a mode that can lose writes begins an epoch, and watchers get a reset")
     func lost() throws {
         let directory = try TemporaryDirectory()
         let options = ["--durability", "interval"]
@@ -69,7 +69,7 @@ struct ObservingRestartTests {
         try stream.expect("reset", id, #"{"reset":true,"values":{"n":7}}"#)
     }
 
-    @Test("The daemon as a process answers who waits when it is told to end", arguments: [15, 2])
+    @Test("A signal ends the daemon after its watchers are answered", arguments: [15, 2])
     func stop(signal: Int32) throws {
         let directory = try TemporaryDirectory()
         let daemon = try TestDaemon(ofItsOwnIn: directory)

@@ -158,7 +158,8 @@ struct ObservedStateTests {
         }
     }
 
-    @Test("Observing is answered as its tables say", arguments: states + resets + refusals)
+    @Test(
+        "Observing without a valid cursor answers a state, a reset or a refusal", arguments: states + resets + refusals)
     func rows(row: Row) throws {
         try row.check()
     }
@@ -340,7 +341,7 @@ struct ObservedChangeTests {
             #"{"changes":[{"suite":"b","new":2},{"suite":"a","old":null,"new":3}]}"#),
     ]
 
-    @Test("What happened is told as the tables say", arguments: changes + suites + limits)
+    @Test("Observing since a cursor answers the changes", arguments: changes + suites + limits)
     func rows(row: Row) throws {
         try row.check()
     }

@@ -57,7 +57,7 @@ struct WaitEndTests {
         #expect(answer.field("Settings-Cursor") == cursor)
     }
 
-    @Test("Who waits for what rarely happens need not begin anew, however much else happens")
+    @Test("A watcher of a rare key gets no reset, however much else is written")
     func rare() throws {
         let daemon = try TestDaemon {
             $0.history.commits = 100
@@ -147,7 +147,7 @@ struct WaitEndTests {
     }
 
     @Test(
-        "A cursor ahead of the daemon is told again, beside the daemon's own place",
+        "A cursor ahead of the daemon is answered as it was, beside the daemon's own cursor",
         arguments: ["app/observe?", "/v1/observe?suite=app&suitePrefix=x&"])
     func ahead(target: String) throws {
         let daemon = try TestDaemon()
@@ -161,7 +161,7 @@ struct WaitEndTests {
         }
     }
 
-    @Test("When the daemon stops everybody is answered, and told when to come back", arguments: waits)
+    @Test("A stop answers all watchers with retryAfterMs", arguments: waits)
     func stop(wait: Wait) throws {
         // These peers close only once the daemon is gone.
         let daemon = try TestDaemon { $0.transport.lingerTime = TransportLimits.second / 50 }

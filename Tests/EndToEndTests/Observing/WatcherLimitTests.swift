@@ -43,12 +43,12 @@ struct WatcherLimitTests {
         try daemon.awaitWatchers(2)
     }
 
-    @Test("Too many in all are told so, and when to come again", arguments: requests)
+    @Test("Watchers over the total limit get 429 with Retry-After", arguments: requests)
     func total(request: Request) throws {
         try refused(request) { $0.watchers.total = 2 }
     }
 
-    @Test("Too many from one address are told so", arguments: requests)
+    @Test("Watchers over the limit of one address get 429", arguments: requests)
     func perAddress(request: Request) throws {
         try refused(request) { $0.watchers.perAddress = 2 }
     }
@@ -72,7 +72,7 @@ struct WatcherLimitTests {
         #expect(try other.readResponse().status == 200)
     }
 
-    @Test("A bound of none lets nobody wait")
+    @Test("A limit of zero refuses every wait")
     func none() throws {
         let daemon = try TestDaemon { $0.watchers.total = 0 }
         try daemon.done("PUT app/keys/a 1")
@@ -163,7 +163,7 @@ struct WatcherLimitTests {
         #expect(try peer.client.readUntilClose().isEmpty)
     }
 
-    @Test("A suite that appears is told to whoever waits for it")
+    @Test("A new suite wakes its watchers")
     func appears() throws {
         let daemon = try TestDaemon()
         let cursor = try daemon.cursor()

@@ -11,7 +11,7 @@ struct StormTests {
     private static let (longLength, oneIn) = (40.0, 10)
 
     @Test(
-        "Whatever is written, and however they and the daemon come and go, watchers are told all of it, once and in order"
+        "Watchers get every commit once and in order, across reconnects, kills and restarts"
     )
     func storm() async throws {
         var tally: [String: Int] = [:]
@@ -41,7 +41,7 @@ struct TranscriptCheckTests {
     }
 
     @Test(
-        "a writer's answer is refused that tells of a commit that is gone, or of another",
+        "a writer's answer about a commit that is gone, or about another one, is refused",
         arguments: [
             ([Handmade.change("a", 1, 2, 2)], 2, nil), ([Handmade.change("a", 1, 3, 2)], 2, "is not"),
             ([], 2, "is not"), ([Handmade.change("a", 1, 2, 2)], 8, "is gone"),

@@ -216,7 +216,7 @@ extension TranscriptCase {
             "a change of another suite", "not what is watched", .state(["a": 2, "b": 1, "c": 1], at: 3),
             .changes([Handmade.change("k", 1, 2, 4, in: Handmade.net), a5], since: 3, to: 5)),
         .wrong(
-            "a commit that nobody made", "come next", first, .event([a2], at: 2),
+            "a commit that was never made", "come next", first, .event([a2], at: 2),
             .event([Handmade.change("a", 2, 3, 4)], at: 4)),
         .wrong("a cursor that goes back", "goes back", .state(["a": 2], at: 2), .changes([], since: 2, to: 1)),
         .wrong("a state from before what was told", "before", .state(["a": 2], at: 2), .forgot, first),
@@ -234,7 +234,7 @@ extension TranscriptCase {
         .wrong(
             "a reset without reason", "which was not forgotten", first,
             .state(["a": 2], at: 2, reset: true, since: 1)),
-        .wrong("a state to somebody with a cursor", "came with a cursor", first, .state(["a": 2], at: 2, since: 1)),
+        .wrong("a state to a watcher with a cursor", "came with a cursor", first, .state(["a": 2], at: 2, since: 1)),
         .wrong(
             "nothing, before the time is up", "was told of nothing", .state(["a": 2], at: 2),
             .changes([], since: 2, to: 2, after: 500)),

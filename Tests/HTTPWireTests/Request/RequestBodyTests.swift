@@ -75,7 +75,7 @@ struct RequestBodyTests {
     }
 
     @Test(
-        "Who waits for 100 Continue is known when the head is there, unless no body follows",
+        "Expect: 100-continue is known once the head is complete, unless no body follows",
         arguments: [
             ("Expect: 100-continue\r\nContent-Length: 2", "1.1", true),
             ("Expect: 100-Continue\r\nTransfer-Encoding: chunked", "1.1", true),

@@ -101,7 +101,7 @@ struct ResponseWriterTests {
         #expect(stream(http11: false) == head + "Connection: close\r\n\r\nid: 1\n\n0123456789abcdef")
     }
 
-    @Test("What waits with its body is told to go on")
+    @Test("A request that expects 100 Continue gets it")
     func continueLine() {
         #expect("\(ResponseWriter.continueLine)" == "HTTP/1.1 100 Continue\r\n\r\n")
     }

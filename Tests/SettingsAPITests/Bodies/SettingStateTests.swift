@@ -54,7 +54,7 @@ struct SettingStateTests {
         #expect(try SettingState(json: JSONValue(parsing: text)).value == 1)
     }
 
-    @Test("A concealed setting shows no value, and no violation that tells of one")
+    @Test("A concealed setting shows no value, and no violation that contains one")
     func concealed() throws {
         let text =
             #"{"suite":"app","key":"k","value":"hunter2","source":"stored","revision":18,\#(Self.time),"#

@@ -27,7 +27,7 @@ struct StoredConflictsTests {
         #expect(try conflicts([:]).isEmpty)
     }
 
-    @Test("Each key that does not fit is told with its value and why")
+    @Test("Each key that does not fit is listed with its value and why")
     func keys() throws {
         let found = try conflicts(["coutn": 2, "count": -1, "name": "x"])
         #expect(found.keys.map(\.key?.text) == ["coutn", "count"])
@@ -38,7 +38,7 @@ struct StoredConflictsTests {
             ])
     }
 
-    @Test("The value of a secret is not told")
+    @Test("The value of a secret is left out")
     func secret() throws {
         let found = try conflicts(["token": "hunter2", "name": "x"])
         #expect(found.keys.map(\.stored) == [nil])
@@ -53,7 +53,7 @@ struct StoredConflictsTests {
         #expect(try conflicts(["token": "abc", "name": "x"]).isEmpty)
     }
 
-    @Test("A value that was a secret is not told when a new schema no longer knows its key")
+    @Test("A value that was a secret is left out when a new schema no longer knows its key")
     func formerSecret() throws {
         let stored = StoredSetting(key: try KeyName("password"), value: "hunter2", isSecret: true)
         let unlisted = try Schema(["additionalProperties": false])

@@ -64,7 +64,7 @@ struct ChangeTests {
         #expect(change.oldStored == nil)
     }
 
-    @Test("A concealed change tells that it happened, and no value")
+    @Test("A concealed change has its key and no value")
     func concealed() throws {
         var change = try Self.change(old: "old password", new: "new password", 9)
         change.record.oldRejected = "older password"
@@ -76,7 +76,7 @@ struct ChangeTests {
         #expect(read.source == .stored)
     }
 
-    @Test("Two changes of a key told as one go from before the first to after the last")
+    @Test("Two changes of a key merge into one from before the first to after the last")
     func following() throws {
         let first = try Self.change(old: 1, new: 2, 10)
         let last = try Self.change(old: 2, new: 3, 12)

@@ -136,7 +136,7 @@ struct ProblemTests {
         #expect(Problem(try #require(nameError)).detail == "a key may not be empty")
     }
 
-    @Test("The detail of violations tells the first and how many more there are")
+    @Test("The detail of violations has the first and how many more there are")
     func violations() {
         let volume = Violation(key: "player.volume", keyword: "maximum", detail: "must be at most 1, but is 1.5")
         #expect(Problem(violations: [volume]).detail == "player.volume must be at most 1, but is 1.5")
@@ -146,7 +146,7 @@ struct ProblemTests {
         #expect(Problem(violations: []).code == .invalidValue)
     }
 
-    @Test("The problem of an operation on a secret tells nothing of its value")
+    @Test("The problem of an operation on a secret has nothing of its value")
     func secret() throws {
         let patch = JSONPatch([.test(try #require(JSONPointer("/password")), "guess")])
         let error = #expect(throws: OperationError.self) { try patch.applied(to: ["password": "hunter2"]) }

@@ -114,7 +114,7 @@ struct ConflictTests {
         }
     }
 
-    @Test("The conflict tells no value of a secret", arguments: Place.allCases, [false, true])
+    @Test("The conflict has no value of a secret", arguments: Place.allCases, [false, true])
     func secrets(_ place: Place, hasSchema: Bool) throws {
         let schema = try Schema(of: ClientKeys.self) { \.token }
         let world = try place.world(schema: hasSchema ? schema : nil)

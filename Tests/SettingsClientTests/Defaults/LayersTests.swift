@@ -5,7 +5,7 @@ import Testing
 @Suite(.ownThread)
 struct LayersTests {
     @Test(
-        "A key is set if somebody stored it, and has a value if any layer but the defaults has",
+        "A key is set if it is stored, and has a value if any layer but the defaults has",
         arguments: Place.allCases)
     func presence(_ place: Place) throws {
         let defaults = try place.world().adapter(arguments: ["-loginTries", "3"])

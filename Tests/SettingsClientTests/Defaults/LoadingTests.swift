@@ -66,7 +66,7 @@ struct LoadingTests {
         #expect(backend.log.count("load") == 2)
     }
 
-    @Test("A server that tells of more and says the same each time is left alone", .timeLimit(.minutes(10)))
+    @Test("A server that answers more without progress is left alone", .timeLimit(.minutes(10)))
     func serverTellsMoreSays() async throws {
         defaults.launchCount = 1
         let cursor = try #require(defaults.core.session.cursor)

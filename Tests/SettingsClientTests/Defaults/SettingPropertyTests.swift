@@ -145,7 +145,7 @@ struct SettingPropertyTests {
         #expect(defaults.launchCount == 5)
     }
 
-    @Test("A property tells of its updates", arguments: Place.allCases)
+    @Test("A property publishes its updates", arguments: Place.allCases)
     func updates(_ place: Place) async throws {
         let world = try place.world()
         let (one, two) = (world.adapter(), world.adapter())

@@ -111,7 +111,7 @@ struct AwayTests {
         await #expect(throws: DefaultsError.self) { try await defaults.update(\.launchCount) { $0 += 1 } }
     }
 
-    @Test("A server that refuses to tell the suite is complained of once for each time it was asked")
+    @Test("A server that refuses to send the suite is reported once for each request")
     func serverRefusesTellSuite() throws {
         let server = try ScriptedServer { _, peer, log in
             while peer.readRequest() != nil {

@@ -72,7 +72,7 @@ struct ReplicaStateTests {
         #expect(value == nil && state.visible(key).source == .unset)
     }
 
-    @Test("A state with a schema does not tell sources; a read of the setting does")
+    @Test("A state with a schema has no sources; a read of the setting has")
     mutating func sources() throws {
         state.adopt(try told(5, "a", schema: #require(Revision(2))))
         #expect(state.visible(key).source == nil)

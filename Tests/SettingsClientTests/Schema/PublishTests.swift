@@ -72,7 +72,7 @@ struct PublishTests {
     }
 
     @Test(
-        "What is stored and does not fit is told by its keys, and stays or goes if that is wanted",
+        "Stored values that do not fit are listed by key, and stay or go as asked",
         arguments: Place.allCases)
     func conflicts(_ place: Place) async throws {
         let world = try place.world()

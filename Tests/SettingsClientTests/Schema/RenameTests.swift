@@ -191,7 +191,7 @@ struct RenameTests {
         #expect(defaults.libraries == ["a", "b"])
     }
 
-    @Test("It is tried again when following tells of something", arguments: Place.allCases)
+    @Test("The rename is tried again when following brings a change", arguments: Place.allCases)
     func resuming(_ place: Place) async throws {
         let world = try world(place)
         let (defaults, backend) = world.interruptedAdapter(NewKeys())

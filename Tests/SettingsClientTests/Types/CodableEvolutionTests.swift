@@ -75,7 +75,7 @@ struct CodableEvolutionTests {
     }
 
     @Test(
-        "A new field that is not optional makes old values none, which is told and not overwritten",
+        "A new required field makes old values unreadable, which is reported and not overwritten",
         arguments: Place.allCases)
     func addedStrictly(_ place: Place) throws {
         let world = try world(place)

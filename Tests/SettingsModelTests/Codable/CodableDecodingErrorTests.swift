@@ -164,7 +164,7 @@ struct CodableDecodingErrorTests {
         #expect(try decoded([String: JSONValue].self, "{\"é\":\(twoNames)}") == ["é": JSONValue(parsing: twoNames)])
     }
 
-    @Test("Names are told apart by their bytes")
+    @Test("Names differ by their bytes")
     func names() throws {
         enum Accent: String, CodingKey, Codable, CodingKeyRepresentable { case é }
         struct Holder: Decodable {

@@ -15,7 +15,7 @@ struct CodableReadingTests {
         return try decoded(Keeper.self, text).decoder
     }
 
-    @Test("A keyed container tells which members there are")
+    @Test("A keyed container lists its members")
     func keyed() throws {
         let container = try decoder(#"{"b":1,"a":null,"super":[2],"n":{"x":true}}"#).container(keyedBy: AnyKey.self)
         #expect(container.allKeys.map(\.stringValue) == ["b", "a", "super", "n"])

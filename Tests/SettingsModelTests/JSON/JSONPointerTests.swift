@@ -128,7 +128,7 @@ struct JSONPointerTests {
         #expect((["\u{E9}": 1] as JSONValue)[composed] == 1)
     }
 
-    @Test("Steps are told apart by where they end")
+    @Test("Steps with different ends are distinct")
     func boundaries() {
         #expect(JSONPointer(["ab", "c"]) != JSONPointer(["a", "bc"]))
         #expect(JSONPointer(["a"]) != JSONPointer(["a", ""]))

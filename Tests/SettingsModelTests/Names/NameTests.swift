@@ -15,7 +15,7 @@ struct NameTests {
     }
 
     @Test(
-        "A suite may not have these names, and the reason is told",
+        "A suite may not have these names, and the error has the reason",
         arguments: [
             ("", "a suite name may not be empty"),
             (".", "a suite name may not start with '.'"),
@@ -39,7 +39,7 @@ struct NameTests {
     }
 
     @Test(
-        "A key may not have these names, and the reason is told",
+        "A key may not have these names, and the error has the reason",
         arguments: [
             ("", "a key may not be empty"),
             (".", "a key may not be '.' or '..'"),

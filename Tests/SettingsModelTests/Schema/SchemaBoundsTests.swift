@@ -57,7 +57,7 @@ struct SchemaBoundsTests {
         #expect(error?.description.contains("hunter2") == false)
     }
 
-    @Test("A schema for one value that says writeOnly, itself or by reference, tells nothing of the value")
+    @Test("A violation of a writeOnly schema, direct or by reference, has nothing of the value")
     func secretValue() throws {
         let own = try JSONSchema(["writeOnly": true, "const": "x"])
         let referred = try JSONSchema([
@@ -75,7 +75,7 @@ struct ViolationLengthTests {
     static let long = JSONValue.string(String(repeating: "q", count: 3_000))
 
     @Test(
-        "A long string is told by its length",
+        "A long string is described by its length",
         arguments: [
             #"{"const": "x"}"#, #"{"enum": ["x"]}"#, #"{"type": "integer"}"#, #"{"pattern": "x"}"#,
             #"{"format": "uuid"}"#, #"{"contentEncoding": "base64", "maxLength": 0}"#,

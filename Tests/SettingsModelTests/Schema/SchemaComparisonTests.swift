@@ -158,7 +158,7 @@ struct SchemaComparisonTests {
             ])
     }
 
-    @Test("Nothing of a secret's default is repeated, and whether it is one matters")
+    @Test("Nothing of a secret's default is repeated, and being a secret is compared")
     func secrets() throws {
         let key = DefaultsKey<String>("token", defaultValue: "hunter2", secret: true)
         let differences = try differences(key, ["type": "string", "default": "swordfish"])

@@ -122,7 +122,7 @@ struct SecretTests {
         Case(#"{"maxProperties": 1}"#, #""§""#),
     ]
 
-    @Test("A rule of the suite that reaches into a secret tells of it only the key", arguments: suiteRules)
+    @Test("A violated rule of the suite about a secret names only its key", arguments: suiteRules)
     func suiteRule(sample: Case) throws {
         var generator = SeededGenerator(seed: 8)
         var document: JSONObject = [

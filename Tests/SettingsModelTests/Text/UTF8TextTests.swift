@@ -66,7 +66,7 @@ struct UTF8TextTests {
         #expect(dictionary[UTF8Text("e\u{301}")] == 3)
     }
 
-    @Test("Two texts fed to one hasher are told apart by where they end")
+    @Test("Two texts fed to one hasher are distinct by where they end")
     func hashBoundaries() {
         func hash(_ texts: [String]) -> Int {
             var hasher = Hasher()

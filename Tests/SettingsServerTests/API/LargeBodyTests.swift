@@ -110,7 +110,7 @@ struct LargeBodyTests {
         #expect(server.store.state.revision == Revision(1))
     }
 
-    @Test("a long answer is refused while too many wait to be rendered, and not rendered for a caller who is gone")
+    @Test("a long answer is refused while too many wait to be rendered, and not rendered for a closed connection")
     func longAnswers() throws {
         let server = try APIServer()
         let members = (0...Rendering.mostOnLoop).map { #""key\#($0)":1"# }.joined(separator: ",")

@@ -5,7 +5,7 @@ import Testing
 @Suite(.ownThread)
 struct ConnectionRoomTests {
     @Test(
-        "Limits are lowered to what there is room for, and some connections are left to those who do not wait",
+        "Limits are lowered to the room there is, and some connections are kept free of watchers",
         arguments: [
             (files: 30_000, connections: 20_000, watchers: 19_000, most: 20_000, mayWait: 19_000, told: 0),
             (4032, 20_000, 19_000, 3776, 3588, 2),

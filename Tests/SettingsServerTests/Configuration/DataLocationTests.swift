@@ -19,7 +19,7 @@ struct DataLocationTests {
     }
 
     @Test(
-        "Otherwise it is the usual place of whoever runs it",
+        "Otherwise it is the usual place of the user",
         arguments: [
             (["STATE_DIRECTORY": "/var/lib/a"], true, "/var/lib/a", "from $STATE_DIRECTORY"),
             (["STATE_DIRECTORY": "/var/lib/a:/var/lib/b"], false, "/var/lib/a", "from $STATE_DIRECTORY"),

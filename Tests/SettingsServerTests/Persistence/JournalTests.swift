@@ -9,7 +9,7 @@ import Testing
 
 @Suite(.ownThread)
 struct JournalTests {
-    @Test("a line tells the commit, what it follows, and whether a sync came before; any byte changed is noticed")
+    @Test("a line holds the commit, its predecessor and whether a sync came before; any changed byte is noticed")
     func line() throws {
         var commits = RandomCommits(seed: 3)
         let commit = try commits.next(on: State(epoch: try #require(Epoch("e"))), revision: try #require(Revision(17)))

@@ -7,7 +7,7 @@ import Testing
 /// What the program says and how it ends where it does not serve.
 @Suite(.ownThread)
 struct ProgramTests {
-    @Test("It tells what it can do") func tellsWhatCanDo() throws {
+    @Test("--help lists the commands and options") func tellsWhatCanDo() throws {
         let end = try ChildProcess.run(["--help"])
         #expect(end.code == 0)
         #expect(end.errors == "")
@@ -16,7 +16,7 @@ struct ProgramTests {
         #expect(end.output.contains("\n  64  the command line is wrong\n"))
     }
 
-    @Test("It tells its version") func tellsVersion() throws {
+    @Test("--version prints the version") func tellsVersion() throws {
         #expect(
             try ChildProcess.run(["--version"])
                 == ChildProcess.End(code: 0, output: "settingsd \(Service.version)\n", errors: ""))

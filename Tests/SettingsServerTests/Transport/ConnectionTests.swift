@@ -47,7 +47,7 @@ struct ConnectionTests {
         #expect(try client.exchange(request).text == "GET /a ")
     }
 
-    @Test("A peer that waits with its body is told to go on, once") func peerWaitsBodyTold() throws {
+    @Test("A peer that expects 100 Continue gets it once") func peerWaitsBodyTold() throws {
         let server = try TestServer()
         let client = try server.connect()
         let request = Array(post("/a", "body", "Expect: 100-continue").utf8)
@@ -59,7 +59,7 @@ struct ConnectionTests {
         #expect(try client.exchange(get("/b")).text == "GET /b ")
     }
 
-    @Test("A peer is told to go on only after the answers before") func peerToldGoOnly() throws {
+    @Test("100 Continue comes only after the answers before it") func peerToldGoOnly() throws {
         let server = try TestServer()
         let client = try server.connect()
         let request = post("/a", "body", "Expect: 100-continue")

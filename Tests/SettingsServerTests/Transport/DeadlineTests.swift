@@ -13,7 +13,7 @@ struct DeadlineTests {
     }
 
     @Test(
-        "A peer that is too slow with a request is told so",
+        "A peer that is too slow with a request gets 408",
         arguments: ["GET /slow HTT", "POST /slow HTTP/1.1\r\nHost: a\r\nContent-Length: 5000\r\n\r\nabc"])
     func peerTooSlowRequest(beginning: String) throws {
         let time = ManualClock()

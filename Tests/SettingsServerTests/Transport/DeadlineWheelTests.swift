@@ -46,7 +46,7 @@ struct DeadlineWheelTests {
         #expect(wheel.due(now: 1001 * second)?.names == [1])
     }
 
-    @Test("Many far ahead wake nobody before the first of them") func manyFarAheadWake() {
+    @Test("Many far ahead fire none before the first of them") func manyFarAheadWake() {
         let fine: UInt64 = 10_000_000
         var wheel = DeadlineWheel(now: 0, tick: fine, size: 8192)
         for name in UInt64(0)..<10_000 { _ = wheel.file(name, at: 30 * second + name * fine / 10, now: name) }

@@ -19,7 +19,7 @@ struct HTTPServerTests {
         for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
     }
 
-    @Test("A connection too many is told so and closed") func connectionTooManyTold() throws {
+    @Test("A connection over the limit gets an answer and is closed") func connectionTooManyTold() throws {
         var limits = TransportLimits()
         limits.connections = 2
         let server = try TestServer(loops: 2, limits: limits)
@@ -69,7 +69,7 @@ struct HTTPServerTests {
         #expect(try third.exchange(get("/c")).status == 200)
     }
 
-    @Test("A shortage that lets in one at a time is told once") func shortageLetsOneTime() throws {
+    @Test("A shortage that lets in one connection at a time is logged once") func shortageLetsOneTime() throws {
         let free = Atomic(0)
         let server = try TestServer(accept: { listener in
             guard free.load(ordering: .sequentiallyConsistent) > 0 else {
@@ -154,7 +154,7 @@ struct HTTPServerTests {
         server.settle()
     }
 
-    @Test("A server that nobody connected to stops") func serverNobodyConnectedStops() throws {
+    @Test("A server without connections stops") func serverNobodyConnectedStops() throws {
         let server = try TestServer(loops: 2)
         server.stop(within: 60)
         #expect(server.script.log.wait(for: "stopped"))

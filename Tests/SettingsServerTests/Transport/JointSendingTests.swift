@@ -85,7 +85,7 @@ struct JointSendingTests {
         }
     }
 
-    @Test("Those who went meanwhile take nothing from the others") func thoseWhoWentMeanwhile() throws {
+    @Test("Connections closed meanwhile take nothing from the others") func thoseWhoWentMeanwhile() throws {
         let server = try TestServer()
         let (clients, exchanges) = try connect(server)
         let gone = Set(stride(from: 0, to: Self.count, by: 3))

@@ -100,7 +100,7 @@ struct ListenAddressTests {
         #expect(error?.reason == .refused(.system(SystemError(call: "bind", code: code))))
     }
 
-    @Test("An address that nobody has is refused") func addressNobodyHasRefused() {
+    @Test("An address of another machine is refused") func addressNobodyHasRefused() {
         let error = #expect(throws: ListenError.self) { try Listener.open(.tcp(host: "no-such-host.invalid", port: 0)) }
         #expect(error?.description.contains("not known") == true)
     }

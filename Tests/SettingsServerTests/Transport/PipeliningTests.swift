@@ -85,7 +85,7 @@ struct PipeliningTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test("A peer that does not read its answers is not read either, and hinders nobody") func peerDoesNotRead() throws
+    @Test("A peer that does not read its answers is not read either, and slows no other") func peerDoesNotRead() throws
     {
         let server = try TestServer()
         let greedy = try server.connect(receiveBuffer: 4096)

@@ -6,8 +6,8 @@ import Testing
 
 @Suite(.ownThread)
 struct StoppingTests {
-    @Test("The handler of each loop is told once, before idle connections are closed") func handlerEachLoopTold() throws
-    {
+    @Test("The handler of each loop is notified once of a stop, before idle connections are closed")
+    func handlerEachLoopTold() throws {
         let server = try TestServer(loops: 2)
         let counts = Mutex<[Int]>([])
         server.script.hooks.withLock { hooks in

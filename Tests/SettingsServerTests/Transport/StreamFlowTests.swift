@@ -38,7 +38,7 @@ struct StreamFlowTests {
         return 1000
     }
 
-    @Test("A push tells what the kernel has not taken, the piece included") func pushTellsWhatKernel() throws {
+    @Test("A push returns what the kernel has not taken, the piece included") func pushTellsWhatKernel() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, receiveBuffer: nil)
         let counts = try server.onLoop(exchange) { loop, ticket in
@@ -53,7 +53,7 @@ struct StreamFlowTests {
         #expect(try server.onLoop(exchange) { $0.push($1, Self.piece.span) } == 0)
     }
 
-    @Test("A push tells what waits of earlier pieces, too") func pushTellsWhatWaits() throws {
+    @Test("A push returns what waits of earlier pieces, too") func pushTellsWhatWaits() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         let pieces = try fill(server, exchange)
@@ -86,7 +86,7 @@ struct StreamFlowTests {
         #expect(try client.readChunk() == "last")
     }
 
-    @Test("Whoever asks hears once that all is sent, after asking") func whoeverAsksHearsOnce() throws {
+    @Test("A drain callback runs once, after it was registered") func whoeverAsksHearsOnce() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server)
         try server.onLoop(exchange) { [log = server.script.log] loop, ticket in
@@ -106,7 +106,7 @@ struct StreamFlowTests {
         #expect(server.script.log.count("drained") == 2)
     }
 
-    @Test("Who is told that all is sent after more was pushed hears when that is sent, too") func whoToldAllSent()
+    @Test("A drain callback for a later push runs once that is sent, too") func whoToldAllSent()
         throws
     {
         let server = try TestServer()

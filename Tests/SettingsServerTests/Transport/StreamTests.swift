@@ -120,7 +120,7 @@ struct StreamTests {
         #expect(server.script.log.count("closed") == 1)
     }
 
-    @Test("A peer too far behind is closed, and the handler told") func peerTooFarBehind() throws {
+    @Test("A peer too far behind is closed, and the handler notified") func peerTooFarBehind() throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, get("/later"), receiveBuffer: 4096)
         let piece = String(repeating: "x", count: 100_000)
@@ -147,7 +147,7 @@ struct StreamTests {
         #expect(server.server.connectionCount == 0)
     }
 
-    @Test("A peer that is gone when its stream ends takes nobody with it", arguments: [false, true])
+    @Test("A peer that is gone when its stream ends affects no other connection", arguments: [false, true])
     func peerGoneWhenStream(isBehind: Bool) throws {
         let server = try TestServer()
         let (client, exchange) = try begin(server, (isBehind ? get("/later0") : "") + get("/later"))

@@ -34,7 +34,7 @@ struct UnixConnectionTests {
         #expect(try client.readUntilClose().isEmpty)
     }
 
-    @Test("The handler is told that the peer came over a Unix domain socket") func handlerToldPeerCame() throws {
+    @Test("The handler sees that the peer came over a Unix domain socket") func handlerToldPeerCame() throws {
         let client = try server.connect()
         try client.send(get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))

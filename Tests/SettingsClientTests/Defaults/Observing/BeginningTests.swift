@@ -34,7 +34,7 @@ struct BeginningTests {
     }
 
     @Test(
-        "Those who begin while the suite cannot be loaded begin when it can, whoever loads it",
+        "Observers that begin while the suite cannot be loaded begin when any load succeeds",
         arguments: [true, false])
     func waiting(byGetter: Bool) async throws {
         let suite = try SuiteName("app")

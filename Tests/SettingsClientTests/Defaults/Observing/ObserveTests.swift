@@ -90,7 +90,7 @@ struct ObserveTests {
     }
 
     @Test(
-        "What is told comes in the order of revisions, whoever wrote it, also to several handlers",
+        "Updates come in the order of revisions, from every writer, to several handlers",
         arguments: Place.allCases)
     func order(_ place: Place) async throws {
         let world = try place.world()
