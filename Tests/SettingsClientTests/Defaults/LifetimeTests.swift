@@ -54,7 +54,7 @@ struct LifetimeTests {
         DispatchQueue.concurrentPerform(iterations: 6) { thread in
             switch thread {
             case 0:
-                for number in 1...300 {
+                for number in 1...100 {
                     writer[\.launchCount] = number
                     #expect(writer[\.launchCount] == number, "a program sees its own write at once")
                     writer.username = number % 2 == 0 ? nil : "odd"
