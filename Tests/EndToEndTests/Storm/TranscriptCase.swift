@@ -173,6 +173,7 @@ extension TranscriptCase {
             .changes([], since: 4, to: 5, after: 2000), .changes([], since: 5, to: 6, schema: 6)),
         .right(
             "a reset after much happened", history: 4, first, .state(["b": 1, "c": 1], at: 5, reset: true, since: 1)),
+        .right("a drop after much happened", history: 4, first, .event([], at: 7, dropped: true)),
         .right(
             "nothing, when the time is up", first, .changes([a2], since: 1, to: 2),
             .changes([], since: 2, to: 2, after: 2000)),
@@ -231,6 +232,9 @@ extension TranscriptCase {
         .wrong(
             "a drop that is not said", "dropped is false", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .changes([b7, c7], since: 6, to: 7)),
+        .wrong("a drop without what led to it", "come next", first, .event([], at: 7, dropped: true)),
+        .wrong(
+            "a drop of a suite that is there", "the suite exists", history: 4, first, .event([], at: 5, dropped: true)),
         .wrong(
             "a reset without reason", "which was not forgotten", first,
             .state(["a": 2], at: 2, reset: true, since: 1)),
