@@ -51,6 +51,13 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     public static func scope(of access: DefaultsAdapter) -> DefaultsScope<KeyStore> {
         DefaultsScope(core: access.core, instance: nil)
     }
+
+    /// Reads the value of a key.
+    public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsAdapter) -> Value {
+        let identity = SlotTable.Identity(path, in: nil)
+        if let cached: CachedValue<Value> = access.core.slots.cachedValue(identity) { return cached.value }
+        return scope(of: access).readSlot(path)
+    }
 }
 
 extension DefaultsAdapter where KeyStore: DefaultsKeyStore {

@@ -15,6 +15,14 @@ public protocol KeyedAccess<KeyStore>: Sendable {
 
     /// The scope whose keys these are. It is static, as a member of the value would hide a key of the same name.
     static func scope(of access: Self) -> DefaultsScope<KeyStore>
+
+    // A scope retains the adapter, and threads that read at once would wait for each other to count that.
+    /// Reads the value of a key.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the key.
+    ///   - access: where it is read.
+    static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: Self) -> Value
 }
 
 extension KeyedAccess {
@@ -31,7 +39,7 @@ extension KeyedAccess {
 
     /// The value of a key.
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        get { Self.scope(of: self).read(path) }
+        get { Self.read(path, in: self) }
         nonmutating set { reference(path).assign(newValue) }
         nonmutating _modify {
             var change = reference(path).begin()
@@ -53,7 +61,7 @@ extension KeyedAccess {
 
     /// The value of a key, as if it were a property.
     public subscript<Value>(dynamicMember path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        get { Self.scope(of: self).read(path) }
+        get { Self.read(path, in: self) }
         nonmutating set { reference(path).assign(newValue) }
         // Not through `self[path]`: that would write after a change that throws, too.
         nonmutating _modify {
@@ -197,5 +205,70 @@ extension KeyedAccess {
         _: Void = (), key: DefaultsKey<Value>, _ body: nonisolated(nonsending) () async throws -> Value
     ) async throws -> Bool {
         try await reference(key: key).setIfAbsent(body)
+    }
+}
+
+/// The keys of one store within an adapter's: what `Defaults.player` is.
+///
+/// It has what the adapter has for keys, and hides keys of the same names.
+@dynamicMemberLookup
+public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
+    let core: AdapterCore
+    /// Nil for the adapter's own store, and for stores that hold nothing: all of one type have the same keys.
+    let instance: StoreInstance?
+
+    /// The scope itself.
+    public static func scope(of access: DefaultsScope) -> DefaultsScope { access }
+
+    /// Reads the value of a key.
+    public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsScope) -> Value {
+        let identity = SlotTable.Identity(path, in: access.instance)
+        if let cached: CachedValue<Value> = access.core.slots.cachedValue(identity) { return cached.value }
+        return access.readSlot(path)
+    }
+
+    /// The store whose keys these are.
+    var keyStore: KeyStore {
+        if let store = (instance?.store ?? core.keyStore) as? KeyStore { return store }
+        guard let empty = (KeyStore.self as? any DefaultsKeyStore.Type)?.init() as? KeyStore else {
+            preconditionFailure("a scope without an instance is of the adapter's store or of one that holds nothing")
+        }
+        return empty
+    }
+
+    func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
+        let (slot, defaultValue) = core.slots.resolve(path, in: instance) { keyStore[keyPath: path] }
+        return DefaultsReference(core: core, slot: slot, defaultValue: defaultValue)
+    }
+
+    /// The scope of a store within this one.
+    func inner<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
+        if MemoryLayout<Inner>.size == 0 {
+            assertHasPrefix(Inner.self)
+            return DefaultsScope<Inner>(core: core, instance: nil)
+        }
+        let inner = core.slots.instance(path, in: instance) {
+            assertHasPrefix(Inner.self)
+            return keyStore[keyPath: path]
+        }
+        return DefaultsScope<Inner>(core: core, instance: inner)
+    }
+
+    private func assertHasPrefix(_ inner: any DefaultsKeyStore.Type) {
+        assert(prefixProblem(inner) == nil, prefixProblem(inner) ?? "")
+    }
+
+    private func prefixProblem(_ inner: any DefaultsKeyStore.Type) -> String? {
+        (KeyStore.self as? any DefaultsKeyStore.Type).flatMap { nestedStoreProblem(inner, in: $0) }
+    }
+
+    // Apart from the fast path, whose generic code would look up the metadata of what is used here.
+    /// Reads a key that is not cached.
+    @inline(never)
+    func readSlot<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
+        let reference = reference(path)
+        let value = reference.value
+        core.slots.cache(reference, for: SlotTable.Identity(path, in: instance))
+        return value
     }
 }

@@ -10,7 +10,12 @@ public struct NamespaceSettings<Namespace: DefaultsNamespace>: Sendable {
 
     init(core: AdapterCore) {
         self.core = core
-        refusal = core.claim(Namespace.self)
+        do {
+            try core.register(Namespace.self)
+            refusal = nil
+        } catch {
+            refusal = .namespaceTaken(error)
+        }
     }
 
     /// The setting, to be read as any type; nil if another type has the namespace.
@@ -47,16 +52,6 @@ extension AdapterCore {
         _ type: Namespace.Type
     ) throws(NamespaceRegistry.Conflict) {
         try namespaces.withLock { namespaces throws(NamespaceRegistry.Conflict) in try namespaces.register(type) }
-    }
-
-    /// Gives a type its namespace; an error if another type has it.
-    fileprivate func claim<Namespace: DefaultsNamespace>(_ type: Namespace.Type) -> DefaultsError? {
-        do {
-            try register(type)
-            return nil
-        } catch {
-            return .namespaceTaken(error)
-        }
     }
 }
 

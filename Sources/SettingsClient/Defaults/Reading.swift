@@ -137,10 +137,21 @@ struct KeySight: Sendable {
 extension AdapterCore {
     /// The value of a key for a plain getter.
     func value<Value>(_ key: DefaultsKey<Value>) -> Value {
+        if let cached = slots.cachedValue(key) { return cached.isDefault ? key.defaultValue : cached.value }
+        return readSlot(key)
+    }
+
+    // Apart from the fast path, whose generic code would look up the metadata of what is used here.
+    @inline(never)
+    private func readSlot<Value>(_ key: DefaultsKey<Value>) -> Value {
         func value(_ slot: Slot<Value>) -> Value {
             DefaultsReference(core: self, slot: slot, defaultValue: key.defaultValue).value
         }
-        if let slot = slots.keptSlot(for: key) { return value(slot) }
+        if let slot = slots.keptSlot(for: key) {
+            let value = value(slot)
+            slots.cache(DefaultsReference(core: self, slot: slot, defaultValue: key.defaultValue), for: nil)
+            return value
+        }
         guard let name = try? KeyName(key.name) else { return value(slots.makeSlot(for: key)) }
         // The table does not keep this key, so the replica does not keep its cell.
         return session.withCell(for: name) { _ in value(slots.makeSlot(for: key)) }

@@ -16,7 +16,8 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     /// How many key paths lead here without a look at the name.
     let pathCount = Atomic(0)
 
-    private let cache = Mutex<VersionedReading<Value>?>(nil)
+    /// The last reading, which holds as long as the key's cell has its version.
+    private let cache = Mutex<(version: UInt64, reading: Reading<Value>)?>(nil)
 
     /// - Parameter model: the codec of a key that differs only in name and default, if there is one.
     init(_ key: DefaultsKey<Value>, like model: KeyCodec<Value>?, session: SuiteSession, arguments: LaunchArguments) {
@@ -46,7 +47,7 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     var name: KeyName? { cell?.name }
 
     /// The cached reading with its version, if nothing changed since.
-    var cached: VersionedReading<Value>? {
+    var cached: (version: UInt64, reading: Reading<Value>)? {
         guard let version = cell?.version, let cached = cache.withLock({ $0 }), cached.version == version else {
             return nil
         }
@@ -57,10 +58,9 @@ final class Slot<Value: DefaultsSerializable>: Sendable {
     var cachedReading: Reading<Value>? { cached?.reading }
 
     func keep(_ reading: Reading<Value>, version: UInt64) {
-        let new = VersionedReading(version: version, reading: reading)
         // The old value may run code of the program when it is freed: not under the lock.
         let old = cache.withLock { cache in
-            defer { cache = new }
+            defer { cache = (version, reading) }
             return cache
         }
         withExtendedLifetime(old) {}
@@ -105,10 +105,4 @@ struct Reading<Value: DefaultsSerializable>: Sendable {
     var problem: DefaultsError?
     /// True if that layer is the stored one: a value computed from another layer must not overwrite it.
     var isStoredUnreadable = false
-}
-
-/// A reading that holds as long as the key's cell has this version.
-struct VersionedReading<Value: DefaultsSerializable>: Sendable {
-    let version: UInt64
-    let reading: Reading<Value>
 }

@@ -1,47 +1,13 @@
+internal import Glibc
 internal import SettingsModel
 internal import Synchronization
 
-/// A table that finds the slot of a key.
+/// A table that finds the slot of a key, and the value that was read last.
 ///
 /// Evaluating a computed key costs more than the rest of a read, so a key path is known by its identity: a key path
 /// literal without captures is one object for the whole program. Other keys are known by name, type and rules: those that
 /// differ in their defaults only share one slot, so a stored value is decoded once for all of them.
 final class SlotTable: Sendable {
-    /// A key path with its slot, and the value that was read through it last.
-    final class Entry: Sendable {
-        let slot: any AnyObject & Sendable
-        /// The default of the path's key, which is taken once.
-        let defaultValue: any Sendable
-        let value: any Sendable
-        /// Retained, so that no other object gets its identity.
-        private let path: RetainedPath
-        private let cell: KeyCell?
-        private let version: UInt64
-
-        fileprivate init<Value>(_ path: RetainedPath, _ slot: Slot<Value>, default defaultValue: Value) {
-            self.path = path
-            self.slot = slot
-            self.defaultValue = defaultValue
-            let cached = slot.cached
-            cell = cached == nil ? nil : slot.cell
-            version = cached?.version ?? 0
-            value = cached?.reading.value ?? defaultValue
-        }
-
-        /// True if the value is still what a reader gets.
-        var isCurrent: Bool { cell?.version == version }
-
-        fileprivate func refreshed<Value>(_ slot: Slot<Value>, default defaultValue: Value) -> Entry {
-            Entry(path, slot, default: defaultValue)
-        }
-    }
-
-    /// A key path that is neither evaluated nor handed out, so its isolation does not matter.
-    fileprivate struct RetainedPath: Hashable, @unchecked Sendable {
-        let path: AnyKeyPath
-        let store: UInt
-    }
-
     /// The identity of the path of a key, in the stores with this number.
     struct Identity: Hashable, Sendable {
         let object: ObjectIdentifier
@@ -52,9 +18,15 @@ final class SlotTable: Sendable {
             self.store = store?.number ?? 0
         }
 
-        fileprivate var shard: Int {
-            Int(truncatingIfNeeded: (UInt(bitPattern: object) &* 0x9E37_79B9_7F4A_7C15) >> 61)
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(object)
         }
+    }
+
+    /// A key path that is neither evaluated nor handed out, so its isolation does not matter.
+    private struct RetainedPath: Hashable, @unchecked Sendable {
+        let path: AnyKeyPath
+        let store: UInt
     }
 
     private struct TypedName: Hashable {
@@ -67,13 +39,35 @@ final class SlotTable: Sendable {
         }
     }
 
+    /// A key path whose key was evaluated.
+    private struct KnownPath: Sendable {
+        /// Retained, so that no other object gets its identity.
+        let path: RetainedPath
+        let slot: any AnyObject & Sendable
+        /// The default of the path's key, which is taken once.
+        let defaultValue: any Sendable
+    }
+
     private struct Shared: Sendable {
+        var paths: [Identity: KnownPath] = [:]
         var slots: [TypedName: [any AnyObject & Sendable]] = [:]
         var stores: [RetainedPath: StoreInstance] = [:]
         /// The number of slots that were not made for a path.
         var nameCount = 0
         /// Of each type of values the first slot of a key without rules.
         var models: [ObjectIdentifier: any AnyObject & Sendable] = [:]
+    }
+
+    /// The values that were read last by the threads of a shard: each a `CachedValue` of the key's type.
+    private struct Shard: ~Copyable, Sendable {
+        struct Values: Sendable {
+            var byPath: [Identity: any AnyObject & Sendable] = [:]
+            var byName: [TypedName: any AnyObject & Sendable] = [:]
+        }
+
+        let values = Mutex(Values())
+        /// Keeps the locks of two shards apart in the processor's cache.
+        private let padding = InlineArray<13, UInt64>(repeating: 0)
     }
 
     /// At most so many slots of one name and type are kept: a subscript may make keys with ever other rules.
@@ -86,8 +80,8 @@ final class SlotTable: Sendable {
     private let session: SuiteSession
     private let arguments: LaunchArguments
     private let report: @Sendable (String, DefaultsError) -> Void
-    /// Several locks chosen by key, so that threads that read other keys seldom wait for each other.
-    private let shards = InlineArray<8, Mutex<[Identity: Entry]>> { _ in Mutex([:]) }
+    /// Several, chosen by thread: threads that read at the same time, be it the same key, seldom wait for each other.
+    private let shards = InlineArray<16, Shard> { _ in Shard() }
     private let shared = Mutex(Shared())
 
     init(
@@ -99,49 +93,90 @@ final class SlotTable: Sendable {
     }
 
     /// The number of key paths that are known by their identity.
-    var entryCount: Int {
-        shards.indices.reduce(0) { count, index in count + shards[index].withLock { $0.count } }
+    var pathCount: Int {
+        shared.withLock { $0.paths.count }
+    }
+}
+
+/// A value that was read, which holds as long as the key's cell has this version.
+final class CachedValue<Value: Sendable>: Sendable {
+    let value: Value
+    /// True if it is the key's own default.
+    let isDefault: Bool
+    fileprivate let rules: KeyRules?
+    private let cell: KeyCell
+    private let version: UInt64
+
+    fileprivate init(_ value: Value, isDefault: Bool, rules: KeyRules?, cell: KeyCell, version: UInt64) {
+        self.value = value
+        self.isDefault = isDefault
+        self.rules = rules
+        self.cell = cell
+        self.version = version
+    }
+
+    fileprivate var isCurrent: Bool { cell.version == version }
+}
+
+/// Values that were read last.
+extension SlotTable {
+    private var shard: Int {
+        Int(truncatingIfNeeded: (UInt(pthread_self()) &* 0x9E37_79B9_7F4A_7C15) >> 60)
+    }
+
+    /// The value of a path, if it is still what a reader gets.
+    func cachedValue<Value>(_ path: Identity) -> CachedValue<Value>? {
+        let known = shards[shard].values.withLock { $0.byPath[path] }
+        guard let known = known as? CachedValue<Value>, known.isCurrent else { return nil }
+        return known
+    }
+
+    /// The value of a key, if it is still what a reader gets.
+    func cachedValue<Value>(_ key: DefaultsKey<Value>) -> CachedValue<Value>? {
+        let name = TypedName(key)
+        let known = shards[shard].values.withLock { $0.byName[name] }
+        guard let known = known as? CachedValue<Value>, known.isCurrent, KeyRules.areSurelySame(known.rules, key.rules)
+        else { return nil }
+        return known
+    }
+
+    /// Caches what was read by a path, or by a key whose slot the table keeps.
+    func cache<Value>(_ reference: DefaultsReference<Value>, for path: Identity?) {
+        let slot = reference.slot
+        guard let (version, reading) = slot.cached, let cell = slot.cell else { return }
+        let new = CachedValue(
+            reading.value ?? reference.defaultValue, isDefault: reading.value == nil, rules: slot.key.rules,
+            cell: cell, version: version)
+        let isKnownPath = path.map { path in shared.withLock { $0.paths[path] != nil } }
+        let name = TypedName(slot.key)
+        let replaced = shards[shard].values.withLock { values -> (any AnyObject & Sendable)? in
+            guard let path else { return values.byName.updateValue(new, forKey: name) }
+            return isKnownPath == true ? values.byPath.updateValue(new, forKey: path) : nil
+        }
+        // Freed here, as that may run code of the program.
+        withExtendedLifetime(replaced) {}
     }
 }
 
 /// By key path.
 extension SlotTable {
-    /// The entry of a path, if its value is still what a reader gets.
-    func currentEntry(_ identity: Identity) -> Entry? {
-        let entry = entry(identity)
-        return entry?.isCurrent == true ? entry : nil
-    }
-
-    private func entry(_ identity: Identity) -> Entry? {
-        shards[identity.shard].withLock { $0[identity] }
-    }
-
-    /// Copies the slot's cached value to the entry of a path.
-    func refresh<Value>(_ identity: Identity, from slot: Slot<Value>, default defaultValue: Value) {
-        guard slot.cached != nil, let old = entry(identity) else { return }
-        let new = old.refreshed(slot, default: defaultValue)
-        let replaced = shards[identity.shard].withLock { $0.updateValue(new, forKey: identity) }
-        // Freed here, as that may run code of the program.
-        withExtendedLifetime(replaced) {}
-    }
-
     /// The slot of a key path, and the default of its key.
     func resolve<Store, Value>(
         _ path: KeyPath<Store, DefaultsKey<Value>>, in store: StoreInstance?, key: () -> DefaultsKey<Value>
     ) -> (slot: Slot<Value>, defaultValue: Value) {
         let identity = Identity(path, in: store)
-        if let entry = entry(identity), let slot = entry.slot as? Slot<Value>,
-            case let defaultValue as Value = entry.defaultValue
+        if let known = shared.withLock({ $0.paths[identity] }), let slot = known.slot as? Slot<Value>,
+            case let defaultValue as Value = known.defaultValue
         {
             return (slot, defaultValue)
         }
         let key = key()
         guard let slot = sharedSlot(of: key, isOfPath: true) else { return (makeSlot(for: key), key.defaultValue) }
         if slot.pathCount.wrappingAdd(1, ordering: .relaxed).oldValue < Self.maxPaths {
-            let path = RetainedPath(path: path, store: identity.store)
-            let new = Entry(path, slot, default: key.defaultValue)
-            shards[identity.shard].withLock { entries in
-                if entries[identity] == nil { entries[identity] = new }
+            let known = KnownPath(
+                path: RetainedPath(path: path, store: identity.store), slot: slot, defaultValue: key.defaultValue)
+            shared.withLock { shared in
+                if shared.paths[identity] == nil { shared.paths[identity] = known }
             }
         }
         return (slot, key.defaultValue)

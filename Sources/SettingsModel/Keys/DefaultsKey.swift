@@ -40,14 +40,6 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
     }
 
-    /// Whether readers of both keys get the same while nothing is stored. Two defaults without JSON are not the same.
-    package func hasSameDefault(as other: DefaultsKey) -> Bool {
-        guard let mine = try? bridge.encodeStored(defaultValue),
-            let other = try? other.bridge.encodeStored(other.defaultValue)
-        else { return false }
-        return mine == other
-    }
-
     /// The values that are allowed as JSON; nil if they were not listed or have none.
     private var encodedAllowed: [JSONValue?]? {
         let bridge = bridge

@@ -24,7 +24,7 @@ struct LifetimeTests {
             defaults[\.[index]] += 0
         }
         // Of each name eight slots at most, each with sixteen key paths.
-        #expect(defaults.core.slots.entryCount <= 5 * 8 * 16)
+        #expect(defaults.core.slots.pathCount <= 5 * 8 * 16)
         defaults[\.[5]] = 50
         #expect(defaults[\.[1]] == 50)
     }

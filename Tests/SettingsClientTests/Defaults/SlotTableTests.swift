@@ -65,7 +65,7 @@ struct SlotTableTests {
             #expect(defaults[key: DefaultsKey<Int>("secret", defaultValue: index, in: 0...index)] == index)
         }
         // Of each of the two names of paths eight slots, each with sixteen paths.
-        #expect(defaults.core.slots.entryCount <= 2 * 8 * 16)
+        #expect(defaults.core.slots.pathCount <= 2 * 8 * 16)
     }
 
     @Test("Threads that come upon keys at the same time all find what they look for")

@@ -160,16 +160,10 @@ extension Observer {
 /// twice as many as keys, or the bound.
 struct NoticeBacklog: Sendable {
     /// So many may wait before any is left out.
-    static let usualBound = 1024
+    static let bound = 1024
 
-    private let bound: Int
     private var notices: ArraySlice<ObserverNotice> = []
-    private var limit: Int
-
-    init(bound: Int = usualBound) {
-        self.bound = bound
-        limit = bound
-    }
+    private var limit = Self.bound
 
     var count: Int { notices.count }
 
@@ -190,6 +184,6 @@ struct NoticeBacklog: Sendable {
             notice.isBeginning || notice.settings.contains { seen.insert($0.key).inserted }
         }
         notices = ArraySlice(kept.reversed())
-        limit = max(bound, 2 * notices.count)
+        limit = max(Self.bound, 2 * notices.count)
     }
 }

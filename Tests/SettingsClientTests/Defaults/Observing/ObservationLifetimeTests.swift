@@ -177,7 +177,7 @@ struct ObservationLifetimeTests {
             defaults[\.[index]] = index
             observation.dispose()
         }
-        #expect(defaults.core.slots.entryCount <= 4 * 16)
+        #expect(defaults.core.slots.pathCount <= 4 * 16)
         #expect(defaults.core.observers.count == 0)
     }
 
@@ -204,7 +204,7 @@ struct ObservationLifetimeTests {
         release.signal()
         #expect(log.wait(for: "tries 2→3"))
         let told = updates.withLock { $0 }
-        #expect(told.count <= NoticeBacklog.usualBound + 2)
+        #expect(told.count <= NoticeBacklog.bound + 2)
         #expect(told.first == DefaultsUpdate(key: "launchCount", oldValue: 0, newValue: 1, isInitial: false))
         #expect(zip(told, told.dropFirst()).allSatisfy { $0.newValue == $1.oldValue && $0.newValue < $1.newValue })
         #expect(log.all == ["in", "tries 1→2", "last", "tries 2→3"])

@@ -153,7 +153,7 @@ struct UpdatesTests {
             }
         }
         #expect(told == ["light after 0", "light→dark after 20000"])
-        #expect(count <= NoticeBacklog.usualBound + 4)
+        #expect(count <= NoticeBacklog.bound + 4)
     }
 
     @Test("Many sequences at once each get every update", arguments: Place.allCases)
