@@ -10,7 +10,7 @@ package final class CuttingProxy: Sendable {
             rest.withLock { $0 = (count, method) }
         }
 
-        /// Whether the answer to this request is to be lost.
+        /// True if the answer to this request is to be lost.
         func take(_ request: String) -> Bool {
             rest.withLock { rest in
                 guard rest.count > 0, request.hasPrefix(rest.method) else { return false }

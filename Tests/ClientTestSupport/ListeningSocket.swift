@@ -90,7 +90,7 @@ package final class ListeningSocket: Sendable {
     }
 
     /// Connects until the backlog is full: the kernel then swallows what asks for a TCP connection, and refuses a Unix domain
-    /// socket for the moment. False if it takes everybody.
+    /// socket for the moment. False if it takes all of them.
     package func fill() -> Bool {
         for _ in 0..<10 {
             let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)

@@ -126,7 +126,7 @@ package final class ChildProcess {
     package func end(seconds: Int = Deadline.patience) throws -> End {
         let deadline = Deadline(seconds: seconds)
         while isOver[.output] != true || isOver[.errors] != true { try read(until: deadline, for: "its end") }
-        // Nobody else holds the other ends, so it is over, or about to be.
+        // No other process holds the other ends, so it is over, or about to be.
         var status: Int32 = 0
         waitpid(process, &status, 0)
         isReaped = true

@@ -3,8 +3,8 @@ internal import Glibc
 package import SettingsServer
 internal import Synchronization
 
-/// A daemon within the tests, on a TCP port of this machine that the kernel chooses unless one is asked for. It stops when
-/// nobody needs it any more.
+/// A daemon within the tests, on a TCP port of this machine that the kernel chooses unless one is asked for. It stops with
+/// its last reference.
 package final class DaemonInProcess: Sendable {
     package let port: UInt16
     private let daemon: Daemon
@@ -48,7 +48,7 @@ package final class DaemonInProcess: Sendable {
     }
 }
 
-/// Daemons that nobody needs any more, and that have not stopped yet. They write until then, so their directories stay as
+/// Daemons without a reference that have not stopped yet. They write until then, so their directories stay as
 /// long, and so does the process.
 private enum StoppingDaemons {
     private static let stopping = DispatchGroup()

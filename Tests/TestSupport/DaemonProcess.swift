@@ -25,7 +25,7 @@ package struct DaemonProcess {
         }
     }
 
-    /// Tells it to stop, and waits until it has.
+    /// Asks it to stop, and waits until it has.
     package func stop() throws {
         process.signal(SIGTERM)
         let end = try process.end()

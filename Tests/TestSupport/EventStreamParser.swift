@@ -53,7 +53,7 @@ package struct EventStreamParser: Sendable {
         return events
     }
 
-    /// Whether the byte belongs to a byte order mark. What only began like one is part of the first line.
+    /// True if the byte belongs to a byte order mark. What only began like one is part of the first line.
     private mutating func takesAsMark(_ byte: UInt8) -> Bool {
         guard let length = markLength else { return false }
         if byte == Self.mark[length] {

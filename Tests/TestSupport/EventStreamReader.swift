@@ -7,7 +7,7 @@ package final class EventStreamReader {
     private var next = 0
     /// Everything that came, for tests of the form.
     package private(set) var received: [UInt8] = []
-    /// Whether the body has ended as it should.
+    /// True if the body has ended as it should.
     package private(set) var hasEnded = false
 
     /// Sends a request, and reads the head of its answer.

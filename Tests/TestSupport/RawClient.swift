@@ -113,7 +113,7 @@ package final class RawClient {
 
     // MARK: Receiving
 
-    /// Whether something is there to be read: bytes, or the end.
+    /// True if something is there to be read: bytes, or the end.
     package var hasNews: Bool {
         !Self.withNews(among: [self], within: 0).isEmpty
     }

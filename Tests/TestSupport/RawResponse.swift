@@ -17,13 +17,13 @@ package struct RawResponse: Equatable, Sendable {
         fields.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// Whether the body comes in chunks.
+    /// True if the body comes in chunks.
     var isChunked: Bool { field("Transfer-Encoding")?.lowercased() == "chunked" }
 
     /// What a body has that does not come in chunks.
     var length: Int { field("Content-Length").flatMap { Int($0) } ?? 0 }
 
-    /// Whether there may be a body, if it does not answer HEAD.
+    /// True if there may be a body, if it does not answer HEAD.
     var mayHaveBody: Bool { status >= 200 && status != 204 && status != 304 }
 
     init(head: ArraySlice<UInt8>) throws {

@@ -23,7 +23,7 @@ package final class TemporaryDirectory: Sendable {
 
     /// For one that lives as long as the process.
     package func remove() {
-        // What is left behind in a temporary directory harms nobody.
+        // A leftover in a temporary directory does no harm.
         try? FileManager.default.removeItem(atPath: path)
     }
 

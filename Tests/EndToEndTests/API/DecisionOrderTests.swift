@@ -3,7 +3,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Section 4 of the contract: of all that is wrong with a request, what it is told.
+/// Section 4 of the contract: of all that is wrong with a request, the error that is answered.
 @Suite(.ownThread)
 struct DecisionOrderTests {
     static let stale = "If-Match: \"999\""

@@ -109,7 +109,7 @@ struct OriginTests {
         ("/v1/suites/app/schema", "PUT", "GET, HEAD, PUT, DELETE, OPTIONS"),
         ("/v1/transaction", "POST", "POST, OPTIONS"),
         ("/v1/suites/app/observe?since=1", "GET", "GET, HEAD, OPTIONS"),
-        // What is wrong with them is told by the answer to the request itself.
+        // What is wrong with them is answered to the request itself.
         ("/v2", "PUT", "GET, HEAD, OPTIONS, PUT, PATCH, DELETE, POST"),
         ("/v1/suites/app?x", "PUT", "GET, HEAD, PUT, PATCH, DELETE, OPTIONS"),
     ]
@@ -192,7 +192,7 @@ struct ListenTests {
         (Request("GET /v1", "Host: any.example", "Origin: http://any.example"), 421, 421),
         (Request("GET /v1", "Host: localhost", "Origin: http://any.example"), 403, 403),
         (Request("GET /v1", "Host: localhost", "Origin: http://localhost"), 200, 200),
-        // Refused before its body has come: who may not ask at all is told that.
+        // Refused before its body has come: the host comes first.
         (Request("PUT app/keys/a 1", "Host: any.example", "Content-Length: 99999999999"), 413, 421),
     ]
 

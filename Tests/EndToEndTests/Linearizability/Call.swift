@@ -59,7 +59,7 @@ struct Call: Sendable {
         let setting: Int
         /// Nil if it had none.
         let value: Int64?
-        /// Nil if the answer did not tell it.
+        /// Nil if the answer did not have it.
         var revision: Int64?
     }
 }
@@ -73,7 +73,7 @@ extension Call {
         }
     }
 
-    /// Whether nobody knows if it happened.
+    /// True if its outcome is unknown.
     var isUnknown: Bool {
         if case .unknown = outcome { true } else { false }
     }
@@ -105,7 +105,6 @@ extension Call.Condition {
     }
 }
 
-/// How calls are told in a message.
 extension Call: CustomStringConvertible {
     var description: String {
         let time = answered == .max ? "[\(invoked)…" : "[\(invoked)…\(answered)]"

@@ -3,9 +3,9 @@ import Testing
 /// A history by hand, and what the checker has to say of it. There are three settings, all 0 at revision 1 to begin with.
 struct HistoryCase: CustomTestStringConvertible {
     let name: String
-    /// Whether some order of the calls explains the answers, revisions being no more than tags.
+    /// True if some order of the calls explains the answers, revisions being no more than tags.
     let isExplained: Bool
-    /// Whether revisions and cursors are in order.
+    /// True if revisions and cursors are in order.
     let isOrdered: Bool
     var isPipelined = false
     let calls: [Call]

@@ -1,4 +1,4 @@
-/// Whether the answers that clients got can be explained by a daemon that does one thing at a time.
+/// A check that a daemon that does one thing at a time explains all answers.
 struct HistoryCheck {
     /// What is wrong; empty if the history is linearizable.
     let violations: [String]
@@ -6,7 +6,7 @@ struct HistoryCheck {
     /// - Parameters:
     ///   - history: all calls; those of one connection in the order in which they were sent.
     ///   - initial: what was there before the first of them.
-    ///   - isPipelined: whether calls of one connection overlap, and must take effect in order all the same.
+    ///   - isPipelined: true if calls of one connection overlap, and must take effect in order all the same.
     init(_ history: [Call], from initial: Model, isPipelined: Bool = false) {
         var violations = RevisionOrder(history, from: initial).violations()
         // With an order beyond that of real time, parts that are in order by themselves need not be so together.
@@ -69,7 +69,7 @@ struct RevisionOrder {
         }
     }
 
-    /// A setting at a revision has one value, and it is one that somebody wrote.
+    /// A setting at a revision has one value, and it is one that was written.
     private func contradictingValues() -> [String] {
         var values: [Place: Int64?] = [:]
         for (setting, standing) in initial.standings.enumerated() {
@@ -166,7 +166,7 @@ struct RevisionOrder {
 }
 
 extension Call {
-    /// Whether a write of unknown outcome can have led to this.
+    /// True if a write of unknown outcome can have led to this.
     fileprivate func mayHaveWritten(_ sight: Sight) -> Bool {
         guard case .write(_, let steps) = request else { return false }
         let touching = steps.filter { $0.setting == sight.setting }

@@ -69,10 +69,10 @@ struct HistoryCheckTests {
 /// Tries every order of a few calls: what the search must agree with.
 struct BruteForce {
     let calls: [Call]
-    /// What was seen of commits that nobody was told of.
+    /// What was seen of commits without an answer.
     let orphans: [Int64: [Int: Int64?]]
 
-    /// Whether some order explains the answers.
+    /// True if some order explains the answers.
     func explains(from model: Model, done: Set<Int> = []) -> Bool {
         let left = calls.indices.filter { !done.contains($0) }
         if left.allSatisfy({ calls[$0].isUnknown }) { return true }
@@ -87,10 +87,10 @@ struct BruteForce {
     }
 }
 
-/// Makes up histories: calls done one at a time, told as if they had overlapped, and then maybe spoiled.
+/// A maker of random histories: calls done one at a time, with times as if they had overlapped, and maybe spoiled.
 struct RandomHistory {
     private var generator: SeededGenerator
-    /// Whether an answer was changed afterwards. The history may be right all the same.
+    /// True if an answer was changed afterwards. The history may be right all the same.
     private(set) var isSpoiled = false
 
     init(seed: UInt64) {

@@ -5,8 +5,8 @@ import TestSupport
 
 /// A client that does one thing after the other and keeps a record of it.
 ///
-/// When its connection is lost it gets another one. It repeats what it may: reads, and writes that have a name; what
-/// became of any other write nobody knows.
+/// When its connection is lost it gets another one. It repeats what it may: reads, and writes that have a name; the outcome
+/// of any other write is unknown.
 final class HistoryClient {
     /// How often a call may lose its connection.
     private static let mostRepeats = 20
@@ -14,7 +14,7 @@ final class HistoryClient {
     private let number: Int
     private let form: CallForm
     private let connect: () throws -> RawClient
-    /// Whether to name most writes, so that they can be repeated.
+    /// True if most writes have a request key, so that they can be repeated.
     private let namesWrites: Bool
     private var workload: Workload
     private var peer: RawClient?
@@ -114,7 +114,7 @@ final class HistoryClient {
 }
 
 extension RawClient.Failure {
-    /// Whether the connection is gone, as it is when the daemon is killed.
+    /// True if the connection is gone, as it is when the daemon is killed.
     fileprivate var isLoss: Bool {
         switch self {
         case .system, .closed, .reset: true
@@ -137,7 +137,7 @@ struct Workload {
     private let breadth: Breadth
     private var generator: SeededGenerator
     private var seen: [Int: Call.Sight] = [:]
-    /// Values that nobody else stores.
+    /// Values that no other client stores.
     private var fresh: Int64
 
     init(client: Int, seed: UInt64, settings: TestedSettings, breadth: Breadth) {
@@ -232,7 +232,7 @@ struct TestedSettings {
         (0..<count).first { suite.text == self.suite(of: $0) && key.text == self.key(of: $0) }
     }
 
-    /// Stores the first values, and tells the model that results.
+    /// Stores the first values, and returns the resulting model.
     func prepare(_ peer: RawClient) throws -> Model {
         var standings: [Model.Standing] = []
         for setting in 0..<count {

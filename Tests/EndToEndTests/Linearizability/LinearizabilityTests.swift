@@ -93,7 +93,7 @@ struct LinearizabilityAcrossKillsTests {
         #expect(last[0].sights.first?.value == 1)
     }
 
-    /// Reads settings one after the other, as calls of a client that nobody else is.
+    /// Reads settings one after the other, as calls of a client of their own.
     private static func read(
         _ range: Range<Int>, of settings: TestedSettings, _ daemon: DaemonLives
     ) throws -> [Call] {

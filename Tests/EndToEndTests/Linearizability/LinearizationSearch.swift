@@ -17,7 +17,7 @@ struct LinearizationSearch {
     private static let stepsPerCall = 500
 
     private let initial: Model
-    /// What was seen of commits that nobody was told of, by revision and setting.
+    /// What was seen of commits without an answer, by revision and setting.
     let orphans: [Int64: [Int: Int64?]]
     /// Calls that were answered, by the time at which they were sent; behind them those of unknown outcome.
     private let calls: [Call]
@@ -25,7 +25,7 @@ struct LinearizationSearch {
     /// The call that must come before, if calls of one connection take effect in order.
     private let predecessors: [Int?]
 
-    /// - Parameter isOrdered: whether calls of a connection take effect in the order in which they were sent, though they
+    /// - Parameter isOrdered: true if calls of a connection take effect in the order in which they were sent, though they
     ///   overlap.
     init(_ history: [Call], from initial: Model, isOrdered: Bool) {
         self.initial = initial
@@ -210,7 +210,7 @@ struct WantedRevisions {
         for place in found[call] { counts[place, default: 0] += 1 }
     }
 
-    /// Whether a call that leads from one model to the other takes nothing away that another one has to find.
+    /// True if a call that leads from one model to the other takes nothing away that another one has to find.
     func allow(_ call: Int, from old: Model, to new: Model) -> Bool {
         for (setting, standing) in old.standings.enumerated() where new.standings[setting] != standing {
             let place = Place(setting: setting, revision: standing.revision)

@@ -1,7 +1,7 @@
 /// What a daemon would hold that did one thing at a time.
 ///
-/// Revisions are tags here, without an order: whoever changes a setting gives it another one. That they grow is looked at
-/// elsewhere (`RevisionOrder`).
+/// Revisions are tags here, without an order: each change of a setting gives it another one. `RevisionOrder` checks that
+/// they grow.
 struct Model: Hashable {
     /// A setting as it stands.
     struct Standing: Hashable {
@@ -10,11 +10,11 @@ struct Model: Hashable {
         var revision: Int64
     }
 
-    /// The revision of a commit that no answer ever told of.
+    /// The revision of a commit that no answer ever showed.
     static let unseen: Int64 = -1
 
     private(set) var standings: [Standing]
-    /// Revisions of commits that nobody was told of, given to writes of unknown outcome.
+    /// Revisions of commits without an answer, given to writes of unknown outcome.
     private var adopted: [Int64] = []
 
     init(_ standings: [Standing]) {
@@ -53,7 +53,7 @@ struct Model: Hashable {
 
     /// What may follow if a write of unknown outcome is made here.
     ///
-    /// - Parameter orphans: what was seen of commits that nobody was told of, by revision and setting.
+    /// - Parameter orphans: what was seen of commits without an answer, by revision and setting.
     func possibilities(after call: Call, orphans: [Int64: [Int: Int64?]]) -> [Model] {
         guard case .write(let conditions, let steps) = call.request,
             case .change(let values) = effect(of: steps, if: conditions), !values.isEmpty

@@ -105,7 +105,7 @@ struct EventStreamTests {
             "commit", dropped, #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"}]}"#)
         try daemon.done("PUT app/keys/b 3")
         let made = try daemon.done("PUT app/keys/a 4").cursorText
-        // What happens to a suite as a whole concerns all who watch it; that it came to be does not change a key of theirs.
+        // A change of a suite as a whole concerns all its watchers; that it came to be changes no key of theirs.
         var event = try stream.commit()
         if event.changes.isEmpty { event = try stream.commit() }
         #expect(event.id == made)

@@ -3,7 +3,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Who waits is answered by what concerns it, at once, and by nothing else.
+/// A long poll is answered by what concerns it, at once, and by nothing else.
 @Suite(.ownThread)
 struct LongPollTests {
     static let schema = ObservedStateTests.schema
@@ -218,7 +218,7 @@ struct WaitingReadTests {
         let testDescription: String
         let given: [Request]
         let request: Request
-        /// Whether it comes with the tag that is there.
+        /// True if it comes with the tag that is there.
         let knowsTag: Bool
         let quiet: [Request]
         let write: Request

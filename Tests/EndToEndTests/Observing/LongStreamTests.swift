@@ -4,7 +4,7 @@ import SettingsServer
 import TestSupport
 import Testing
 
-/// Much to tell, and readers that do not read.
+/// Large backlogs, and readers that do not read.
 @Suite(.ownThread)
 struct LongStreamTests {
     @Test("A state of twenty thousand keys comes whole, and what happens meanwhile behind it")
@@ -88,7 +88,7 @@ struct LongStreamTests {
         let stream = try daemon.stream("GET app/observe", receiveBuffer: 4096)
         #expect(try stream.event()?.type == "state")
         let text = String(repeating: "x", count: 80_000)
-        // With what was there before, each is told with more than a megabyte; the kernel takes a few of them.
+        // With the old values each event has more than a megabyte; the kernel takes a few of them.
         for number in 1...12 {
             let members = (0..<8).map { #""k\#($0)":"\#(text)\#(number)""# }.joined(separator: ",")
             try daemon.done(Request(#"PATCH app {"n":\#(number),\#(members)}"#))
@@ -139,7 +139,7 @@ struct LongStreamTests {
     }
 }
 
-/// Commits too large to be told, or kept, like others.
+/// Commits too large to be sent, or kept, like others.
 @Suite(.ownThread)
 struct LargeCommitTests {
     private static let size = 6_000

@@ -26,12 +26,12 @@ struct WatcherLimitTests {
         let answer = try daemon.send(request)
         #expect(answer.status == 429, "\(answer.text)")
         #expect(answer.json?["code"] == "too_many_watchers")
-        // Not all who were refused come back at once.
+        // Not all refused clients come back at once.
         let delay = try #require(answer.field("Retry-After").flatMap { Int($0) })
         #expect((1...10).contains(delay))
         #expect(answer.field("Settings-Cursor") == cursor)
         try DescribedAnswers.check(answer, to: request, of: "too many")
-        // Whoever need not wait is answered.
+        // A request that need not wait is answered.
         #expect(try daemon.send("GET app/observe").status == 200)
         #expect(try daemon.send("GET app/observe?since=0").status == 200)
         #expect(try daemon.send(Request("GET app/observe?since=\(cursor)&wait=0")).status == 200)

@@ -101,7 +101,7 @@ struct ManualTests {
         #expect(!seen.filter { $0.hasPrefix("set-aside-") }.isEmpty)
     }
 
-    /// Whether a name has the form that the manual gives: with a number for `<…>` and anything for `…`.
+    /// True if a name has the form that the manual gives: with a number for `<…>` and anything for `…`.
     private static func matches(_ name: String, _ form: String) throws -> Bool {
         let pattern = NSRegularExpression.escapedPattern(for: form).replacing(/<[a-z]+>/, with: "[0-9]+").replacing(
             "…", with: ".+")

@@ -12,7 +12,7 @@ final class Storm: Sendable {
     let tide = Tide()
     /// How many commits the daemon keeps.
     let history: Int
-    /// Whether so much is written that who is slow to read is cut off.
+    /// True if so much is written that slow readers are cut off.
     let isGlutted: Bool
     private let end: UInt64
     private let seconds: Double
@@ -26,7 +26,7 @@ final class Storm: Sendable {
         var tally: [String: Int] = [:]
     }
 
-    /// What came of one of those who took part.
+    /// The result of one participant.
     private enum Part: Sendable {
         case answers([StormAnswer])
         case transcript(Transcript)
@@ -38,7 +38,7 @@ final class Storm: Sendable {
         self.seed = seed
         self.seconds = seconds
         var random = SeededGenerator(seed: seed)
-        // In some storms whoever sleeps falls behind.
+        // In some storms a sleeping watcher falls behind.
         history = random.chance(oneIn: 2) ? 30 + random.below(100) : 100_000
         // In a long one that would be more than can be judged, and its first journals would go with their snapshots.
         isGlutted = random.chance(oneIn: 3) && seconds < 20
@@ -50,7 +50,7 @@ final class Storm: Sendable {
         end = HistoryClient.now + UInt64(seconds * 1e9)
     }
 
-    /// Whether writers are to stop.
+    /// True if writers are to stop.
     var isLate: Bool { HistoryClient.now >= end }
 
     /// Lets it rage, and looks at what it left.
@@ -83,7 +83,7 @@ final class Storm: Sendable {
         return outcome
     }
 
-    /// How many wait by the daemon's own account, once it had the time to notice that nobody does.
+    /// The daemon's own count of watchers, once it had the time to notice that there are none.
     private func watchersLeft() throws -> Int {
         let end = HistoryClient.now + Patience.telling
         while true {
@@ -184,7 +184,7 @@ final class Storm: Sendable {
     }
 }
 
-/// How many commits there were so far, as writers are answered, for those who wait for more of them.
+/// The number of acknowledged commits so far, for threads that wait for more of them.
 final class Tide: Sendable {
     private struct Level {
         var commits = 0
@@ -196,7 +196,7 @@ final class Tide: Sendable {
 
     var commits: Int { level.withLock { $0.commits } }
 
-    /// Whether nothing more is written.
+    /// True if nothing more is written.
     var isOver: Bool { level.withLock { $0.isOver } }
 
     func rise() {
@@ -226,7 +226,7 @@ final class Tide: Sendable {
     }
 }
 
-/// Tells the last of some apart.
+/// A counter that finds the last of some threads.
 final class Countdown: Sendable {
     private let left: Mutex<Int>
 

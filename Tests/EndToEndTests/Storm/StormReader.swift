@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// What somebody read who waits for another answer than the one it has.
+/// The answers to a reader that waits for another answer than the one it has.
 struct Readings: Sendable {
     let suite: SuiteName
     /// Nil for the whole suite.
@@ -97,7 +97,7 @@ final class StormReader {
     }
 }
 
-/// Holds what somebody read against what was there.
+/// A check of readings against the commits.
 struct ReadingCheck {
     let record: StormRecord
     let readings: Readings
@@ -180,7 +180,7 @@ struct ReadingCheck {
         }
     }
 
-    /// Whether it was answered before the time was up, without another answer to give.
+    /// True if it was answered before the time was up, without another answer to give.
     private func early(
         _ reading: Readings.Reading, _ status: Int, _ code: String?, _ tag: Revision?, since commits: ArraySlice<Commit>
     ) -> String? {

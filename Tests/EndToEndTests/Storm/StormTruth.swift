@@ -103,7 +103,7 @@ extension StormTruth {
             }
             var journal = Journal(name: name, epoch: epoch)
             for line in lines.dropFirst() {
-                // What was torn when the daemon was killed never was told to anybody.
+                // What was torn when the daemon was killed was never acknowledged.
                 guard let json = try? read(line) else { break }
                 guard let commit = json["commit"], let after = json["after"] else { continue }
                 journal.entries.append(Entry(after: try Revision(json: after), commit: commit))

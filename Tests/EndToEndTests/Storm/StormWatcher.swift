@@ -2,15 +2,15 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// Somebody who watches through the storm: with polls and streams in turns, going away in all ways that there are and
-/// coming back with what it knew.
+/// A watcher that polls and streams in turns through the storm, disconnects in every way that there is, and resumes at its
+/// last place.
 final class StormWatcher {
     private let storm: Storm
     var random: SeededGenerator
     private(set) var transcript: Transcript
     private var cursor: Cursor?
     private var kept: Cursor?
-    /// Whether it asks on to the end of all that there is.
+    /// True if it asks on to the end of all that there is.
     private var asksOn = false
     /// Kept alive between polls.
     private var connection: (client: RawClient, life: Int)?
@@ -37,7 +37,7 @@ final class StormWatcher {
         return transcript
     }
 
-    /// Whether it is told so much that it has to be quick.
+    /// True if it gets so much that it has to be quick.
     private var isGlutted: Bool {
         storm.isGlutted && transcript.watched.suites.contains { $0.text == StormWrites.bulk }
     }
@@ -229,7 +229,7 @@ extension StormWatcher {
                 return
             }
             while HistoryClient.now < end {
-                // Who was slow reads what is still there for it, or finds that it was cut off.
+                // A slow reader reads what is still there for it, or finds that it was cut off.
                 if storm.tide.isOver, !ask.isSlow || !client.hasNews(within: 50) { break }
                 if ask.isSlow, random.chance(oneIn: isGlutted ? 2 : 8) {
                     storm.tide.wait(forMore: random.pick(isGlutted ? [20, 4000] : [20, 100, 400]))
@@ -288,7 +288,7 @@ private struct StormEvent {
         for line in piece.split(separator: "\n") {
             guard let colon = line.firstIndex(of: ":") else { throw Malformed() }
             let (name, value) = (String(line[..<colon]), String(line[colon...].dropFirst(2)))
-            // When to come back is told with what begins the stream, and with what ends it.
+            // The retry line comes with the beginning of the stream, and with its end.
             if name == "retry", Int(value) != nil {
                 tellsReturn = true
                 continue

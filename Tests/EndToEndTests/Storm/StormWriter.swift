@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsModel
 import TestSupport
 
-/// What a writer was told of one of its writes.
+/// The answer to a write of a writer.
 struct StormAnswer: Sendable {
     /// What the write was.
     let request: String
@@ -20,7 +20,7 @@ struct StormAnswer: Sendable {
         case nonsense(String)
     }
 
-    /// The commit that it tells of; nil if there was none.
+    /// The commit that it reports; nil if there was none.
     var revision: Revision? {
         switch told {
         case .setting(let setting): setting.changed == true && !setting.isDryRun ? setting.revision : nil
@@ -30,7 +30,7 @@ struct StormAnswer: Sendable {
     }
 }
 
-/// Somebody who writes one thing after the other, and asks again where an answer was lost, if it may.
+/// A writer that sends one write after the other, and retries where an answer was lost, if it may.
 final class StormWriter {
     private let number: Int
     private let storm: Storm
@@ -97,7 +97,7 @@ final class StormWriter {
 }
 
 extension StormRecord {
-    /// What is wrong with what writers were told.
+    /// What is wrong with the answers to writers.
     func faults(in answers: [StormAnswer]) -> [String] {
         var keys: [String: [Revision]] = [:]
         for commit in truth.commits {
@@ -124,7 +124,7 @@ extension StormRecord {
 }
 
 extension StormAnswer {
-    /// Whether it tells what the commit did.
+    /// True if it describes the commit.
     fileprivate func isTrue(of commit: Commit) -> Bool {
         let changes = commit.changes.map { change in
             var change = change
@@ -165,7 +165,7 @@ struct StormWrites {
     ]
 
     var random: SeededGenerator
-    /// Whether there is much of what is large.
+    /// True if many writes are large.
     private let isGlutted: Bool
 
     init(_ random: SeededGenerator, isGlutted: Bool) {

@@ -1,7 +1,7 @@
 import SettingsAPI
 import SettingsModel
 
-/// What is told of states and commits.
+/// Judges states and commits.
 extension TranscriptCheck {
     mutating func judge(_ state: ObservedState, _ hearing: Hearing) {
         guard take(state.cursor, hearing, from: known.cursor ?? .zero, isNewest: true) else { return }
@@ -88,14 +88,14 @@ extension TranscriptCheck {
                 schemas: Dictionary(schemas.map { ($0.suite, $0.revision) }) { one, _ in one },
                 absentAsZero: told.hasMore, at: place)
             if dropped != drops { refuse("\(dropped) are called dropped up to \(place), not \(drops)") }
-            // With more to come, what is missing is told as it is by now.
+            // With more to come, missing suites are those of now.
             if !told.hasMore, missing != known.model.missing {
                 refuse("\(missing) are called missing at \(place), not \(known.model.missing)")
             }
         }
     }
 
-    /// - Parameter absentAsZero: whether a suite that does not exist there may be named with zero, or left out.
+    /// - Parameter absentAsZero: true if a suite that does not exist there may be named with zero, or left out.
     private mutating func judge(schemas: [SuiteName: Revision], absentAsZero: Bool, at place: Revision) {
         for name in transcript.watched.suites {
             let there = known.model.schemas[name]
@@ -159,7 +159,7 @@ extension TranscriptCheck {
         if told.scope != scope { refuse("\(place) is told with \(told.scope), not \(scope)") }
     }
 
-    /// Holds changes against those of the commits that were to be told.
+    /// Compares changes with those of the expected commits.
     private mutating func judge(_ changes: [Change], against expected: ArraySlice<Concern>, _ hearing: Hearing) {
         for change in changes where !transcript.watched.admits(change) {
             refuse("\(change.brief) is not what is watched")
@@ -179,7 +179,7 @@ extension TranscriptCheck {
 }
 
 extension Commit {
-    /// Whether it drops a suite.
+    /// True if it drops a suite.
     func drops(_ suite: SuiteName) -> Bool {
         suiteChanges.contains { $0.suite == suite && $0.kind == .dropped }
     }
@@ -193,7 +193,7 @@ extension Change {
 }
 
 extension [Change] {
-    /// By revision, suite and key, since the order within a commit is nobody's promise.
+    /// By revision, suite and key, since the order within a commit is not promised.
     fileprivate func inOrder() -> [Change] {
         sorted { ($0.revision, $0.suite, $0.key) < ($1.revision, $1.suite, $1.key) }
     }

@@ -1,7 +1,7 @@
 import SettingsAPI
 import SettingsModel
 
-/// What one watcher asked, and what it was told.
+/// The questions of one watcher, and their answers.
 struct Transcript: Sendable {
     let number: Int
     let watched: Watched
@@ -72,22 +72,22 @@ struct Ask: Sendable {
     var form: Form
     /// When it was sent.
     var at: UInt64
-    /// Whether the watcher closed its sending side.
+    /// True if the watcher closed its sending side.
     var isHalfClosed = false
-    /// Whether the watcher takes its time to read.
+    /// True if the watcher takes its time to read.
     var isSlow = false
 
-    /// For how long nothing may be answered where there is nothing to tell, in seconds.
+    /// For how long a watcher without changes may wait, in seconds.
     var wait: Int {
         if case .poll(let wait?, _, _) = form { wait } else { 30 }
     }
 
-    /// Whether it waits for a suite that does not exist.
+    /// True if it waits for a suite that does not exist.
     var waitsForSuite: Bool {
         if case .poll(.some, _, _) = form { true } else { since != nil }
     }
 
-    /// The least that may pass before it is told that there is nothing, in nanoseconds, less what clocks may differ by.
+    /// The shortest wait before an answer without changes, in nanoseconds, less what clocks may differ by.
     var least: UInt64 {
         let wait = UInt64(wait) * 1_000_000_000
         let shortest = wait >= 10_000_000_000 ? wait / 10 * 9 : wait
@@ -99,13 +99,13 @@ struct Ask: Sendable {
 enum Patience {
     /// By how much a wait may be too short.
     static let clocks: UInt64 = 50_000_000
-    /// Until somebody who waits is told: far more than a sound daemon takes on a busy machine.
+    /// Until a watcher is answered: far more than a sound daemon takes on a busy machine.
     static let telling: UInt64 = 4_000_000_000
 }
 
 /// One start of the daemon.
 struct StormLife: Sendable {
-    /// When it was told to stop, or killed.
+    /// When it was asked to stop, or killed.
     var endedAt: UInt64
     var isKilled: Bool
     /// The last commit that it left.
@@ -116,13 +116,13 @@ struct StormLife: Sendable {
 struct StormRecord: Sendable {
     var truth: StormTruth
     var lives: [StormLife]
-    /// How many commits the daemon was told to keep.
+    /// How many commits the daemon is configured to keep.
     var history: Int
     /// When writers were answered.
     var acknowledged: [Revision: UInt64] = [:]
 
-    /// Whether a reset is right for somebody who knows what was there at one place and is told what is at another. Half of
-    /// what is kept are the newest commits, whatever they touch.
+    /// True if a reset is right for a watcher that comes from one place and is answered at another. Half of the history are
+    /// the newest commits of all suites.
     func isForgotten(_ known: Revision, at place: Revision) -> Bool {
         truth.count(after: known, upTo: place) > history / 2
     }

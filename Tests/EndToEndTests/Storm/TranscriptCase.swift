@@ -23,7 +23,7 @@ struct TranscriptCase: CustomTestStringConvertible {
     }
 }
 
-/// A history by hand, and ways to write down what somebody is told of it.
+/// A history by hand, and ways to write down what a watcher gets of it.
 enum Handmade {
     static let epoch = Epoch("e1").unsafelyThere
     static let app = (try? SuiteName("app")).unsafelyThere
@@ -75,7 +75,7 @@ enum Handmade {
     }
 }
 
-/// What is asked and told.
+/// Questions and their answers.
 extension Transcript.Step {
     /// The state, in answer to a question from nowhere, or in place of changes.
     static func state(

@@ -1,28 +1,28 @@
 import SettingsAPI
 import SettingsModel
 
-/// Holds what one watcher was told against every commit that there was.
+/// A check of what one watcher got against every commit.
 ///
-/// It must have been told each commit that concerns it once, whole, in order and as it was, unless a reset with all that
+/// It must have got each commit that concerns it once, whole, in order and as it was, unless a reset with all that
 /// there is stands between; and that there is nothing only when the time was up.
 struct TranscriptCheck {
     let record: StormRecord
     let transcript: Transcript
     /// What is wrong, each with the step that shows it.
     private(set) var violations: [(step: Int, text: String)] = []
-    /// How often what was told.
+    /// The number of answers of each kind.
     private(set) var tally: [String: Int] = [:]
 
-    /// The commits that concern the watcher, with what it is to be told of them.
+    /// The commits that concern the watcher, with the changes that it must get.
     let concerning: [Concern]
     var known: Known
     private var kept: Known?
-    /// The furthest place that was told of.
+    /// The furthest cursor so far.
     private var furthest = Revision.zero
     /// When something last came on a stream.
     private var lastHeard: UInt64 = 0
     private var step = 0
-    /// Whether a stream last told that the suite is missing.
+    /// True if the last event of a stream said that the suite is missing.
     var isMissing = false
 
     struct Concern {
@@ -33,14 +33,14 @@ struct TranscriptCheck {
     /// What the watcher knows, and what it should.
     struct Known {
         var cursor: Revision?
-        /// What it makes of what it was told.
+        /// The values that follow from the answers.
         var view: [SuiteName: [KeyName: JSONValue]] = [:]
         var model: WatchedModel
         /// How many of the commits the model has.
         var position = 0
     }
 
-    /// - Parameter isComplete: whether the watcher asked on to the end.
+    /// - Parameter isComplete: true if the watcher asked on to the end.
     init(_ transcript: Transcript, _ record: StormRecord, isComplete: Bool = true) {
         self.transcript = transcript
         self.record = record
@@ -100,7 +100,7 @@ struct TranscriptCheck {
         tally[what, default: 0] += 1
     }
 
-    /// Whether the daemon was told to stop by then.
+    /// True if the daemon was asked to stop by then.
     func isStopping(_ hearing: Hearing) -> Bool {
         guard hearing.ask.life < record.lives.count else { return false }
         let life = record.lives[hearing.ask.life]
@@ -132,7 +132,7 @@ extension TranscriptCheck {
         return true
     }
 
-    /// The commits after what is known that are to be told up to a place.
+    /// The commits after the known ones that are due up to a place.
     func expected(upTo revision: Revision) -> ArraySlice<Concern> {
         let rest = concerning[known.position...]
         return rest.prefix { $0.commit.revision <= revision }
@@ -146,7 +146,7 @@ extension TranscriptCheck {
         }
     }
 
-    /// Brings the watcher's knowledge to a place, and holds what it makes of what it was told against what is there.
+    /// Brings the watcher's knowledge to a place, and compares its values with what is there.
     mutating func settle(at revision: Revision) {
         advance(to: revision)
         known.cursor = revision
@@ -167,7 +167,7 @@ extension TranscriptCheck {
 
 /// Time.
 extension TranscriptCheck {
-    /// That nothing is told must not come before the time is up.
+    /// An answer without changes must not come before the time is up.
     mutating func judgeQuiet(_ hearing: Hearing) {
         let took = hearing.at &- hearing.ask.at
         guard !hearing.ask.isHalfClosed else {
@@ -178,7 +178,7 @@ extension TranscriptCheck {
         refuse("it was told of nothing after \(took / 1_000_000) ms of \(hearing.ask.wait) s")
     }
 
-    /// What concerns somebody who waits must be told soon.
+    /// A commit must reach its watchers soon.
     mutating func judgeDelay(of concern: Concern, _ hearing: Hearing) {
         guard !hearing.ask.isSlow, let known = record.acknowledged[concern.commit.revision] else { return }
         let since = max(known, hearing.ask.at)
@@ -209,7 +209,7 @@ extension TranscriptCheck {
         }
     }
 
-    /// How much was certainly told, and had not been heard of, when something came.
+    /// How much was certainly sent, and not read, when something came.
     private func waitingBytes(_ hearing: Hearing) -> Int {
         concerning[known.position...].reduce(0) { bytes, next in
             guard let known = record.acknowledged[next.commit.revision], known < hearing.at else { return bytes }
@@ -225,7 +225,7 @@ extension TranscriptCheck {
         for missed in expected(upTo: cursor.revision) {
             refuse("\(cursor) passes over \(missed.commit.revision), which was not told")
         }
-        // What ends a stream tells the place, too.
+        // The end of a stream has the place, too.
         if !isLast, !hearing.ask.isSlow, hearing.at - max(lastHeard, hearing.ask.at) < 14_000_000_000 {
             refuse("a stream was kept alive that had not been silent")
         }

@@ -13,7 +13,7 @@ struct WatchedModel {
         /// The commits that changed keys last, since the suite came into being.
         var revisions: [KeyName: Revision] = [:]
 
-        /// Whether both show a watcher the same.
+        /// True if both show a watcher the same.
         func shows(_ other: Contents) -> Bool {
             values == other.values && invalid == other.invalid && schema == other.schema
         }
@@ -68,7 +68,7 @@ struct WatchedModel {
 struct Watched: Sendable, CustomStringConvertible {
     /// The suites, in order.
     var suites: [SuiteName]
-    /// Whether it asks for one suite by its path.
+    /// True if it asks for one suite by its path.
     var isOne: Bool
     var keys: [KeyName] = []
     var prefixes: [String] = []
@@ -89,12 +89,12 @@ struct Watched: Sendable, CustomStringConvertible {
         suites.contains(change.suite) && admits(change.key)
     }
 
-    /// Whether a commit is to be told: what happens to a suite as a whole always is.
+    /// True if the watcher must get a commit: changes of a suite as a whole always count.
     func concerns(_ commit: Commit) -> Bool {
         commit.suiteChanges.contains { suites.contains($0.suite) } || commit.changes.contains(where: admits)
     }
 
-    /// The changes of a commit that are to be told, as they are told: without what only the journal keeps.
+    /// The changes of a commit that the watcher must get, without what only the journal keeps.
     func changes(of commit: Commit) -> [Change] {
         commit.changes.filter(admits).map { change in
             var change = change

@@ -55,7 +55,7 @@ struct DescribedAnswers {
         #expect(schema.violations(of: body) == [], told)
     }
 
-    /// Where the description tells of a request.
+    /// The part of the description about a request.
     struct Place {
         let operation: JSONValue
         /// The parameters of the path and of the operation.
@@ -120,7 +120,7 @@ extension DescribedAnswers {
     ]
 
     func checkRequest(_ request: Request, _ place: Place, _ answer: RawResponse, of name: String) {
-        // What fields may hold is told in words only.
+        // The values of fields are described in words only.
         let isPlain = request.fields.allSatisfy { $0.hasPrefix("Content-Type:") }
         guard isPlain, request.version == "HTTP/1.1", let wrong = wrongs(of: request, place) else { return }
         let told: Comment = "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text.prefix(300))"
@@ -162,7 +162,7 @@ extension DescribedAnswers {
         return wrongs
     }
 
-    /// Whether a schema allows the value of a parameter, nil if the parameter is bare.
+    /// True if a schema allows the value of a parameter, nil if the parameter is bare.
     private func allows(_ text: String?, ofParameter schema: JSONValue?) -> Bool {
         guard let text else { return schema?["type"]?.string == "boolean" }
         var readings: [JSONValue] = [.string(text)]

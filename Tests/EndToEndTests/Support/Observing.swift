@@ -2,7 +2,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Somebody who has asked and is not answered yet.
+/// A client whose request waits for its answer.
 struct WaitingPeer {
     let client: RawClient
 
@@ -77,7 +77,7 @@ extension TestDaemon {
     }
 }
 
-/// What a stream tells of a commit.
+/// A commit as an event of a stream.
 struct ToldCommit {
     let id: String
     let changes: [JSONValue]

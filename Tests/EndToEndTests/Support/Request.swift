@@ -123,7 +123,7 @@ extension RawResponse {
     var revision: Revision? { field("Settings-Cursor").flatMap { Cursor($0)?.revision } }
     /// The type without its parameters.
     var type: String { String((field("Content-Type") ?? "").prefix { $0 != ";" }) }
-    /// Whether it says that a write changed something.
+    /// True if it says that a write changed something.
     var tellsOfChange: Bool { json?["changed"] == true && json?["dryRun"] == nil && json?["replayed"] == nil }
 }
 

@@ -152,7 +152,7 @@ extension Row {
 }
 
 extension JSONValue {
-    /// Whether a value has all that this one has: all members of objects, the elements of arrays one by one.
+    /// True if a value has all that this one has: all members of objects, the elements of arrays one by one.
     func isFound(in value: JSONValue?) -> Bool {
         switch (self, value) {
         case ("*", _?): true
