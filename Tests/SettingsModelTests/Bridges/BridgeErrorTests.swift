@@ -8,6 +8,7 @@ import Testing
     import Foundation
 #endif
 
+@Suite(.ownThread)
 struct BridgeErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String

@@ -8,6 +8,7 @@ import Testing
     import Foundation
 #endif
 
+@Suite(.ownThread)
 struct BridgeRoundTripTests {
     private var generator = SeededGenerator(seed: UInt64.random(in: 0...UInt64.max))
 

@@ -87,6 +87,7 @@ extension Float {
     }
 }
 
+@Suite(.ownThread)
 struct CodablePropertyTests {
     @Test("They come back equal and encode to the same JSON again", arguments: 1...300 as ClosedRange<UInt64>)
     func roundTrip(seed: UInt64) throws {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import SettingsModel
@@ -98,6 +99,7 @@ struct DateTimeTests {
     }
 }
 
+@Suite(.ownThread)
 struct CivilDateTests {
     @Test("Every day from the year -1 to 10001 follows the one before it")
     func everyDay() throws {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// Whatever the bytes, parsing ends with a value or an error, and a value that was read reads back equal.
+@Suite(.ownThread)
 struct JSONFuzzTests {
     private static let styles: [JSONWriter.Style] = [.compact, .pretty, .canonical, .canonicalPretty]
 

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 
 /// Documents of a size at which anything that is not linear does not end.
+@Suite(.ownThread)
 struct JSONLargeDocumentTests {
     private static let million = 1_000_000
 

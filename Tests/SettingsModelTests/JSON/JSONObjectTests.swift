@@ -100,6 +100,7 @@ struct JSONObjectTests {
 }
 
 /// Random operations on an object, held against a plain array of pairs.
+@Suite(.ownThread)
 struct JSONObjectModelTests {
     private typealias Pair = (name: String, value: JSONValue)
 

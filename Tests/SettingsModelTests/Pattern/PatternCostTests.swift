@@ -1,7 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import SettingsModel
 
+@Suite(.ownThread)
 struct PatternCostTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let source: String

@@ -3,6 +3,7 @@ import Testing
 
 @testable import SettingsModel
 
+@Suite(.ownThread)
 struct PatternFuzzTests {
     @Test("Random patterns match exactly where plain backtracking finds a match", arguments: UInt64(1)...24)
     func agreesWithBacktracking(seed: UInt64) throws {

@@ -4,6 +4,7 @@ import Testing
 
 @testable import SettingsModel
 
+@Suite(.ownThread)
 struct HostileSchemaTests {
     /// The violations found with a hundredth of the steps that a value may cost: what ends within them in time ends
     /// within all of them in a hundred times that, and the tests are not built for speed.

@@ -1,7 +1,9 @@
+import TestSupport
 import Testing
 
 @testable import SettingsModel
 
+@Suite(.ownThread)
 struct SchemaBoundsTests {
     @Test("A new violation is found behind more old ones than are listed")
     func manyOldBreaches() throws {
@@ -71,6 +73,7 @@ struct SchemaBoundsTests {
     }
 }
 
+@Suite(.ownThread)
 struct ViolationLengthTests {
     static let long = JSONValue.string(String(repeating: "q", count: 3_000))
 

@@ -3,6 +3,7 @@ import Testing
 
 @testable import SettingsModel
 
+@Suite(.ownThread)
 struct SchemaFuzzTests {
     @Test(
         "Random values are allowed by random schemas exactly where the plain rules allow them",
