@@ -163,3 +163,132 @@ package final class RawClient {
         setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Value>.size))
     }
 }
+
+/// Reading answers: whole, or piece by piece where they have no end.
+extension RawClient {
+    /// Sends a request and reads its answer.
+    package func exchange(_ text: String) throws -> RawResponse {
+        try send(text)
+        return try readResponse()
+    }
+
+    /// Reads one answer with its body, by its length or chunk by chunk. `toHead`: it answers HEAD and has no body, whatever
+    /// it says.
+    package func readResponse(toHead: Bool = false) throws -> RawResponse {
+        var response = try readHead()
+        if !toHead { response.body = try readBody(of: response) }
+        return response
+    }
+
+    /// Reads what comes after the head of an answer.
+    package func readBody(of response: RawResponse) throws -> [UInt8] {
+        guard response.mayHaveBody else { return [] }
+        if response.isChunked {
+            var body: [UInt8] = []
+            while let chunk = try readChunkBytes() { body += chunk }
+            return body
+        }
+        let length = response.length
+        return try receive { $0.count >= length ? Array($0.take(length)) : nil }
+    }
+
+    /// Reads the head of an answer and nothing of its body.
+    package func readHead() throws -> RawResponse {
+        try RawResponse(head: receive { $0.take(through: "\r\n\r\n") })
+    }
+
+    /// Reads a chunk of a body that comes in chunks, as it was sent; nil for the last, which is empty.
+    package func readChunk() throws -> String? {
+        try readChunkBytes().map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// Reads a chunked body up to the end of the next mark, wherever the chunks begin and end: an empty line (`\n\n`) ends an
+    /// event. Nil if the body ends before it; what is left then is thrown as malformed.
+    package func readPiece(through mark: String = "\n\n") throws -> String? {
+        while true {
+            if let piece = decoded.take(through: mark) { return String(decoding: piece, as: UTF8.self) }
+            guard let chunk = try readChunkBytes() else {
+                guard decoded.isEmpty else { throw Failure.malformed(decoded.text) }
+                return nil
+            }
+            decoded.append(chunk)
+        }
+    }
+
+    /// Everything up to the end that the peer makes.
+    package func readUntilClose() throws -> [UInt8] {
+        do {
+            return try receive { _ -> [UInt8]? in nil }
+        } catch Failure.closed {
+            return pending.takeAll()
+        }
+    }
+
+    /// Reads some more of a body, as it comes: a chunk, or where there are none, whatever is there. Nil at its end.
+    package func readBodyPart(of head: RawResponse) throws -> [UInt8]? {
+        if head.isChunked { return try readChunkBytes().map { Array($0) } }
+        do {
+            return try receive { $0.isEmpty ? nil : $0.takeAll() }
+        } catch Failure.closed {
+            return nil
+        }
+    }
+
+    private func readChunkBytes() throws -> ArraySlice<UInt8>? {
+        let line = try receive { $0.take(through: "\r\n") }.dropLast(2)
+        guard let size = Int(String(decoding: line, as: UTF8.self), radix: 16) else {
+            throw Failure.malformed(String(decoding: line, as: UTF8.self))
+        }
+        let chunk = try receive { $0.count >= size + 2 ? $0.take(size + 2) : nil }
+        guard chunk.suffix(2).elementsEqual("\r\n".utf8) else {
+            throw Failure.malformed(String(decoding: chunk, as: UTF8.self))
+        }
+        return size == 0 ? nil : chunk.dropLast(2)
+    }
+}
+
+/// What has come and has not been used yet. Taking from its start costs what is taken, however much is behind it.
+struct ReceivedBytes {
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    var isEmpty: Bool { start == bytes.count }
+    var count: Int { bytes.count - start }
+    var text: String { String(decoding: bytes[start...], as: UTF8.self) }
+
+    mutating func append(_ more: some Sequence<UInt8>) {
+        bytes.append(contentsOf: more)
+    }
+
+    mutating func take(_ count: Int) -> ArraySlice<UInt8> {
+        let taken = bytes[start..<(start + count)]
+        start += count
+        if start == bytes.count {
+            bytes = []
+            start = 0
+        }
+        return taken
+    }
+
+    mutating func takeAll() -> [UInt8] {
+        Array(take(count))
+    }
+
+    /// Takes everything up to the end of the first place where the mark stands; nil if it stands nowhere.
+    mutating func take(through mark: String) -> ArraySlice<UInt8>? {
+        let mark = Array(mark.utf8)
+        guard let last = mark.last, count >= mark.count else { return nil }
+        var end = start + mark.count
+        // What is large comes in many pieces, and each is looked through again: byte by byte would take long.
+        let length = bytes.withUnsafeBytes { bytes -> Int? in
+            guard let base = bytes.baseAddress else { return nil }
+            while end <= bytes.count, let found = memchr(base + (end - 1), Int32(last), bytes.count - end + 1) {
+                end = UnsafeRawPointer(found) - base + 1
+                if bytes[(end - mark.count)..<end].elementsEqual(mark) { return end - start }
+                end += 1
+            }
+            return nil
+        }
+        return length.map { take($0) }
+    }
+}
