@@ -22,9 +22,6 @@ package struct LineReader {
             self.number = number
             self.isTerminated = isTerminated
         }
-
-        /// The first byte of the next line in the file.
-        package var end: Int { offset + range.count + (isTerminated ? 1 : 0) }
     }
 
     private let file: OpenFile

@@ -56,16 +56,16 @@ package struct DirectoryRepair: Sendable {
 private struct RepairPlan {
     /// A beginning of the history.
     private struct Beginning {
-        var state: State
+        let state: State
         /// The snapshot that it starts from; nil for the beginning of history.
-        var origin: String?
+        let origin: String?
         /// The reason why it ends where it does, if there is more behind it.
-        var end: RecoveryError?
+        let end: RecoveryError?
     }
 
     private let directory: DataDirectory
     /// The longest beginning; nil if there is nothing to begin with.
-    private var best: Beginning?
+    private let best: Beginning?
     /// Files that cannot be read, or not from their beginning.
     private var unusable: [(name: String, reason: String)] = []
     /// The commits behind the best beginning that can be read all the same, and the last of them.
@@ -86,14 +86,13 @@ private struct RepairPlan {
     ) throws(RecoveryError) {
         self.directory = directory
         let (heads, assumed) = try Self.heads(of: listing.journals, in: directory, epoch, &unusable)
+        var beginnings: [Beginning] = []
         for snapshot in listing.snapshots.reversed() {
             do throws(RecoveryError) {
                 let state = try SnapshotReader.read(snapshot, in: directory, limits: limits).state
                 let first = heads.lastIndex { $0.head.revision <= snapshot.revision } ?? 0
                 let found = try Self.follow(state, Array(heads[first...]), assumed, in: directory)
-                if best.map({ $0.state.revision < found.state.revision }) ?? true {
-                    best = Beginning(state: found.state, origin: snapshot.name, end: found.damage)
-                }
+                beginnings.append(Beginning(state: found.state, origin: snapshot.name, end: found.damage))
             } catch {
                 guard error.kind == .damaged else { throw error }
                 unusable.append((snapshot.name, error.reason))
@@ -102,10 +101,9 @@ private struct RepairPlan {
         if let head = heads.first?.head, head.after == .zero {
             let beginning = State(epoch: head.epoch, revision: head.revision, limits: limits)
             let found = try Self.follow(beginning, heads, assumed, in: directory)
-            if best.map({ $0.state.revision < found.state.revision }) ?? true {
-                best = Beginning(state: found.state, origin: nil, end: found.damage)
-            }
+            beginnings.append(Beginning(state: found.state, origin: nil, end: found.damage))
         }
+        best = beginnings.max { $0.state.revision < $1.state.revision }
         state = best?.state ?? State(epoch: epoch, limits: limits)
         kept = state.revision
         for journal in listing.journals {

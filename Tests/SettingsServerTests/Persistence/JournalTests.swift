@@ -73,7 +73,7 @@ struct JournalTests {
                 #expect(line.offset == offset && line.number == found.count + 1)
                 found.append(String(decoding: reader.buffer[line.range], as: UTF8.self))
                 #expect(line.isTerminated == (found.count < texts.count))
-                offset = line.end
+                offset += line.range.count + 1
             }
             #expect(found == texts)
         }
