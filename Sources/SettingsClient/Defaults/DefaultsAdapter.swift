@@ -55,7 +55,7 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
     /// Reads the value of a key.
     public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsAdapter) -> Value {
         let identity = SlotTable.Identity(path, in: nil)
-        if let cached: CachedValue<Value> = access.core.slots.cachedValue(identity) { return cached.value }
+        if let cached = access.core.cachedValue(identity, as: Value.self) { return cached.value(as: Value.self) }
         return scope(of: access).readSlot(path)
     }
 }

@@ -223,7 +223,7 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
     /// Reads the value of a key.
     public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsScope) -> Value {
         let identity = SlotTable.Identity(path, in: access.instance)
-        if let cached: CachedValue<Value> = access.core.slots.cachedValue(identity) { return cached.value }
+        if let cached = access.core.cachedValue(identity, as: Value.self) { return cached.value(as: Value.self) }
         return access.readSlot(path)
     }
 

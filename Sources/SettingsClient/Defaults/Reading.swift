@@ -135,9 +135,18 @@ struct KeySight: Sendable {
 }
 
 extension AdapterCore {
+    // Inlined into its callers, it would count a reference to the table, for which threads wait for each other.
+    /// The value of a path, if it is still what a reader gets.
+    @inline(never)
+    func cachedValue<Value>(_ path: SlotTable.Identity, as type: Value.Type) -> CachedValue? {
+        slots.cachedValue(path, as: type)
+    }
+
     /// The value of a key for a plain getter.
     func value<Value>(_ key: DefaultsKey<Value>) -> Value {
-        if let cached = slots.cachedValue(key) { return cached.isDefault ? key.defaultValue : cached.value }
+        if let cached = slots.cachedValue(key) {
+            return cached.isDefault ? key.defaultValue : cached.value(as: Value.self)
+        }
         return readSlot(key)
     }
 

@@ -58,11 +58,11 @@ final class SlotTable: Sendable {
         var models: [ObjectIdentifier: any AnyObject & Sendable] = [:]
     }
 
-    /// The values that were read last by the threads of a shard: each a `CachedValue` of the key's type.
+    /// The values that were read last by the threads of a shard.
     private struct Shard: ~Copyable, Sendable {
         struct Values: Sendable {
-            var byPath: [Identity: any AnyObject & Sendable] = [:]
-            var byName: [TypedName: any AnyObject & Sendable] = [:]
+            var byPath: [Identity: CachedValue] = [:]
+            var byName: [TypedName: CachedValue] = [:]
         }
 
         let values = Mutex(Values())
@@ -99,23 +99,42 @@ final class SlotTable: Sendable {
 }
 
 /// A value that was read, which holds as long as the key's cell has this version.
-final class CachedValue<Value: Sendable>: Sendable {
-    let value: Value
+///
+/// It has no type parameter: looking up the metadata of a generic type takes longer than the rest of a read, and threads
+/// that do so at once wait for each other.
+final class CachedValue: Sendable {
     /// True if it is the key's own default.
     let isDefault: Bool
-    fileprivate let rules: KeyRules?
+    private let anyValue: any Sendable
+    private let type: ObjectIdentifier
+    private let rules: KeyRules?
     private let cell: KeyCell
     private let version: UInt64
 
-    fileprivate init(_ value: Value, isDefault: Bool, rules: KeyRules?, cell: KeyCell, version: UInt64) {
-        self.value = value
-        self.isDefault = isDefault
-        self.rules = rules
+    fileprivate init<Value>(_ reference: DefaultsReference<Value>, _ value: Value?, _ cell: KeyCell, _ version: UInt64)
+    {
+        anyValue = value ?? reference.defaultValue
+        type = ObjectIdentifier(Value.self)
+        isDefault = value == nil
+        rules = reference.slot.key.rules
         self.cell = cell
         self.version = version
     }
 
-    fileprivate var isCurrent: Bool { cell.version == version }
+    /// True if it is what a reader of a key of this type gets.
+    fileprivate func isCurrent<Value>(_: Value.Type) -> Bool {
+        cell.version == version && type == ObjectIdentifier(Value.self)
+    }
+
+    fileprivate func hasSameRules<Value>(as key: DefaultsKey<Value>) -> Bool {
+        KeyRules.areSurelySame(rules, key.rules)
+    }
+
+    /// The value. The type is the one for which it was found.
+    func value<Value>(as _: Value.Type) -> Value {
+        // swift-format-ignore: NeverForceUnwrap
+        anyValue as! Value
+    }
 }
 
 /// Values that were read last.
@@ -125,31 +144,26 @@ extension SlotTable {
     }
 
     /// The value of a path, if it is still what a reader gets.
-    func cachedValue<Value>(_ path: Identity) -> CachedValue<Value>? {
+    func cachedValue<Value>(_ path: Identity, as type: Value.Type) -> CachedValue? {
         let known = shards[shard].values.withLock { $0.byPath[path] }
-        guard let known = known as? CachedValue<Value>, known.isCurrent else { return nil }
-        return known
+        return known?.isCurrent(type) == true ? known : nil
     }
 
     /// The value of a key, if it is still what a reader gets.
-    func cachedValue<Value>(_ key: DefaultsKey<Value>) -> CachedValue<Value>? {
+    func cachedValue<Value>(_ key: DefaultsKey<Value>) -> CachedValue? {
         let name = TypedName(key)
         let known = shards[shard].values.withLock { $0.byName[name] }
-        guard let known = known as? CachedValue<Value>, known.isCurrent, KeyRules.areSurelySame(known.rules, key.rules)
-        else { return nil }
-        return known
+        return known?.isCurrent(Value.self) == true && known?.hasSameRules(as: key) == true ? known : nil
     }
 
     /// Caches what was read by a path, or by a key whose slot the table keeps.
     func cache<Value>(_ reference: DefaultsReference<Value>, for path: Identity?) {
         let slot = reference.slot
         guard let (version, reading) = slot.cached, let cell = slot.cell else { return }
-        let new = CachedValue(
-            reading.value ?? reference.defaultValue, isDefault: reading.value == nil, rules: slot.key.rules,
-            cell: cell, version: version)
+        let new = CachedValue(reference, reading.value, cell, version)
         let isKnownPath = path.map { path in shared.withLock { $0.paths[path] != nil } }
         let name = TypedName(slot.key)
-        let replaced = shards[shard].values.withLock { values -> (any AnyObject & Sendable)? in
+        let replaced = shards[shard].values.withLock { values -> CachedValue? in
             guard let path else { return values.byName.updateValue(new, forKey: name) }
             return isKnownPath == true ? values.byPath.updateValue(new, forKey: path) : nil
         }
