@@ -134,3 +134,82 @@ struct AcceptedRequestTests {
         #expect(request.consumed == bytes.count)
     }
 }
+
+struct FieldLinesTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let lines: [String]
+        let name: FieldName
+        let values: [String]
+
+        init(_ lines: [String], _ name: FieldName, _ values: [String]) {
+            self.lines = lines
+            self.name = name
+            self.values = values
+        }
+
+        var testDescription: String { "\(lines)" }
+    }
+
+    static let cases = [
+        Case(["If-Match: a"], .ifMatch, ["a"]),
+        Case(["If-Match: a", "IF-MATCH:b ", "if-match: \tc, d"], .ifMatch, ["a", "b", "c, d"]),
+        Case(
+            ["If-None-Match: a", "X: b", "If-Match: c", "If-None-Match:", "If-None-Match: d"], .ifNoneMatch,
+            ["a", "", "d"]),
+        Case(["If-None-Match: a", "If-None-Match: d"], .ifMatch, []),
+        Case(
+            ["If-Match: a", "X: If-Match: b", "If-Match-: c", "Accept: If-Match", "If-Match: d:e"], .ifMatch,
+            ["a", "d:e"]),
+        Case(["If-Match: é", "If-Match: é"], .ifMatch, ["é", "é"]),
+        Case(["If-Match:", "If-Match: "], .ifMatch, ["", ""]),
+        Case(["Accept: a", "Accept: b"], .accept, ["a", "b"]),
+    ]
+
+    @Test("All values of a field are found, in their order", arguments: cases)
+    func values(of example: Case) throws {
+        let text =
+            "PUT / HTTP/1.1\r\nHost: a\r\n" + example.lines.map { $0 + "\r\n" }.joined() + "Content-Length: 15\r\n\r\n"
+        let bytes = Array((text + "If-Match: body\n").utf8)
+        var parser = MessageParser()
+        #expect(try parser.parse(bytes.span))
+        let head = try #require(parser.head)
+        let values = head.values(of: example.name, in: bytes.span)
+        #expect(values.map { String(decoding: bytes[$0], as: UTF8.self) } == example.values)
+        #expect(head.isRepeated(example.name) == (example.values.count > 1))
+        parser.reset()
+        let plain = Array("GET / HTTP/1.1\r\nHost: a\r\nIf-Match: a\r\nAccept: b\r\n\r\n".utf8)
+        #expect(try parser.parse(plain.span))
+        #expect(parser.head?.isRepeated(example.name) == false)
+    }
+}
+
+/// Requests to bytes.
+struct RequestWritingTests {
+    @Test("Segments and values are percent-encoded, byte by byte") func segmentsValuesPercentEncoded() {
+        let target = RequestTarget("v1", "keys", "a/b c?é%~").with("prefix", "x&y=z+")
+            .with(flag: "dryRun", true).with(flag: "raw", false).with("after", nil).with("empty", "")
+        #expect(target.text == "/v1/keys/a%2Fb%20c%3F%C3%A9%25~?prefix=x%26y%3Dz%2B&dryRun&empty=")
+    }
+
+    @Test("A read has no length, and a write always has one") func readHasNoLength() {
+        func text(_ request: Request) -> String { String(decoding: request.bytes(host: "h:1"), as: UTF8.self) }
+        #expect(text(Request(.get, RequestTarget("v1"))) == "GET /v1 HTTP/1.1\r\nHost: h:1\r\n\r\n")
+        #expect(
+            text(Request(.delete, RequestTarget("x")))
+                == "DELETE /x HTTP/1.1\r\nHost: h:1\r\nContent-Length: 0\r\n\r\n")
+        var write = Request(.put, RequestTarget("x"), body: Array("42".utf8))
+        write.fields.append("If-Match", text: "*")
+        write.fields.append("Idempotency-Key", text: "k\r\n1")
+        #expect(
+            text(write)
+                == "PUT /x HTTP/1.1\r\nHost: h:1\r\nIf-Match: *\r\nIdempotency-Key: k  1\r\n"
+                + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n42")
+    }
+
+    @Test("Reads may be sent again, and writes with an idempotency key") func readsMaySentAgain() {
+        var write = Request(.post, RequestTarget("x"))
+        #expect(Request(.get, RequestTarget("x")).isRepeatable && !write.isRepeatable)
+        write.fields.append("Idempotency-Key", text: "k")
+        #expect(write.isRepeatable)
+    }
+}

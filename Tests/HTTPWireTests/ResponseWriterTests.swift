@@ -1,5 +1,8 @@
-import HTTPWire
+import Foundation
+import TestSupport
 import Testing
+
+@testable import HTTPWire
 
 struct ResponseWriterTests {
     private static let date = HTTPDate(unixSeconds: 784_111_777)
@@ -104,5 +107,85 @@ struct ResponseWriterTests {
     @Test("A request that expects 100 Continue gets it")
     func continueLine() {
         #expect("\(ResponseWriter.continueLine)" == "HTTP/1.1 100 Continue\r\n\r\n")
+    }
+}
+
+struct FieldBlockTests {
+    private static func text(_ block: FieldBlock) -> String {
+        String(decoding: block.bytes, as: UTF8.self)
+    }
+
+    @Test("Text, bytes and numbers become lines")
+    func lines() {
+        var block = FieldBlock(reservingCapacity: 64)
+        #expect(block.isEmpty)
+        block.append("Cache-Control", "no-cache")
+        block.append("ETag", text: "\"é\"")
+        block.append("Allow", Array("GET, PUT".utf8).span)
+        block.append("Retry-After", integer: 30)
+        block.append("X", integer: .min)
+        block.append("Y", integer: 0)
+        var other = FieldBlock()
+        other.append("Z", "")
+        block.append(other)
+        #expect(
+            Self.text(block)
+                == "Cache-Control: no-cache\r\nETag: \"é\"\r\nAllow: GET, PUT\r\nRetry-After: 30\r\n"
+                + "X: -9223372036854775808\r\nY: 0\r\nZ: \r\n")
+    }
+
+    @Test("No value can end its line or bring in a control byte")
+    func injection() {
+        for byte in UInt8.min...UInt8.max {
+            var block = FieldBlock()
+            block.append("A", [0x61, byte, 0x62].span)
+            let isControl = byte < 0x20 || byte == 0x7F
+            #expect(block.bytes == Array("A: a".utf8) + [isControl ? 0x20 : byte] + Array("b\r\n".utf8))
+        }
+        var block = FieldBlock()
+        block.append("A", text: "a\r\nSet-Cookie: b\r\n\r\n<html>\0")
+        block.append("B", "c\nd")
+        #expect(Self.text(block) == "A: a  Set-Cookie: b    <html> \r\nB: c d\r\n")
+    }
+
+    @Test("The fields of the message itself are the writer's alone")
+    func names() {
+        let offered: [StaticString] = ["ETag", "Settings-Cursor", "Datee"]
+        let withheld: [StaticString] = [
+            "Content-Length", "content-type", "Transfer-Encoding", "CONNECTION", "Date", "", "A B", "A:", "A\r\nB", "é",
+        ]
+        for name in offered { #expect(FieldBlock.isOfferedHere(name)) }
+        for name in withheld { #expect(!FieldBlock.isOfferedHere(name)) }
+    }
+}
+
+struct HTTPDateTests {
+    @Test(
+        "A second has its date",
+        arguments: [
+            (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"), (0, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (-1, "Thu, 01 Jan 1970 00:00:00 GMT"), (.min, "Thu, 01 Jan 1970 00:00:00 GMT"),
+            (951_782_399, "Mon, 28 Feb 2000 23:59:59 GMT"), (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"),
+            (951_868_800, "Wed, 01 Mar 2000 00:00:00 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+            (253_402_300_799, "Fri, 31 Dec 9999 23:59:59 GMT"), (.max, "Fri, 31 Dec 9999 23:59:59 GMT"),
+        ])
+    func date(_ seconds: Int, _ expected: String) {
+        #expect(HTTPDate(unixSeconds: seconds).text == expected)
+    }
+
+    @Test("Any second has the date that Foundation gives it")
+    func againstFoundation() {
+        let formatter = DateFormatter()
+        formatter.locale = Locale(identifier: "en_US_POSIX")
+        formatter.timeZone = TimeZone(identifier: "GMT")
+        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
+        for var generator in FuzzBudget.generators(share: 0.1) {
+            let seconds = generator.below(253_402_300_800)
+            let expected = formatter.string(from: Date(timeIntervalSince1970: Double(seconds)))
+            guard HTTPDate(unixSeconds: seconds).text == expected else {
+                Issue.record("seed \(generator.seed): \(HTTPDate(unixSeconds: seconds).text), not \(expected)")
+                return
+            }
+        }
     }
 }

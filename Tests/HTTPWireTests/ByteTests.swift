@@ -43,3 +43,48 @@ struct ByteScanTests {
         }
     }
 }
+
+struct ByteSetTests {
+    private static let digits = "0123456789"
+    private static let capitals = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    private static let marks = "!#$%&'*+-.^_`|~"
+
+    @Test("The sets hold the bytes that the grammars name and no others")
+    func members() {
+        let cases: [(ByteSet, String)] = [
+            (.token, Self.marks + Self.digits + Self.capitals + Self.capitals.lowercased()),
+            (.method, Self.marks + Self.digits + Self.capitals),
+            (.hostName, "-._~!$&'()*+,;=" + Self.digits + Self.capitals + Self.capitals.lowercased()),
+            (.addressInBrackets, ":." + Self.digits + "abcdefABCDEF"),
+        ]
+        for (set, members) in cases {
+            for byte in UInt8.min...UInt8.max {
+                #expect(set.contains(byte) == members.utf8.contains(byte), "\(byte) in \(members)")
+            }
+        }
+    }
+
+    @Test("There is room in a head for every field that is read")
+    func fieldCount() {
+        #expect(FieldName.allCases.count == 17)
+        #expect(FieldName.allCases.allSatisfy { $0.rawValue < 17 })
+    }
+}
+
+struct ListElementsTests {
+    @Test("Elements stand between commas that are not quoted, without blanks; empty ones are passed over")
+    func elements() {
+        let cases: [(String, [String])] = [
+            ("", []), (" , ,\t,", []), ("a", ["a"]), (" a ,\tb c\t, ", ["a", "b c"]),
+            (#""1", W/"2,3" ,"4""#, [#""1""#, #"W/"2,3""#, #""4""#]), (#""a\",b",c"#, [#""a\",b""#, "c"]),
+            (#""open, b"#, [#""open, b"#]), (#"a\,b"#, [#"a\"#, "b"]), (#""\"#, [#""\"#]),
+        ]
+        for (text, expected) in cases {
+            let bytes = Array(("x," + text + ",y").utf8)
+            var elements = ListElements(2..<bytes.count - 2)
+            var found: [String] = []
+            while let element = elements.next(in: bytes.span) { found.append(bytes.span.text(in: element)) }
+            #expect(found == expected, "\(text)")
+        }
+    }
+}
