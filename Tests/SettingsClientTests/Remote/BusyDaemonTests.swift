@@ -109,7 +109,8 @@ struct BusyDaemonTests {
         let refusal = Self.refusals[index]
         let writes = Writes(refusal.answer)
         let server = try server(writes)
-        let defaults = program(server)
+        // Longer than the server asks to be left alone; a `synchronize` that fails takes this long.
+        let defaults = program(server, timeout: .seconds(90))
         defaults.launchCount = 1
         #expect(defaults.launchCount == 1)
         // The outbox reports on a queue beside the setter.
