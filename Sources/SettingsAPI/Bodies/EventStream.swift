@@ -1,16 +1,15 @@
-public import SettingsModel
+package import SettingsModel
 
-/// One server-sent event of a stream of changes: its name and its data. The event's `id` is the cursor.
-public enum StreamEvent: Hashable, Sendable {
+/// One server-sent event of a stream of changes. The event's `id` is the cursor.
+package enum StreamEvent: Hashable, Sendable {
     /// The state: `state` at the beginning, `reset` where the observer has to begin anew.
     case state(ObservedState)
-    /// One commit.
     case commit(StreamCommit)
-    /// The suite that is observed does not exist at this place; a `reset` follows when it does.
+    /// The observed suite does not exist at this place; a `reset` follows when it does.
     case missing(SuiteName, Cursor)
 
-    /// What `event:` says.
-    public var name: String {
+    /// The value of `event:`.
+    package var name: String {
         switch self {
         case .state(let state): state.isReset ? "reset" : "state"
         case .commit: "commit"
@@ -19,7 +18,7 @@ public enum StreamEvent: Hashable, Sendable {
     }
 
     /// The place in history after this event.
-    public var cursor: Cursor {
+    package var cursor: Cursor {
         switch self {
         case .state(let state): state.cursor
         case .commit(let commit): commit.cursor
@@ -27,9 +26,9 @@ public enum StreamEvent: Hashable, Sendable {
         }
     }
 
-    /// Reads an event of a stream about one suite, or about several where none is given; nil for an event of a newer
-    /// server, which is to be ignored.
-    public init?(name: String, data: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) {
+    /// Reads an event of a stream about one suite, or about several for nil. Returns nil for an event of a newer server,
+    /// which clients ignore.
+    package init?(name: String, data: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) {
         switch name {
         case "state", "reset":
             var state = try ObservedState(json: data)
@@ -47,40 +46,36 @@ public enum StreamEvent: Hashable, Sendable {
 }
 
 extension StreamEvent: JSONWritable {
-    /// Writes the data of the event.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         switch self {
         case .state(let state): state.write(to: &writer)
         case .commit(let commit): commit.write(to: &writer)
         case .missing(let suite, let cursor):
             writer.beginObject()
             writer.member("suite", suite)
-            writer.member("revision", cursor.revision)
-            writer.member("cursor", cursor)
+            writer.place(cursor)
             writer.endObject()
         }
     }
 }
 
-/// One commit, as far as it matches, in a stream of changes.
-public struct StreamCommit: Hashable, Sendable {
-    /// What is observed, with what the commit did to suites as a whole.
-    public enum Scope: Hashable, Sendable {
-        /// One suite: the schema's revision if the commit changed the schema, and whether it dropped the suite.
+/// The matching part of one commit in a stream of changes.
+package struct StreamCommit: Hashable, Sendable {
+    /// The observed suites, with the commit's changes of suites as a whole.
+    package enum Scope: Hashable, Sendable {
+        /// The schema's revision if the commit changed the schema.
         case one(schemaRevision: Revision?, isDropped: Bool)
-        /// Several suites: those whose schema the commit changed, and those it dropped.
+        /// The suites whose schema the commit changed, and those that it dropped.
         case several(schemas: [SuiteRevision], dropped: [SuiteName])
     }
 
-    /// What is observed.
-    public var scope: Scope
+    package var scope: Scope
     /// The place in history after the commit.
-    public var cursor: Cursor
-    /// The changes of keys that match; none where only the schema changed.
-    public var changes: [Change]
+    package var cursor: Cursor
+    /// The matching changes of keys; none where only the schema changed.
+    package var changes: [Change]
 
-    /// A commit.
-    public init(_ scope: Scope, cursor: Cursor, changes: [Change]) {
+    package init(_ scope: Scope, cursor: Cursor, changes: [Change]) {
         self.scope = scope
         self.cursor = cursor
         self.changes = changes
@@ -88,28 +83,23 @@ public struct StreamCommit: Hashable, Sendable {
 }
 
 extension StreamCommit: JSONWritable {
-    /// Reads the data of an event about one suite, or about several where none is given.
-    public init(json: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) {
+    /// Reads an event about one suite, or about several for nil.
+    package init(json: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) {
         let reader = try ObjectReader(json)
         if suite == nil {
             scope = .several(
                 schemas: try reader.optional("schemaRevision", SuiteRevision.map) ?? [],
                 dropped: try reader.list("dropped"))
         } else {
-            scope = .one(
-                schemaRevision: try reader.optional("schemaRevision"), isDropped: try reader.flag("dropped"))
+            scope = .one(schemaRevision: try reader.optional("schemaRevision"), isDropped: try reader.flag("dropped"))
         }
         cursor = try reader.required("cursor")
-        changes = try reader.required("changes") { json throws(BodyError) in
-            try Change.list(json, ofSuite: suite)
-        }
+        changes = try reader.changes(ofSuite: suite)
     }
 
-    /// Writes the data of the event; changes of one suite do not name it.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("revision", cursor.revision)
-        writer.member("cursor", cursor)
+        writer.place(cursor)
         switch scope {
         case .one(let schemaRevision, let isDropped):
             writer.member("schemaRevision", schemaRevision)

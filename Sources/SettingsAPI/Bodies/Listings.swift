@@ -1,16 +1,15 @@
 public import SettingsModel
 
-/// What a daemon says of itself.
+/// A daemon's description of itself.
 public struct ServiceDescription: Hashable, Sendable {
     /// A resource by the name of its relation.
     public struct Link: Hashable, Sendable {
-        /// What the resource is, as `suites`.
+        /// The relation, as `suites`.
         public var name: String
-        /// Its path, or a template of it.
+        /// The path, or a template of it.
         public var target: String
 
-        /// A link.
-        public init(name: String, target: String) {
+        package init(name: String, target: String) {
             self.name = name
             self.target = target
         }
@@ -18,15 +17,14 @@ public struct ServiceDescription: Hashable, Sendable {
 
     /// The name of the program.
     public var name: String
-    /// Its version.
+    /// The version of the program.
     public var version: String
     /// The place in history.
     public var cursor: Cursor
-    /// Where everything is.
+    /// The resources.
     public var links: [Link]
 
-    /// A description.
-    public init(name: String, version: String, cursor: Cursor, links: [Link]) {
+    package init(name: String, version: String, cursor: Cursor, links: [Link]) {
         self.name = name
         self.version = version
         self.cursor = cursor
@@ -35,26 +33,23 @@ public struct ServiceDescription: Hashable, Sendable {
 }
 
 extension ServiceDescription: JSONReadable, JSONWritable {
-    /// Reads an answer; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             name: try reader.required("name"), version: try reader.required("version"),
             cursor: try reader.required("cursor"),
             links: try reader.optional("links") { json throws(BodyError) in
-                try BodyValue.map(json) { member throws(BodyError) in
-                    Link(name: member.name, target: try BodyValue.string(member.value))
+                try json.map { member throws(BodyError) in
+                    Link(name: member.name, target: try String(json: member.value))
                 }
             } ?? [])
     }
 
-    /// Writes the description, the links as a map.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("name", name)
         writer.member("version", version)
-        writer.member("revision", cursor.revision)
-        writer.member("cursor", cursor)
+        writer.place(cursor)
         writer.name("links")
         writer.beginObject()
         for link in links { writer.member(link.name, link.target) }
@@ -63,21 +58,20 @@ extension ServiceDescription: JSONReadable, JSONWritable {
     }
 }
 
-/// The suites that there are, or a page of them.
+/// The suites of a daemon, or a page of them.
 public struct SuiteListing: Hashable, Sendable {
     /// One suite.
     public struct Entry: Hashable, Sendable {
         /// The suite.
         public var suite: SuiteName
-        /// How many keys have something stored or are described by its schema.
+        /// The number of keys that have something stored or that the schema lists.
         public var keyCount: Int64
         /// The last commit of the suite, its schema included.
         public var revision: Revision
-        /// Whether the suite has a schema.
+        /// True if the suite has a schema.
         public var hasSchema: Bool
 
-        /// An entry.
-        public init(suite: SuiteName, keyCount: Int64, revision: Revision, hasSchema: Bool) {
+        package init(suite: SuiteName, keyCount: Int64, revision: Revision, hasSchema: Bool) {
             self.suite = suite
             self.keyCount = keyCount
             self.revision = revision
@@ -89,11 +83,10 @@ public struct SuiteListing: Hashable, Sendable {
     public var suites: [Entry]
     /// The last commit of all.
     public var revision: Revision
-    /// Where the next page begins: what to ask for with `after`; nil if this is the last.
+    /// The value of `after` for the next page; nil if this is the last.
     public var next: SuiteName?
 
-    /// A listing.
-    public init(suites: [Entry], revision: Revision, next: SuiteName? = nil) {
+    package init(suites: [Entry], revision: Revision, next: SuiteName? = nil) {
         self.suites = suites
         self.revision = revision
         self.next = next
@@ -101,16 +94,14 @@ public struct SuiteListing: Hashable, Sendable {
 }
 
 extension SuiteListing: JSONReadable, JSONWritable {
-    /// Reads an answer; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             suites: try reader.required("suites"), revision: try reader.required("revision"),
             next: try reader.optional("next"))
     }
 
-    /// Writes the listing.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("suites", suites)
         writer.member("revision", revision)
@@ -120,16 +111,14 @@ extension SuiteListing: JSONReadable, JSONWritable {
 }
 
 extension SuiteListing.Entry: JSONReadable, JSONWritable {
-    /// Reads one suite of the listing.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             suite: try reader.required("suite"), keyCount: try reader.required("keyCount"),
             revision: try reader.required("revision"), hasSchema: try reader.required("hasSchema"))
     }
 
-    /// Writes one suite of the listing.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("suite", suite)
         writer.member("keyCount", keyCount)
@@ -139,19 +128,18 @@ extension SuiteListing.Entry: JSONReadable, JSONWritable {
     }
 }
 
-/// The keys of a suite with all that is known of each, or a page of them.
+/// The keys of a suite, or a page of them.
 public struct KeyListing: Hashable, Sendable {
     /// One key.
     public struct Entry: Hashable, Sendable {
-        /// The setting as it is.
+        /// The setting.
         public var setting: SettingState
-        /// What the schema says of the key; nil if it says nothing.
+        /// The key's part of the schema; nil if there is none.
         public var schema: JSONValue?
-        /// Whether the caller may write the key.
+        /// True if the caller may write the key.
         public var isWritable: Bool
 
-        /// An entry.
-        public init(setting: SettingState, schema: JSONValue?, isWritable: Bool) {
+        package init(setting: SettingState, schema: JSONValue?, isWritable: Bool) {
             self.setting = setting
             self.schema = schema
             self.isWritable = isWritable
@@ -164,11 +152,10 @@ public struct KeyListing: Hashable, Sendable {
     public var revision: Revision
     /// The keys, ordered by name.
     public var keys: [Entry]
-    /// Where the next page begins: what to ask for with `after`; nil if this is the last.
+    /// The value of `after` for the next page; nil if this is the last.
     public var next: KeyName?
 
-    /// A listing.
-    public init(suite: SuiteName, revision: Revision, keys: [Entry], next: KeyName? = nil) {
+    package init(suite: SuiteName, revision: Revision, keys: [Entry], next: KeyName? = nil) {
         self.suite = suite
         self.revision = revision
         self.keys = keys
@@ -177,16 +164,14 @@ public struct KeyListing: Hashable, Sendable {
 }
 
 extension KeyListing: JSONReadable, JSONWritable {
-    /// Reads an answer; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             suite: try reader.required("suite"), revision: try reader.required("revision"),
             keys: try reader.required("keys"), next: try reader.optional("next"))
     }
 
-    /// Writes the listing.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("suite", suite)
         writer.member("revision", revision)
@@ -197,16 +182,15 @@ extension KeyListing: JSONReadable, JSONWritable {
 }
 
 extension KeyListing.Entry: JSONReadable, JSONWritable {
-    /// Reads one key of the listing.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             setting: try SettingState(json: json), schema: try reader.optional("schema"),
             isWritable: try reader.required("writable"))
     }
 
-    /// Writes one key of the listing: the setting with two more members.
-    public func write(to writer: inout JSONWriter) {
+    /// Writes the setting with two more members.
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         setting.writeMembers(to: &writer)
         writer.member("schema", schema)

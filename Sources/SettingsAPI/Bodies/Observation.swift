@@ -1,10 +1,10 @@
 public import SettingsModel
 
-/// The answer to observing: the state, or what changed.
+/// The answer to observing: the state, or the changes since the cursor that was sent.
 public enum SettingsObservation: Hashable, Sendable {
     /// The state, as the first answer or because the observer has to begin anew.
     case state(ObservedState)
-    /// What changed since the cursor that was sent.
+    /// The changes since the cursor that was sent.
     case changes(ObservedChanges)
 
     /// The place in history to go on from.
@@ -17,8 +17,8 @@ public enum SettingsObservation: Hashable, Sendable {
 }
 
 extension SettingsObservation: JSONReadable, JSONWritable {
-    /// Reads an answer: what has values is a state.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
+        // Only a state has values.
         if json["values"] == nil {
             self = .changes(try ObservedChanges(json: json))
         } else {
@@ -26,8 +26,7 @@ extension SettingsObservation: JSONReadable, JSONWritable {
         }
     }
 
-    /// Writes the one or the other.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         switch self {
         case .state(let state): state.write(to: &writer)
         case .changes(let changes): changes.write(to: &writer)
@@ -35,9 +34,9 @@ extension SettingsObservation: JSONReadable, JSONWritable {
     }
 }
 
-/// All that an observer watches, at one place in history: how observing begins, and how it begins anew.
+/// The state of everything that an observer watches, at one place in history.
 public struct ObservedState: Hashable, Sendable {
-    /// What is observed.
+    /// The observed suites.
     public enum Scope: Hashable, Sendable {
         /// One suite.
         case one(SuiteContents)
@@ -45,15 +44,14 @@ public struct ObservedState: Hashable, Sendable {
         case several([SuiteContents], missing: [SuiteName])
     }
 
-    /// What is observed, as far as it matches.
+    /// The matching part of the observed suites.
     public var scope: Scope
     /// The place in history.
     public var cursor: Cursor
-    /// Whether this is in place of changes, because history does not reach back to where the observer was.
+    /// True in place of changes, if history does not reach back to the observer's place.
     public var isReset: Bool
 
-    /// A state.
-    public init(_ scope: Scope, cursor: Cursor, isReset: Bool = false) {
+    package init(_ scope: Scope, cursor: Cursor, isReset: Bool = false) {
         self.scope = scope
         self.cursor = cursor
         self.isReset = isReset
@@ -69,134 +67,107 @@ public struct ObservedState: Hashable, Sendable {
 }
 
 extension ObservedState: JSONReadable, JSONWritable {
-    /// Reads an answer; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             reader.has("suite") ? .one(try SuiteContents(reader)) : try Self.several(reader),
             cursor: try reader.required("cursor"), isReset: try reader.flag("reset"))
     }
 
-    /// Writes the state with an empty list of changes, so that a client may always go through those.
-    public func write(to writer: inout JSONWriter) {
+    /// Writes an empty list of changes, too, so that a client may always go through those.
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         if case .one(let contents) = scope { writer.member("suite", contents.suite) }
-        writer.member("revision", cursor.revision)
-        writer.member("cursor", cursor)
+        writer.place(cursor)
         switch scope {
         case .one(let contents):
             writer.member("schemaRevision", contents.schemaRevision)
             contents.writeMembers(to: &writer)
         case .several(let suites, let missing):
-            Self.write(suites, missing, to: &writer)
+            Self.write(suites, to: &writer)
+            writer.member("missing", unlessEmpty: missing)
         }
         writer.flag("reset", isReset)
-        writer.name("changes")
-        writer.beginArray()
-        writer.endArray()
+        writer.member("changes", [], as: .ofOneSuite)
         writer.endObject()
     }
-}
 
-/// The form for several suites: as for one, but by suite.
-extension ObservedState {
+    /// Reads the form for several suites: the members of one suite, each a map from suites.
     private static func several(_ reader: ObjectReader) throws(BodyError) -> Scope {
-        let schemas = try reader.optional("schemaRevision", SuiteRevision.map) ?? []
-        let schemaRevisions = Dictionary(
-            schemas.map { ($0.suite, $0.revision) }, uniquingKeysWith: { first, _ in first })
-        var suites = try reader.required("values") { json throws(BodyError) in
-            try BodyValue.map(json) { member throws(BodyError) in
-                let suite = try SuiteName(json: .string(member.name))
-                return SuiteContents(
-                    suite: suite, schemaRevision: schemaRevisions[suite] ?? .zero,
+        var suites: [SuiteContents] = try reader.required("values") { json throws(BodyError) in
+            try json.map { member throws(BodyError) in
+                SuiteContents(
+                    suite: try SuiteName(json: .string(member.name)), schemaRevision: .zero,
                     values: try SuiteContents.entries(member.value))
             }
         }
-        let invalid = try reader.optional("invalid", BodyValue.object) ?? [:]
-        let secrets = try reader.optional("secrets", BodyValue.object) ?? [:]
-        let violations = try reader.optional("violations", BodyValue.object) ?? [:]
-        let (conflictReader, secretReader) = (try ObjectReader(.object(invalid)), try ObjectReader(.object(secrets)))
-        let violationReader = try ObjectReader(.object(violations))
-        for index in suites.indices {
-            let name = suites[index].suite.text
-            do {
-                suites[index].invalid = try conflictReader.optional(name, SuiteContents.conflicts) ?? []
-            } catch {
-                throw error.under("invalid")
-            }
-            do {
-                suites[index].secrets = try secretReader.list(name)
-            } catch {
-                throw error.under("secrets")
-            }
-            do {
-                suites[index].violations = try violationReader.list(name)
-            } catch {
-                throw error.under("violations")
+        func read<Part>(
+            _ member: String, _ part: WritableKeyPath<SuiteContents, Part>,
+            _ read: (JSONValue) throws(BodyError) -> Part
+        ) throws(BodyError) {
+            try reader.optional(member) { json throws(BodyError) in
+                let bySuite = try ObjectReader(json)
+                for index in suites.indices {
+                    guard let value = try bySuite.optional(suites[index].suite.text, read) else { continue }
+                    suites[index][keyPath: part] = value
+                }
             }
         }
+        try read("schemaRevision", \.schemaRevision, Revision.init(json:))
+        try read("invalid", \.invalid, SuiteContents.conflicts)
+        try read("secrets", \.secrets, [KeyName].init(json:))
+        try read("violations", \.violations, [Violation].init(json:))
         return .several(suites, missing: try reader.list("missing"))
     }
 
-    private static func write(_ suites: [SuiteContents], _ missing: [SuiteName], to writer: inout JSONWriter) {
-        let schemas = suites.map { SuiteRevision(suite: $0.suite, revision: $0.schemaRevision) }
-        writer.member("schemaRevision", mapOf: schemas)
-        writer.name("values")
+    private static func write(_ suites: [SuiteContents], to writer: inout JSONWriter) {
+        writer.member(
+            "schemaRevision", mapOf: suites.map { SuiteRevision(suite: $0.suite, revision: $0.schemaRevision) })
+        write("values", of: suites, to: &writer) { $0.writeValues(to: &$1) }
+        write("invalid", of: suites.filter { !$0.invalid.isEmpty }, to: &writer) { $0.writeInvalid(to: &$1) }
+        write("secrets", of: suites.filter { !$0.secrets.isEmpty }, to: &writer) { $0.secrets.write(to: &$1) }
+        write("violations", of: suites.filter { !$0.violations.isEmpty }, to: &writer) { $0.violations.write(to: &$1) }
+    }
+
+    /// Writes a map from suites; leaves it out if there are none, save that of values.
+    private static func write(
+        _ member: String, of suites: [SuiteContents], to writer: inout JSONWriter,
+        _ write: (SuiteContents, inout JSONWriter) -> Void
+    ) {
+        if suites.isEmpty && member != "values" { return }
+        writer.name(member)
         writer.beginObject()
         for contents in suites {
             writer.name(contents.suite.text)
-            contents.writeValues(to: &writer)
+            write(contents, &writer)
         }
         writer.endObject()
-        if suites.contains(where: { !$0.invalid.isEmpty }) {
-            writer.name("invalid")
-            writer.beginObject()
-            for contents in suites where !contents.invalid.isEmpty {
-                writer.name(contents.suite.text)
-                contents.writeInvalid(to: &writer)
-            }
-            writer.endObject()
-        }
-        if suites.contains(where: { !$0.secrets.isEmpty }) {
-            writer.name("secrets")
-            writer.beginObject()
-            for contents in suites { writer.member(contents.suite.text, unlessEmpty: contents.secrets) }
-            writer.endObject()
-        }
-        if suites.contains(where: { !$0.violations.isEmpty }) {
-            writer.name("violations")
-            writer.beginObject()
-            for contents in suites { writer.member(contents.suite.text, unlessEmpty: contents.violations) }
-            writer.endObject()
-        }
-        writer.member("missing", unlessEmpty: missing)
     }
 }
 
-/// What happened to what an observer watches since it last heard: none, one or several commits.
+/// The changes since an observer's last answer: those of none, one or several commits.
 public struct ObservedChanges: Hashable, Sendable {
-    /// What is observed.
+    /// The observed suites.
     public enum Scope: Hashable, Sendable {
-        /// One suite with the revision of its schema, and whether it was dropped.
+        /// One suite with the revision of its schema.
         case one(schema: SuiteRevision, isDropped: Bool)
-        /// Several suites with the revisions of their schemas, ordered by name; which were dropped; and which of the
-        /// names asked for do not exist.
+        /// Several suites with the revisions of their schemas, ordered by name; those that were dropped; and those that
+        /// do not exist.
         case several(schemas: [SuiteRevision], dropped: [SuiteName], missing: [SuiteName])
     }
 
-    /// What is observed.
+    /// The observed suites.
     public var scope: Scope
     /// The place in history to go on from.
     public var cursor: Cursor
     /// The changes in order of their revisions.
     public var changes: [Change]
-    /// Whether there were more changes than asked for: ask again from the cursor at once.
+    /// True if there were more changes than asked for: ask again from the cursor at once.
     public var hasMore: Bool
-    /// When to come back, in milliseconds, where the daemon is going down.
+    /// The milliseconds to wait before asking again, where the daemon is shutting down.
     public var retryAfterMs: Int64?
 
-    /// An answer.
-    public init(
+    package init(
         _ scope: Scope, cursor: Cursor, changes: [Change], hasMore: Bool = false, retryAfterMs: Int64? = nil
     ) {
         self.scope = scope
@@ -208,8 +179,7 @@ public struct ObservedChanges: Hashable, Sendable {
 }
 
 extension ObservedChanges: JSONReadable, JSONWritable {
-    /// Reads an answer; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         let suite: SuiteName? = try reader.optional("suite")
         let scope: Scope
@@ -222,27 +192,21 @@ extension ObservedChanges: JSONReadable, JSONWritable {
                 dropped: try reader.list("dropped"), missing: try reader.list("missing"))
         }
         self.init(
-            scope, cursor: try reader.required("cursor"),
-            changes: try reader.required("changes") { json throws(BodyError) in
-                try Change.list(json, ofSuite: suite)
-            },
+            scope, cursor: try reader.required("cursor"), changes: try reader.changes(ofSuite: suite),
             hasMore: try reader.flag("more"), retryAfterMs: try reader.optional("retryAfterMs"))
     }
 
-    /// Writes the answer; changes of one suite do not repeat its name.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         switch scope {
         case .one(let schema, let isDropped):
             writer.member("suite", schema.suite)
-            writer.member("revision", cursor.revision)
-            writer.member("cursor", cursor)
+            writer.place(cursor)
             writer.member("schemaRevision", schema.revision)
             writer.flag("dropped", isDropped)
             writer.member("changes", changes, as: .ofOneSuite)
         case .several(let schemas, let dropped, let missing):
-            writer.member("revision", cursor.revision)
-            writer.member("cursor", cursor)
+            writer.place(cursor)
             writer.member("schemaRevision", mapOf: schemas)
             writer.member("dropped", unlessEmpty: dropped)
             writer.member("missing", unlessEmpty: missing)
@@ -254,11 +218,13 @@ extension ObservedChanges: JSONReadable, JSONWritable {
     }
 }
 
-extension Change {
-    /// Changes of one suite, or of several where each names its own.
-    static func list(_ json: JSONValue, ofSuite suite: SuiteName?) throws(BodyError) -> [Change] {
-        try BodyValue.list(json) { json throws(BodyError) in
-            if let suite { try Change(json: json, ofSuite: suite) } else { try Change(json: json) }
+extension ObjectReader {
+    /// Reads the changes of one suite, or for nil changes that each name their suite.
+    func changes(ofSuite suite: SuiteName?) throws(BodyError) -> [Change] {
+        try required("changes") { json throws(BodyError) in
+            try json.list { json throws(BodyError) in
+                if let suite { try Change(json: json, ofSuite: suite) } else { try Change(json: json) }
+            }
         }
     }
 }

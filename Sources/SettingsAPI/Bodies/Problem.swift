@@ -1,69 +1,34 @@
 public import SettingsModel
 
-/// An error as it is answered: the body of RFC 9457 with all that the contract may add to it.
+/// A body of RFC 9457 that answers a request with an error.
 ///
-/// The daemon makes problems from codes; a client also meets those of newer servers and of proxies between. So the
-/// code is kept by its name, known or not, and what is unknown is judged by its status.
+/// The daemon makes problems from codes. A client also meets those of newer servers and of proxies, so the code is kept by its
+/// name, and an unknown one is judged by its status.
 @dynamicMemberLookup
-public struct Problem: Error, Hashable, Sendable {
+public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+    /// One pointer: a problem has twenty members, and many functions pass it on when it is thrown.
     private indirect enum Box: Hashable, Sendable {
         case details(Details)
     }
 
-    /// One pointer: a problem has twenty members, and many functions pass it on when it is thrown.
     private var box: Box
 
-    private init(_ details: Details) {
-        box = .details(details)
-    }
-
-    /// A member of the problem.
-    ///
-    /// - Parameter member: a property of ``Details``.
-    public subscript<Value>(dynamicMember member: WritableKeyPath<Details, Value>) -> Value {
-        get {
-            switch box {
-            case .details(let details): details[keyPath: member]
-            }
-        }
-        set {
-            switch box {
-            case .details(var details):
-                details[keyPath: member] = newValue
-                box = .details(details)
-            }
-        }
-    }
-
-    /// A problem of the contract; a status that the code may not have is replaced by its usual one.
-    public init(_ code: ErrorCode, status: Int? = nil, _ detail: String) {
-        let status = status.flatMap { code.statuses.contains($0) ? $0 : nil } ?? code.defaultStatus
-        self.init(Details(status: status, codeName: code.rawValue, title: code.title, detail: detail))
-    }
-
-    /// A problem that is none of the contract's, or not known here.
-    init(status: Int, codeName: String, title: String, detail: String) {
-        self.init(Details(status: status, codeName: codeName, title: title, detail: detail))
-    }
-}
-
-extension Problem {
     /// The members of a problem.
     public struct Details: Hashable, Sendable {
         /// The HTTP status.
         public var status: Int
-        /// The code by its name on the wire; empty if the answer was none of the contract's.
+        /// The code by its name on the wire; empty if the answer is none of the contract's.
         public var codeName: String
-        /// What kind of error this is, the same for each of its occurrences.
+        /// The kind of error, the same for each of its occurrences.
         public var title: String
-        /// What went wrong this time, for people.
+        /// The cause, for people.
         public var detail: String
 
         /// All violations of the schema.
         public var errors: [Violation] = []
         /// The names that may have been meant, nearest first.
         public var didYouMean: [String] = []
-        /// The line of the body at which it is no JSON, from 1.
+        /// The line of the body at which it is not JSON, from 1.
         public var line: Int64?
         /// The column of that line, from 1.
         public var column: Int64?
@@ -71,35 +36,61 @@ extension Problem {
         public var pointer: JSONPointer?
         /// The stored values that a new schema does not fit.
         public var conflicts: [SchemaConflict] = []
-        /// What is stored, where it does not fit the schema in force.
+        /// The stored value, where it does not fit the schema in force.
         public var stored: JSONValue?
         /// The oldest revision that history goes back to.
         public var oldest: Revision?
-        /// What a guard was about, as it is.
-        public var current: Current?
+        /// The present state of what a guard was about.
+        public var current: Problem.Current?
         /// The conditions of a transaction that do not hold.
-        public var failed: [FailedCondition] = []
+        public var failed: [Problem.FailedCondition] = []
         /// The limit that was exceeded.
         public var limit: Int64?
-        /// Whether a write that failed on the server's side may have been done.
-        public var outcome: Outcome?
-        /// The methods that the resource knows: what `Allow` says.
+        /// The outcome of a write that failed on the server's side.
+        public var outcome: Problem.Outcome?
+        /// The methods of the resource, as in `Allow`.
         public var allow: [String] = []
-        /// When to try again, in milliseconds: what `Retry-After` says in seconds.
+        /// The milliseconds to wait before a retry, as in `Retry-After`.
         public var retryAfterMs: Int64?
     }
-}
 
-extension Problem {
-    /// What became of a write that the server could not finish.
+    fileprivate init(_ details: Details) {
+        box = .details(details)
+    }
+
+    fileprivate var details: Details {
+        switch box {
+        case .details(let details): details
+        }
+    }
+
+    /// A member of the problem.
+    ///
+    /// - Parameter member: a property of ``Details``.
+    public subscript<Value>(dynamicMember member: WritableKeyPath<Details, Value>) -> Value {
+        get { details[keyPath: member] }
+        set {
+            var details = details
+            details[keyPath: member] = newValue
+            box = .details(details)
+        }
+    }
+
+    /// Makes a problem of the contract. A status that the code may not have is replaced by its usual one.
+    package init(_ code: ErrorCode, status: Int? = nil, _ detail: String) {
+        let status = status.flatMap { code.statuses.contains($0) ? $0 : nil } ?? code.defaultStatus
+        self.init(Details(status: status, codeName: code.rawValue, title: code.title, detail: detail))
+    }
+
+    /// The outcome of a write that the server could not finish.
     public enum Outcome: String, Hashable, Sendable {
-        /// It was not done and will not be.
+        /// The write was not done and will not be.
         case notDone = "not_done"
-        /// It may have been done: ask, or repeat it with its idempotency key.
+        /// The write may have been done: read, or repeat it with its idempotency key.
         case unknown
     }
 
-    /// What a guard was about.
+    /// The subject of a guard in its present state.
     public enum Current: Hashable, Sendable {
         /// A setting.
         case setting(SettingState)
@@ -109,133 +100,28 @@ extension Problem {
 
     /// A condition of a transaction that does not hold, or an operation of it that failed.
     public struct FailedCondition: Hashable, Sendable {
-        /// Which of the conditions or operations, from 0.
+        /// The position among the conditions or operations, from 0.
         public var index: Int64
-        /// What it is about, as that is.
+        /// The present state of its subject.
         public var current: Current
 
-        /// A failed condition.
-        public init(index: Int64, current: Current) {
+        package init(index: Int64, current: Current) {
             self.index = index
             self.current = current
         }
     }
-}
 
-extension Problem: CustomStringConvertible {
     /// Status, code and detail in one line.
     public var description: String {
         self.codeName.isEmpty ? "\(self.status): \(self.detail)" : "\(self.status) \(self.codeName): \(self.detail)"
     }
-}
 
-extension Problem: JSONWritable {
-    /// Writes the body of `application/problem+json`; what the problem does not say is left out.
-    public func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("type", "about:blank" as String)
-        writer.member("status", Int64(self.status))
-        writer.member("title", self.title)
-        writer.member("code", self.codeName)
-        writer.member("detail", self.detail)
-        writer.member("errors", unlessEmpty: self.errors)
-        if !self.didYouMean.isEmpty { writer.member("didYouMean", self.didYouMean.map(JSONValue.string)) }
-        writer.member("line", self.line)
-        writer.member("column", self.column)
-        writer.member("pointer", self.pointer)
-        writer.member("conflicts", unlessEmpty: self.conflicts)
-        writer.member("stored", self.stored)
-        writer.member("oldest", self.oldest)
-        writer.member("current", self.current)
-        writer.member("failed", unlessEmpty: self.failed)
-        writer.member("limit", self.limit)
-        writer.member("outcome", self.outcome?.rawValue)
-        if !self.allow.isEmpty { writer.member("allow", self.allow.map(JSONValue.string)) }
-        writer.member("retryAfterMs", self.retryAfterMs)
-        writer.endObject()
-    }
-}
-
-extension Problem {
-    /// Understands as much as it can of an error's answer, whoever made it.
-    ///
-    /// Never fails: what is missing or of another kind is left out, without a code the title is the status. The status
-    /// of the answer counts, not the one in the body.
-    public init(status: Int, body: JSONValue?) {
-        let members = body?.object ?? JSONObject()
-        let codeName = members["code"]?.string ?? ""
-        let code = ErrorCode(rawValue: codeName)
-        let title = members["title"]?.string ?? code?.title ?? "HTTP status \(status)"
-        self.init(status: status, codeName: codeName, title: title, detail: members["detail"]?.string ?? title)
-        self.errors = Self.list(members["errors"], Violation.init(json:))
-        self.didYouMean = Self.list(members["didYouMean"], BodyValue.string)
-        self.line = members["line"]?.integer
-        self.column = members["column"]?.integer
-        self.pointer = members["pointer"]?.string.flatMap { JSONPointer($0) }
-        self.conflicts = Self.list(members["conflicts"], SchemaConflict.init(json:))
-        self.stored = members["stored"]
-        self.oldest = members["oldest"]?.integer.flatMap { Revision($0) }
-        self.current = members["current"].flatMap { try? Current(json: $0) }
-        self.failed = Self.list(members["failed"], FailedCondition.init(json:))
-        self.limit = members["limit"]?.integer
-        // A word that is not known here is no promise that nothing was done.
-        self.outcome = members["outcome"]?.string.map { Outcome(rawValue: $0) ?? .unknown }
-        self.allow = Self.list(members["allow"], BodyValue.string)
-        self.retryAfterMs = members["retryAfterMs"]?.integer
-    }
-
-    /// The elements that can be read. Whoever was told of an error must get it, whatever else came with it.
-    private static func list<Element>(
-        _ json: JSONValue?, _ read: (JSONValue) throws(BodyError) -> Element
-    ) -> [Element] {
-        (json?.array ?? []).compactMap { try? read($0) }
-    }
-}
-
-extension Problem.Current: JSONReadable, JSONWritable {
-    /// Reads a setting, or a suite with its revision where no key is named.
-    public init(json: JSONValue) throws(BodyError) {
-        if json["key"] == nil {
-            self = .suite(try SuiteRevision(json: json))
-        } else {
-            self = .setting(try SettingState(json: json))
-        }
-    }
-
-    /// Writes the setting or the suite; of a secret, not the value.
-    public func write(to writer: inout JSONWriter) {
-        switch self {
-        case .setting(let setting): setting.toldInErrors.write(to: &writer)
-        case .suite(let suite): suite.write(to: &writer)
-        }
-    }
-}
-
-extension Problem.FailedCondition: JSONReadable, JSONWritable {
-    /// Reads one entry of `failed`.
-    public init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
-        self.init(index: try reader.required("index"), current: try reader.required("current"))
-    }
-
-    /// Writes one entry of `failed`.
-    public func write(to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.member("index", index)
-        writer.member("current", current)
-        writer.endObject()
-    }
-}
-
-/// What a problem means to whoever sent the request.
-extension Problem {
-    /// The code, if it is one of the contract as it is known here.
+    /// The code, if it is one of the contract as this version knows it.
     public var code: ErrorCode? {
         ErrorCode(rawValue: self.codeName)
     }
 
-    /// Whether the same request may succeed when it is sent again later, without anybody changing it. Whether sending
-    /// it again could do it twice is another question: see ``isKnownNotDone``.
+    /// True if a retry of the same request may succeed. It could be done twice then: see ``isKnownNotDone``.
     public var isTransient: Bool {
         switch self.status {
         case 408, 425, 429, 502, 503, 504: true
@@ -243,8 +129,8 @@ extension Problem {
         }
     }
 
-    /// Whether the request certainly changed nothing: it was refused for what it is, or the server says so. A failure
-    /// that says nothing of its outcome may have happened after the write.
+    /// True if the request certainly changed nothing: it was refused, or the server says so. A failure without an outcome may
+    /// have happened after the write.
     public var isKnownNotDone: Bool {
         switch (self.outcome, self.status) {
         case (.notDone, _): true
@@ -254,41 +140,134 @@ extension Problem {
         }
     }
 
-    /// What to say in `Retry-After`: whole seconds, rounded up.
-    public var retryAfterSeconds: Int64? {
+    /// The value of `Retry-After`: whole seconds, rounded up.
+    package var retryAfterSeconds: Int64? {
         self.retryAfterMs.map { max(0, $0) / 1000 + (max(0, $0) % 1000 > 0 ? 1 : 0) }
+    }
+}
+
+extension Problem: JSONWritable {
+    package func write(to writer: inout JSONWriter) {
+        details.write(to: &writer)
+    }
+
+    /// Reads as much as possible of an error's answer. The status of the answer counts, not the one in the body.
+    package init(status: Int, body: JSONValue?) {
+        self.init(Details(status: status, members: body?.object ?? [:]))
+    }
+}
+
+extension Problem.Details {
+    fileprivate func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("type", "about:blank")
+        writer.member("status", Int64(status))
+        writer.member("title", title)
+        writer.member("code", codeName)
+        writer.member("detail", detail)
+        writer.member("errors", unlessEmpty: errors)
+        writer.member("didYouMean", unlessEmpty: didYouMean)
+        writer.member("line", line)
+        writer.member("column", column)
+        writer.member("pointer", pointer)
+        writer.member("conflicts", unlessEmpty: conflicts)
+        writer.member("stored", stored)
+        writer.member("oldest", oldest)
+        writer.member("current", current)
+        writer.member("failed", unlessEmpty: failed)
+        writer.member("limit", limit)
+        writer.member("outcome", outcome?.rawValue)
+        writer.member("allow", unlessEmpty: allow)
+        writer.member("retryAfterMs", retryAfterMs)
+        writer.endObject()
+    }
+
+    fileprivate init(status: Int, members: JSONObject) {
+        let codeName = members["code"]?.string ?? ""
+        let title = members["title"]?.string ?? ErrorCode(rawValue: codeName)?.title ?? "HTTP status \(status)"
+        self.init(status: status, codeName: codeName, title: title, detail: members["detail"]?.string ?? title)
+        errors = Self.list(members["errors"], Violation.init(json:))
+        didYouMean = Self.list(members["didYouMean"], String.init(json:))
+        line = members["line"]?.integer
+        column = members["column"]?.integer
+        pointer = members["pointer"]?.string.flatMap { JSONPointer($0) }
+        conflicts = Self.list(members["conflicts"], SchemaConflict.init(json:))
+        stored = members["stored"]
+        oldest = members["oldest"]?.integer.flatMap { Revision($0) }
+        current = members["current"].flatMap { try? Problem.Current(json: $0) }
+        failed = Self.list(members["failed"], Problem.FailedCondition.init(json:))
+        limit = members["limit"]?.integer
+        // An unknown word is no promise that nothing was done.
+        outcome = members["outcome"]?.string.map { Problem.Outcome(rawValue: $0) ?? .unknown }
+        allow = Self.list(members["allow"], String.init(json:))
+        retryAfterMs = members["retryAfterMs"]?.integer
+    }
+
+    /// Reads the elements that can be read: the error must get through, whatever else came with it.
+    private static func list<Element>(
+        _ json: JSONValue?, _ read: (JSONValue) throws(BodyError) -> Element
+    ) -> [Element] {
+        (json?.array ?? []).compactMap { try? read($0) }
+    }
+}
+
+extension Problem.Current: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        if json["key"] == nil {
+            self = .suite(try SuiteRevision(json: json))
+        } else {
+            self = .setting(try SettingState(json: json))
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        switch self {
+        case .setting(let setting): setting.shownInErrors.write(to: &writer)
+        case .suite(let suite): suite.write(to: &writer)
+        }
+    }
+}
+
+extension Problem.FailedCondition: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        self.init(index: try reader.required("index"), current: try reader.required("current"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("index", index)
+        writer.member("current", current)
+        writer.endObject()
     }
 }
 
 /// Problems made from the errors of this module.
 extension Problem {
-    /// A body that is no JSON.
-    public init(_ error: JSONParseError) {
+    package init(_ error: JSONParseError) {
         self.init(.badRequest, error.description)
         self.line = Int64(error.line)
         self.column = Int64(error.column)
     }
 
-    /// A body that has not the form it should have.
-    public init(_ error: BodyError) {
+    package init(_ error: BodyError) {
         self.init(.badRequest, error.description)
         self.pointer = error.pointer
         self.didYouMean = error.didYouMean
     }
 
-    /// A name that is none.
-    public init(_ error: NameError) {
+    package init(_ error: NameError) {
         self.init(.badRequest, error.description)
     }
 
-    /// An operation that could not be done; of a secret, nothing is told that comes from its value.
-    public init(_ error: OperationError, ofSecret isSecret: Bool = false) {
+    /// Makes a problem of a failed operation. Of a secret it repeats nothing that comes from the value.
+    package init(_ error: OperationError, ofSecret isSecret: Bool = false) {
         self.init(error.code, isSecret ? error.detailWithoutValues : error.detail)
         self.pointer = isSecret ? nil : error.pointer
     }
 
-    /// Values that break the schema; the first violation is told in the detail, all of them in `errors`.
-    public init(violations: [Violation]) {
+    /// Makes a problem with the first violation as its detail and all of them in `errors`.
+    package init(violations: [Violation]) {
         let first = violations.first?.sentence ?? ErrorCode.invalidValue.title
         let more = violations.count > 1 ? " (and \(violations.count - 1) more)" : ""
         self.init(.invalidValue, first + more)

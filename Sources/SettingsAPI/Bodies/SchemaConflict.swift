@@ -1,17 +1,15 @@
 public import SettingsModel
 
-/// What does not fit a schema, the one in force or one that is to be set: the value stored under a key, or the suite as a
-/// whole.
+/// A stored value, or a suite as a whole, that does not fit a schema.
 public struct SchemaConflict: Hashable, Sendable {
-    /// The key; nil if it is the suite as a whole.
+    /// The key; nil for the suite as a whole.
     public var key: KeyName?
-    /// What is stored; nil if that is a secret, or if nothing is.
+    /// The stored value; nil for a secret.
     public var stored: JSONValue?
-    /// Why it does not fit.
+    /// The violations, at least one.
     public var errors: [Violation]
 
-    /// A conflict.
-    public init(key: KeyName?, stored: JSONValue?, errors: [Violation]) {
+    package init(key: KeyName?, stored: JSONValue?, errors: [Violation]) {
         self.key = key
         self.stored = stored
         self.errors = errors
@@ -19,13 +17,12 @@ public struct SchemaConflict: Hashable, Sendable {
 }
 
 extension SchemaConflict: JSONReadable, JSONWritable {
-    /// Reads an entry of a list, which names its key if it is about one.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         try self.init(reader, key: reader.optional("key"))
     }
 
-    /// Reads what a map of keys has for one.
+    /// Reads an entry of a map from keys.
     init(json: JSONValue, ofKey key: KeyName) throws(BodyError) {
         try self.init(ObjectReader(json), key: key)
     }
@@ -34,15 +31,13 @@ extension SchemaConflict: JSONReadable, JSONWritable {
         self.init(key: key, stored: try reader.optional("stored"), errors: try reader.list("errors"))
     }
 
-    /// Writes an entry of a list.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("key", key)
         writeReason(to: &writer)
         writer.endObject()
     }
 
-    /// Writes what stands for the key in a map.
     func writeReason(to writer: inout JSONWriter) {
         writer.member("stored", stored)
         writer.member("errors", errors)
@@ -92,8 +87,6 @@ package struct StoredSetting: Hashable, Sendable {
 
 extension Schema {
     /// Returns the conflict of a stored value; nil if the value fits. The value of a secret is left out.
-    ///
-    /// - Parameter suggestsName: adds the nearest listed name to the error about a key that is not admitted.
     package func conflict(of setting: StoredSetting, suggestsName: Bool = false) -> SchemaConflict? {
         guard let keySchema = key(setting.key.text) else {
             let hint =

@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// One setting as it is answered: its effective value and where that comes from.
+/// One setting in an answer: its effective value and the source of that.
 public struct SettingState: Hashable, Sendable {
     /// The suite.
     public var suite: SuiteName
@@ -8,49 +8,47 @@ public struct SettingState: Hashable, Sendable {
     public var key: KeyName
     /// The effective value; nil if there is none, or if it is concealed.
     public var value: JSONValue?
-    /// Where the value comes from.
+    /// The source of the value.
     public var source: Source
     /// The last commit that changed value, source or validity.
     public var revision: Revision
-    /// When that was; nil if it never happened.
+    /// The time of that commit; nil if there never was one.
     public var modified: Timestamp?
-    /// Whether the key is a secret.
+    /// True if the key is a secret.
     public var isSecret = false
-    /// Whether the values were taken out, for a caller that may not read secrets or wants no values.
+    /// True if the values were taken out: the caller may not read secrets, or wants no values.
     public internal(set) var isConcealed = false
-    /// What is stored, where it does not fit the schema.
+    /// The stored value, where it does not fit the schema.
     public var stored: JSONValue?
-    /// Why it does not fit.
+    /// The reasons why it does not fit.
     public var errors: [Violation] = []
 
-    /// In the answer to a write: whether it changed anything.
+    /// In the answer to a write: true if it changed anything.
     public var changed: Bool?
-    /// In the answer to a write: what was there before.
+    /// In the answer to a write: the state before it.
     public var previous: Previous?
-    /// Whether this is what a write would have answered.
+    /// True for the answer to a dry run.
     public var isDryRun = false
-    /// Whether this is the first answer to a write, given again.
+    /// True if this repeats the first answer to a write.
     public var isReplayed = false
 
-    /// What a write found.
+    /// The state of a setting before a write.
     public struct Previous: Hashable, Sendable {
-        /// The effective value before; nil if there was none.
+        /// The effective value; nil if there was none.
         public var value: JSONValue?
-        /// Where it came from.
+        /// The source of the value.
         public var source: Source
-        /// The revision that the setting had.
+        /// The revision of the setting.
         public var revision: Revision
 
-        /// What a write found.
-        public init(value: JSONValue?, source: Source, revision: Revision) {
+        package init(value: JSONValue?, source: Source, revision: Revision) {
             self.value = value
             self.source = source
             self.revision = revision
         }
     }
 
-    /// A setting as a read answers it.
-    public init(
+    package init(
         suite: SuiteName, key: KeyName, value: JSONValue?, source: Source, revision: Revision, modified: Timestamp?
     ) {
         self.suite = suite
@@ -61,27 +59,21 @@ public struct SettingState: Hashable, Sendable {
         self.modified = modified
     }
 
-    /// The setting as errors tell of it, to any caller: a secret without its value.
-    public var toldInErrors: SettingState {
+    /// The setting as errors show it to any caller: a secret without its value.
+    package var shownInErrors: SettingState {
         isSecret ? concealed() : self
     }
 
-    /// The setting as it is told to somebody who may not read secrets: that it is there, without any value. What
-    /// violations say is about a value too.
-    public func concealed() -> SettingState {
-        var setting = self
-        setting.value = nil
+    /// Returns the setting for a caller that may not read secrets. Violations repeat values, so they go, too.
+    package func concealed() -> SettingState {
+        var setting = withoutValues()
         setting.stored = nil
         setting.errors = []
-        setting.previous = nil
         setting.isSecret = true
-        setting.isConcealed = true
         return setting
     }
-}
 
-extension SettingState {
-    /// The setting as a write is answered whose caller wants no values back.
+    /// Returns the setting for a writer that wants no values back.
     package func withoutValues() -> SettingState {
         var setting = self
         setting.value = nil
@@ -92,8 +84,7 @@ extension SettingState {
 }
 
 extension SettingState: JSONReadable, JSONWritable {
-    /// Reads an answer; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         let source: Source = try reader.required("source")
         self.init(
@@ -111,14 +102,13 @@ extension SettingState: JSONReadable, JSONWritable {
         isReplayed = try reader.flag("replayed")
     }
 
-    /// Writes the setting; a concealed one has neither `value` nor `previous`.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writeMembers(to: &writer)
         writer.endObject()
     }
 
-    /// Writes the members without the braces, for what has more of them.
+    /// Writes the members without the braces, for bodies with more of them.
     func writeMembers(to writer: inout JSONWriter) {
         writer.member("suite", suite)
         writer.member("key", key)
@@ -137,16 +127,14 @@ extension SettingState: JSONReadable, JSONWritable {
 }
 
 extension SettingState.Previous: JSONReadable, JSONWritable {
-    /// Reads what a write found.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         let source: Source = try reader.required("source")
         self.init(
             value: reader.effectiveValue("value", source), source: source, revision: try reader.required("revision"))
     }
 
-    /// Writes value, source and revision.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("value", value ?? .null)
         writer.member("source", source)
@@ -155,26 +143,24 @@ extension SettingState.Previous: JSONReadable, JSONWritable {
     }
 }
 
-/// What a write to several keys, or to a schema, answers.
+/// The answer to a write to several keys, or to a schema.
 public struct WriteSummary: Hashable, Sendable {
-    /// The commit. Where nothing changed, what the suite or schema goes by that was written to; after a transaction, the
-    /// last commit before.
+    /// The commit. Where nothing changed, the revision of the suite or schema; after a transaction, the last commit before.
     public var revision: Revision
-    /// Whether anything changed.
+    /// True if anything changed.
     public var changed: Bool
     /// The changes of keys, each naming its suite. A change of a schema alone may have none.
     public var changes: [Change]
-    /// The revision that the schema now goes by, in the answer to a write of it.
+    /// The revision of the schema, in the answer to a write of it.
     public var schemaRevision: Revision?
-    /// Whether this is what a write would have answered.
+    /// True for the answer to a dry run.
     public var isDryRun: Bool
-    /// Whether this is the first answer to a write, given again.
+    /// True if this repeats the first answer to a write.
     public var isReplayed: Bool
-    /// Whether the changes were taken out, for a caller that does not want them.
+    /// True if the changes were taken out, for a caller that wants none.
     private var lacksChanges = false
 
-    /// A summary.
-    public init(
+    package init(
         revision: Revision, changed: Bool, changes: [Change], schemaRevision: Revision? = nil,
         isDryRun: Bool = false, isReplayed: Bool = false
     ) {
@@ -185,10 +171,8 @@ public struct WriteSummary: Hashable, Sendable {
         self.isDryRun = isDryRun
         self.isReplayed = isReplayed
     }
-}
 
-extension WriteSummary {
-    /// The summary as a write is answered whose caller wants no changes back.
+    /// Returns the summary for a writer that wants no changes back.
     package func withoutChanges() -> WriteSummary {
         var summary = self
         summary.changes = []
@@ -198,8 +182,7 @@ extension WriteSummary {
 }
 
 extension WriteSummary: JSONReadable, JSONWritable {
-    /// Reads an answer; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             revision: try reader.required("revision"), changed: try reader.required("changed"),
@@ -207,8 +190,7 @@ extension WriteSummary: JSONReadable, JSONWritable {
             isDryRun: try reader.flag("dryRun"), isReplayed: try reader.flag("replayed"))
     }
 
-    /// Writes the summary.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("revision", revision)
         writer.member("changed", changed)

@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// What a suite holds for one reader: its values, and the keys that have none to show.
+/// The contents of a suite for one reader: its values, and the keys that have none to show.
 public struct SuiteContents: Hashable, Sendable {
     /// A key with its effective value.
     public struct Entry: Hashable, Sendable {
@@ -9,8 +9,7 @@ public struct SuiteContents: Hashable, Sendable {
         /// Its effective value.
         public var value: JSONValue
 
-        /// A key with its value.
-        public init(key: KeyName, value: JSONValue) {
+        package init(key: KeyName, value: JSONValue) {
             self.key = key
             self.value = value
         }
@@ -18,7 +17,7 @@ public struct SuiteContents: Hashable, Sendable {
 
     /// The suite.
     public var suite: SuiteName
-    /// The last commit that set or removed the schema; zero if none ever did.
+    /// The last commit that set or removed the schema; zero without one.
     public var schemaRevision: Revision
     /// Every effective value, ordered by key.
     public var values: [Entry]
@@ -26,11 +25,11 @@ public struct SuiteContents: Hashable, Sendable {
     public var invalid: [SchemaConflict]
     /// The secrets that this reader may not see.
     public var secrets: [KeyName]
-    /// What the effective values together break of the rules about the suite as a whole.
+    /// The violations of the rules about the suite as a whole.
     public var violations: [Violation]
 
-    /// The contents of a suite. Lists are written in the order they have here, which should be that of the keys.
-    public init(
+    /// Lists are written in the order that they have here, which should be that of the keys.
+    package init(
         suite: SuiteName, schemaRevision: Revision, values: [Entry], invalid: [SchemaConflict] = [],
         secrets: [KeyName] = [], violations: [Violation] = []
     ) {
@@ -51,20 +50,20 @@ extension SuiteContents {
 
     /// The effective value of the key of this name; nil if the suite shows none.
     public subscript(name: String) -> JSONValue? {
-        values.first { $0.key.text.utf8.elementsEqual(name.utf8) }?.value
+        values.first { $0.key.text.hasSameBytes(as: name) }?.value
     }
 }
 
 /// The parts of the contents, as bodies for one suite and for several have them in different places.
 extension SuiteContents {
     static func entries(_ json: JSONValue) throws(BodyError) -> [Entry] {
-        try BodyValue.map(json) { member throws(BodyError) in
+        try json.map { member throws(BodyError) in
             Entry(key: try KeyName(json: .string(member.name)), value: member.value)
         }
     }
 
     static func conflicts(_ json: JSONValue) throws(BodyError) -> [SchemaConflict] {
-        try BodyValue.map(json) { member throws(BodyError) in
+        try json.map { member throws(BodyError) in
             try SchemaConflict(json: member.value, ofKey: KeyName(json: .string(member.name)))
         }
     }
@@ -110,17 +109,16 @@ extension SuiteContents {
     }
 }
 
-/// A suite as a read of it answers.
+/// A suite in the answer to a read.
 public struct SuiteState: Hashable, Sendable {
-    /// What is in the suite.
+    /// The contents.
     public var contents: SuiteContents
     /// The last commit of the suite, its schema included.
     public var revision: Revision
-    /// The place in history that this was read at: where to observe from.
+    /// The place in history of this state: observe from here.
     public var cursor: Cursor
 
-    /// The state of a suite.
-    public init(contents: SuiteContents, revision: Revision, cursor: Cursor) {
+    package init(contents: SuiteContents, revision: Revision, cursor: Cursor) {
         self.contents = contents
         self.revision = revision
         self.cursor = cursor
@@ -140,16 +138,14 @@ extension SuiteState {
 }
 
 extension SuiteState: JSONReadable, JSONWritable {
-    /// Reads an answer; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             contents: try SuiteContents(reader), revision: try reader.required("revision"),
             cursor: try reader.required("cursor"))
     }
 
-    /// Writes the suite with all its values.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writeHead(to: &writer)
         contents.writeMembers(to: &writer)
         writer.endObject()

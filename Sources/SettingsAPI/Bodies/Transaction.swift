@@ -1,13 +1,13 @@
 public import SettingsModel
 
-/// Several operations on keys of one or several suites that are done together or not at all.
+/// A list of operations on keys of one or several suites that are done together or not at all.
 public struct Transaction: Hashable, Sendable {
-    /// What has to hold for any of it to be done.
+    /// The conditions, which must all hold.
     public var conditions: [Condition]
-    /// What is done, in this order, each seeing what the one before did.
+    /// The operations in their order, each on the result of the one before.
     public var operations: [Operation]
 
-    /// A transaction.
+    /// Makes a transaction.
     public init(if conditions: [Condition] = [], do operations: [Operation]) {
         self.conditions = conditions
         self.operations = operations
@@ -15,14 +15,12 @@ public struct Transaction: Hashable, Sendable {
 }
 
 extension Transaction: JSONReadable, JSONWritable {
-    /// Reads a request; a member that transactions do not have is an error. Only `if` may be left out.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json, only: ["if", "do"])
         self.init(if: try reader.list("if"), do: try reader.required("do"))
     }
 
-    /// Writes the request.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("if", unlessEmpty: conditions)
         writer.member("do", operations)
@@ -31,20 +29,20 @@ extension Transaction: JSONReadable, JSONWritable {
 }
 
 extension Transaction {
-    /// What has to hold for a transaction to be done.
+    /// A condition of a transaction.
     public enum Condition: Hashable, Sendable {
         /// The suite has this revision; zero is that of a suite that does not exist.
         case suite(SuiteName, Revision)
-        /// The setting is as the test says.
+        /// The setting passes the test.
         case setting(SuiteName, KeyName, Test)
 
-        /// What is asked of one setting.
+        /// A test of one setting.
         public enum Test: Hashable, Sendable {
-            /// It has this revision.
+            /// The setting has this revision.
             case revision(Revision)
-            /// Something is stored for it, or nothing is.
+            /// Something is stored, or nothing is.
             case stored(Bool)
-            /// Its effective value is mathematically equal to this one; never so while it has none.
+            /// The effective value is mathematically equal to this one.
             case value(JSONValue)
         }
     }
@@ -53,8 +51,7 @@ extension Transaction {
 extension Transaction.Condition: JSONReadable, JSONWritable {
     private static let tests = ["revision", "stored", "value"]
 
-    /// Reads one condition; a member that conditions do not have is an error, and so is more than one test.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json, only: ["suite", "key"] + Self.tests)
         let suite: SuiteName = try reader.required("suite")
         let given = Self.tests.filter(reader.has)
@@ -74,8 +71,7 @@ extension Transaction.Condition: JSONReadable, JSONWritable {
         }
     }
 
-    /// Writes the condition.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         switch self {
         case .suite(let suite, let revision):
@@ -95,26 +91,26 @@ extension Transaction.Condition: JSONReadable, JSONWritable {
 }
 
 extension Transaction {
-    /// What a transaction does to one key.
+    /// An operation on one key.
     public struct Operation: Hashable, Sendable {
         /// The suite.
         public var suite: SuiteName
         /// The key.
         public var key: KeyName
-        /// What is done to it.
+        /// The action.
         public var action: Action
 
-        /// What is done to a key.
+        /// An action on a key.
         public enum Action: Hashable, Sendable {
             /// Stores a value.
             case set(JSONValue)
-            /// Removes what is stored.
+            /// Removes the stored value.
             case delete
             /// Changes the effective value in place.
             case change(InPlaceOperation)
         }
 
-        /// An operation.
+        /// Makes an operation.
         public init(suite: SuiteName, key: KeyName, _ action: Action) {
             self.suite = suite
             self.key = key
@@ -127,8 +123,7 @@ extension Transaction.Operation: JSONReadable, JSONWritable {
     private static let address = ["op", "suite", "key"]
     private static let words = ["set", "delete"] + InPlaceOperation.Word.allCases.map(\.rawValue)
 
-    /// Reads one operation; a member that it does not have is an error.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         if !reader.has("op") {
             try reader.allow(only: Self.address + InPlaceOperation.Word.allCases.compactMap(\.operand))
@@ -152,12 +147,11 @@ extension Transaction.Operation: JSONReadable, JSONWritable {
         key = try reader.required("key")
     }
 
-    /// Writes the operation.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         switch action {
-        case .set: writer.member("op", "set" as String)
-        case .delete: writer.member("op", "delete" as String)
+        case .set: writer.member("op", "set")
+        case .delete: writer.member("op", "delete")
         case .change(let operation): writer.member("op", operation.name)
         }
         writer.member("suite", suite)

@@ -1,125 +1,139 @@
-public import SettingsModel
+package import SettingsModel
 
-/// What can be read from its form in JSON.
+/// A value that is read from its form in JSON.
 ///
-/// Answers ignore members they do not know, since a newer server may send more. Requests refuse them, since a member
-/// that is misspelt must not be taken for one that was left out. Each type says which of the two it is.
-public protocol JSONReadable: SendableMetatype {
-    /// Reads the value; the pointer of the error leads from `json` to what was wrong.
+/// Answers ignore members that they do not know, as a newer server may send more. Requests refuse them, as a misspelt member
+/// must not be taken for one that was left out.
+package protocol JSONReadable: SendableMetatype {
+    /// Reads the value. The pointer of the error leads from `json` to the fault.
     init(json: JSONValue) throws(BodyError)
 }
 
-/// What has a form in JSON and writes it piece by piece.
-///
-/// No tree of `JSONValue` is built on the way, because answers are rendered far more often than anything else.
-public protocol JSONWritable {
+/// A value that writes its form in JSON piece by piece, without a tree of `JSONValue` on the way.
+package protocol JSONWritable {
     /// Writes exactly one JSON value.
     func write(to writer: inout JSONWriter)
 }
 
 extension JSONWritable {
-    /// The JSON form as bytes.
-    public func jsonBytes(style: JSONWriter.Style = .compact) -> [UInt8] {
+    package func jsonBytes(style: JSONWriter.Style = .compact) -> [UInt8] {
         // Most bodies are about one setting; longer ones grow.
         var writer = JSONWriter(style: style, reservingCapacity: 256)
         write(to: &writer)
         return writer.bytes
     }
 
-    /// The JSON form as text.
-    public func jsonText(style: JSONWriter.Style = .compact) -> String {
+    package func jsonText(style: JSONWriter.Style = .compact) -> String {
         String(decoding: jsonBytes(style: style), as: UTF8.self)
     }
 }
 
-extension JSONValue: JSONWritable {
-    /// Writes the value itself.
-    public func write(to writer: inout JSONWriter) {
+/// A value that is a string in JSON.
+package protocol JSONText: JSONReadable, JSONWritable, CustomStringConvertible {
+    /// The form in a sentence, as `a cursor such as 7f3a.40`.
+    static var expectedText: String { get }
+
+    init?(_ text: String)
+}
+
+extension JSONText {
+    package init(json: JSONValue) throws(BodyError) {
+        guard let value = Self(try String(json: json)) else {
+            throw BodyError("expected \(Self.expectedText), found another string")
+        }
+        self = value
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.write(string: description)
+    }
+}
+
+extension JSONPointer: JSONText {
+    package static let expectedText = "a JSON Pointer such as /player/volume"
+}
+
+extension JSONValue: JSONReadable, JSONWritable {
+    package init(json: JSONValue) {
+        self = json
+    }
+
+    package func write(to writer: inout JSONWriter) {
         writer.write(self)
     }
 }
 
-/// Members in one call: the name and what stands for it. A member without a value is left out.
-extension JSONWriter {
-    mutating func member(_ name: String, _ text: String?) {
-        guard let text else { return }
-        self.name(name)
-        write(string: text)
+extension String: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        guard case .string(let value) = json else { throw .expected("a string", found: json) }
+        self = value
     }
 
-    mutating func member(_ name: String, _ integer: Int64?) {
-        guard let integer else { return }
-        self.name(name)
-        write(integer: integer)
+    package func write(to writer: inout JSONWriter) {
+        writer.write(string: self)
+    }
+}
+
+extension Int64: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        guard case .integer(let value) = json else { throw .expected("an integer", found: json) }
+        self = value
     }
 
-    mutating func member(_ name: String, _ bool: Bool?) {
-        guard let bool else { return }
-        self.name(name)
-        write(bool: bool)
+    package func write(to writer: inout JSONWriter) {
+        writer.write(integer: self)
+    }
+}
+
+extension Bool: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        guard case .bool(let value) = json else { throw .expected("true or false", found: json) }
+        self = value
     }
 
-    mutating func member(_ name: String, _ value: (some JSONWritable)?) {
-        guard let value else { return }
-        self.name(name)
-        value.write(to: &self)
+    package func write(to writer: inout JSONWriter) {
+        writer.write(bool: self)
     }
+}
 
-    mutating func member(_ name: String, _ list: [some JSONWritable]) {
-        self.name(name)
-        write(list)
+extension Array: JSONReadable where Element: JSONReadable {
+    package init(json: JSONValue) throws(BodyError) {
+        self = try json.list(of: Element.init(json:))
     }
+}
 
-    /// A list that is left out when there is nothing in it.
-    mutating func member(_ name: String, unlessEmpty list: [some JSONWritable]) {
-        if !list.isEmpty { member(name, list) }
-    }
-
-    /// A flag that is left out when it is off.
-    mutating func flag(_ name: String, _ isOn: Bool) {
-        if isOn { member(name, true) }
-    }
-
-    mutating func write(_ list: [some JSONWritable]) {
-        beginArray()
-        for element in list { element.write(to: &self) }
-        endArray()
+extension Array: JSONWritable where Element: JSONWritable {
+    package func write(to writer: inout JSONWriter) {
+        writer.beginArray()
+        for element in self { element.write(to: &writer) }
+        writer.endArray()
     }
 }
 
 extension KeyName: JSONReadable, JSONWritable {
-    /// Reads a string that is such a name.
-    public init(json: JSONValue) throws(BodyError) {
-        self = try BodyValue.name(json) { text throws(NameError) in try KeyName(text) }
+    package init(json: JSONValue) throws(BodyError) {
+        let text = try String(json: json)
+        do { try self.init(text) } catch { throw BodyError(error.description) }
     }
 
-    /// Writes the name as a string.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.write(string: text)
     }
 }
 
 extension SuiteName: JSONReadable, JSONWritable {
-    /// Reads a string that is such a name.
-    public init(json: JSONValue) throws(BodyError) {
-        self = try BodyValue.name(json) { text throws(NameError) in try SuiteName(text) }
+    package init(json: JSONValue) throws(BodyError) {
+        let text = try String(json: json)
+        do { try self.init(text) } catch { throw BodyError(error.description) }
     }
 
-    /// Writes the name as a string.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.write(string: text)
     }
 }
 
-extension BodyError {
-    init(_ error: NameError) {
-        self.init(error.description)
-    }
-}
-
 extension Violation: JSONReadable, JSONWritable {
-    /// Reads one violation; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             suite: try reader.optional("suite"), key: try reader.optional("key"),
@@ -128,8 +142,7 @@ extension Violation: JSONReadable, JSONWritable {
             actual: try reader.optional("actual"))
     }
 
-    /// Writes the violation; what it does not say is left out.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("suite", suite)
         writer.member("key", key)
@@ -142,17 +155,71 @@ extension Violation: JSONReadable, JSONWritable {
     }
 }
 
-extension JSONPointer: JSONReadable, JSONWritable {
-    /// Reads a string in the text form of RFC 6901.
-    public init(json: JSONValue) throws(BodyError) {
-        guard let pointer = JSONPointer(try BodyValue.string(json)) else {
-            throw BodyError("expected a JSON Pointer such as /player/volume, found another string")
-        }
-        self = pointer
+/// Members in one call. A member without a value is left out.
+extension JSONWriter {
+    mutating func member(_ name: String, _ value: (some JSONWritable)?) {
+        guard let value else { return }
+        self.name(name)
+        value.write(to: &self)
     }
 
-    /// Writes the text form as a string.
-    public func write(to writer: inout JSONWriter) {
-        writer.write(string: description)
+    mutating func member(_ name: String, unlessEmpty list: [some JSONWritable]) {
+        if !list.isEmpty { member(name, list) }
+    }
+
+    /// Writes a flag that is left out when it is off.
+    mutating func flag(_ name: String, _ isOn: Bool) {
+        if isOn { member(name, true) }
+    }
+}
+
+/// An error that says where a JSON body does not have the form that was asked for, and why.
+///
+/// The detail names kinds and members, never values, so that it may be logged.
+package struct BodyError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The place in the body. A missing member is reported at the object that lacks it.
+    package let pointer: JSONPointer
+    /// The cause, as `expected an integer, found a string`.
+    package let detail: String
+    /// The names that may have been meant, nearest first.
+    package let didYouMean: [String]
+
+    package init(_ detail: String, at pointer: JSONPointer = .root, didYouMean: [String] = []) {
+        self.pointer = pointer
+        self.detail = detail
+        self.didYouMean = didYouMean
+    }
+
+    /// Returns the same error seen from the object or array around the value.
+    func under(_ token: String) -> BodyError {
+        BodyError(detail, at: JSONPointer([token] + pointer.tokens), didYouMean: didYouMean)
+    }
+
+    static func expected(_ what: String, found value: JSONValue) -> BodyError {
+        BodyError("expected \(what), found \(value.kindPhrase)")
+    }
+
+    /// An error about a word that is none of a list: `unknown op "ad"; did you mean add?`.
+    static func unknown(_ what: String, _ word: String, among known: [String]) -> BodyError {
+        let nearest = NameSuggestion.nearest(to: word, among: known)
+        let advice = nearest.first.map { "; did you mean \($0)?" } ?? ", it is one of \(known.joined(separator: ", "))"
+        return BodyError("unknown \(what) \(quoted(word))\(advice)", didYouMean: nearest)
+    }
+
+    /// Quotes a name, cut where it is too long for a message.
+    static func quoted(_ name: String) -> String {
+        JSONValue.string(name.cut(to: 64)).text()
+    }
+
+    /// The detail with its place, as `/do/0/by: expected a number, found a string`.
+    package var description: String {
+        pointer.tokens.isEmpty ? detail : "\(pointer.phrase): \(detail)"
+    }
+}
+
+extension JSONPointer {
+    /// The text form, cut where it is too long for a message.
+    var phrase: String {
+        description.cut(to: 160)
     }
 }

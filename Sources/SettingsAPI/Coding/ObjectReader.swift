@@ -1,16 +1,13 @@
 internal import SettingsModel
 
-/// Reads the members of one JSON object, so that decoding reads like a table of them.
+/// A reader of the members of one JSON object. The type that a member is read as follows from where it goes.
 ///
-/// The type that a member is read as follows from where it goes. Errors name the member; the pointer is put together
-/// only when something is wrong, so reading what is right costs nothing for it.
+/// Errors name the member. Their pointer is put together only when something is wrong.
 struct ObjectReader {
     let object: JSONObject
 
-    /// Reads an object whose other members do not matter.
     init(_ json: JSONValue) throws(BodyError) {
-        guard case .object(let object) = json else { throw .expected("an object", found: json) }
-        self.object = object
+        object = try json.members
     }
 
     /// Reads an object that may have these members and no other.
@@ -43,165 +40,73 @@ struct ObjectReader {
         _ name: String, _ read: (JSONValue) throws(BodyError) -> Value
     ) throws(BodyError) -> Value? {
         guard let json = object[name] else { return nil }
-        do {
-            return try read(json)
-        } catch {
-            throw error.under(name)
-        }
-    }
-}
-
-/// Members that have to be there.
-extension ObjectReader {
-    func required(_ name: String) throws(BodyError) -> JSONValue {
-        try required(name) { $0 }
-    }
-
-    func required(_ name: String) throws(BodyError) -> String {
-        try required(name, BodyValue.string)
-    }
-
-    func required(_ name: String) throws(BodyError) -> Int64 {
-        try required(name, BodyValue.integer)
-    }
-
-    func required(_ name: String) throws(BodyError) -> Bool {
-        try required(name, BodyValue.bool)
+        do { return try read(json) } catch { throw error.under(name) }
     }
 
     func required<Value: JSONReadable>(_ name: String) throws(BodyError) -> Value {
         try required(name, Value.init(json:))
     }
 
-    func required<Element: JSONReadable>(_ name: String) throws(BodyError) -> [Element] {
-        try required(name, BodyValue.list)
-    }
-}
-
-/// Members that may be left out.
-extension ObjectReader {
-    func optional(_ name: String) throws(BodyError) -> JSONValue? {
-        object[name]
-    }
-
-    func optional(_ name: String) throws(BodyError) -> String? {
-        try optional(name, BodyValue.string)
-    }
-
-    func optional(_ name: String) throws(BodyError) -> Int64? {
-        try optional(name, BodyValue.integer)
-    }
-
-    func optional(_ name: String) throws(BodyError) -> Bool? {
-        try optional(name, BodyValue.bool)
-    }
-
     func optional<Value: JSONReadable>(_ name: String) throws(BodyError) -> Value? {
         try optional(name, Value.init(json:))
     }
 
-    /// A list that is empty where it is left out.
+    /// Reads a list that is empty where it is left out.
     func list<Element: JSONReadable>(_ name: String) throws(BodyError) -> [Element] {
-        try optional(name, BodyValue.list) ?? []
+        try optional(name) ?? []
     }
 
-    /// A flag that is off where it is left out.
+    /// Reads a flag that is off where it is left out.
     func flag(_ name: String) throws(BodyError) -> Bool {
         try optional(name) ?? false
     }
 
-    /// The value of a setting whose source is known: null means that there is none, unless there has to be one.
+    /// Reads the value of a setting with a known source: null means no value, unless the source has one.
     func effectiveValue(_ name: String, _ source: Source) -> JSONValue? {
         guard let value = object[name], !value.isNull || source.isReadable else { return nil }
         return value
     }
 }
 
-/// Values of one kind, or an error that says which kind was expected.
-enum BodyValue {
-    static func string(_ json: JSONValue) throws(BodyError) -> String {
-        guard case .string(let value) = json else { throw .expected("a string", found: json) }
-        return value
-    }
-
-    static func integer(_ json: JSONValue) throws(BodyError) -> Int64 {
-        guard case .integer(let value) = json else { throw .expected("an integer", found: json) }
-        return value
-    }
-
-    static func bool(_ json: JSONValue) throws(BodyError) -> Bool {
-        guard case .bool(let value) = json else { throw .expected("true or false", found: json) }
-        return value
-    }
-
-    static func array(_ json: JSONValue) throws(BodyError) -> [JSONValue] {
-        guard case .array(let value) = json else { throw .expected("an array", found: json) }
-        return value
-    }
-
-    static func object(_ json: JSONValue) throws(BodyError) -> JSONObject {
-        guard case .object(let value) = json else { throw .expected("an object", found: json) }
-        return value
-    }
-
-    /// A name, or the error that says why a string is none.
-    static func name<Name>(
-        _ json: JSONValue, _ make: (String) throws(NameError) -> Name
-    ) throws(BodyError) -> Name {
-        let text = try string(json)
-        do {
-            return try make(text)
-        } catch {
-            throw BodyError(error)
+extension JSONValue {
+    /// The members. Throws if this is no object.
+    var members: JSONObject {
+        get throws(BodyError) {
+            guard case .object(let object) = self else { throw .expected("an object", found: self) }
+            return object
         }
     }
 
-    /// The elements of an array, each read by its type.
-    static func list<Element: JSONReadable>(_ json: JSONValue) throws(BodyError) -> [Element] {
-        try list(json, Element.init(json:))
-    }
-
-    static func list<Element>(
-        _ json: JSONValue, _ read: (JSONValue) throws(BodyError) -> Element
-    ) throws(BodyError) -> [Element] {
-        let elements = try array(json)
+    /// Reads the elements of an array.
+    func list<Element>(of read: (JSONValue) throws(BodyError) -> Element) throws(BodyError) -> [Element] {
+        guard case .array(let elements) = self else { throw .expected("an array", found: self) }
         var list: [Element] = []
         list.reserveCapacity(elements.count)
         for (index, element) in elements.enumerated() {
-            do {
-                list.append(try read(element))
-            } catch {
-                throw error.under(index)
-            }
+            do { list.append(try read(element)) } catch { throw error.under(String(index)) }
         }
         return list
     }
 
-    /// The members of an object, each made into one element.
-    static func map<Element>(
-        _ json: JSONValue, _ read: (JSONObject.Member) throws(BodyError) -> Element
-    ) throws(BodyError) -> [Element] {
-        let object = try object(json)
+    /// Reads the members of an object, each as one element.
+    func map<Element>(of read: (JSONObject.Member) throws(BodyError) -> Element) throws(BodyError) -> [Element] {
         var list: [Element] = []
-        list.reserveCapacity(object.count)
-        for member in object {
-            do {
-                list.append(try read(member))
-            } catch {
-                throw error.under(member.name)
-            }
+        for member in try members {
+            do { list.append(try read(member)) } catch { throw error.under(member.name) }
         }
         return list
     }
+}
 
-    /// One of a closed set of words.
-    static func word<Word: RawRepresentable<String> & CaseIterable>(
-        _ what: String, _ json: JSONValue
-    ) throws(BodyError) -> Word {
-        let text = try string(json)
-        guard let word = Word(rawValue: text) else {
-            throw .unknown(what, text, among: Word.allCases.map(\.rawValue))
+/// A closed set of words that name operations.
+protocol OperationWord: JSONReadable, RawRepresentable<String>, CaseIterable {}
+
+extension OperationWord {
+    init(json: JSONValue) throws(BodyError) {
+        let text = try String(json: json)
+        guard let word = Self(rawValue: text) else {
+            throw .unknown("op", text, among: Self.allCases.map(\.rawValue))
         }
-        return word
+        self = word
     }
 }

@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// What one commit did to one key: the record that the journal, the watchers and the clients share.
+/// A record of what one commit did to one key. The journal, watchers and clients share it.
 ///
 /// Values are effective ones: removing a key reports the default as `new`, or none with the source ``Source/unset``.
 public struct Change: Hashable, Sendable {
@@ -12,39 +12,38 @@ public struct Change: Hashable, Sendable {
     public var old: JSONValue?
     /// The effective value after; nil if there is none, or if it is concealed.
     public var new: JSONValue?
-    /// Where `old` came from.
+    /// The source of `old`.
     public var oldSource: Source
-    /// Where `new` comes from.
+    /// The source of `new`.
     public var source: Source
     /// The commit.
     public var revision: Revision
-    /// When the commit was made.
+    /// The time of the commit.
     public var modified: Timestamp
-    /// Whether the key is a secret, or was when this was written.
+    /// True if the key is a secret, or was one at the time.
     public var isSecret: Bool
-    /// Whether the values were taken out for somebody who may not read secrets.
+    /// True if the values were taken out, for a reader that may not read secrets.
     public internal(set) var isConcealed = false
 
-    /// What only the journal keeps: enough to undo the change and to answer a repeated request as the first time.
-    public var record = Record()
+    /// The part that only the journal keeps, to undo the change and to repeat the first answer to a request.
+    package var record = Record()
 
     /// The part of a change that the wire does not show.
-    public struct Record: Hashable, Sendable {
-        /// What was stored before, where it did not fit the schema.
-        public var oldRejected: JSONValue?
-        /// What is stored now, where it does not fit the schema.
-        public var rejected: JSONValue?
-        /// The revision that the setting had before.
-        public var oldRevision: Revision?
-        /// The time that went with that revision.
-        public var oldModified: Timestamp?
-        /// Whether what was stored before was a secret, whatever the schema says.
-        public var wasSecret: Bool
-        /// Whether what is stored now is a secret, whatever the schema says.
-        public var isSecret: Bool
+    package struct Record: Hashable, Sendable {
+        /// The value stored before, where it did not fit the schema.
+        package var oldRejected: JSONValue?
+        /// The stored value, where it does not fit the schema.
+        package var rejected: JSONValue?
+        /// The revision of the setting before.
+        package var oldRevision: Revision?
+        /// The time of that revision.
+        package var oldModified: Timestamp?
+        /// True if the value stored before was a secret, whatever the schema says.
+        package var wasSecret: Bool
+        /// True if the stored value is a secret, whatever the schema says.
+        package var isSecret: Bool
 
-        /// A record; all of it may be missing.
-        public init(
+        package init(
             oldRejected: JSONValue? = nil, rejected: JSONValue? = nil, oldRevision: Revision? = nil,
             oldModified: Timestamp? = nil, wasSecret: Bool = false, isSecret: Bool = false
         ) {
@@ -57,8 +56,7 @@ public struct Change: Hashable, Sendable {
         }
     }
 
-    /// A change.
-    public init(
+    package init(
         suite: SuiteName, key: KeyName, old: JSONValue?, new: JSONValue?, oldSource: Source, source: Source,
         revision: Revision, modified: Timestamp, isSecret: Bool = false, record: Record = Record()
     ) {
@@ -76,18 +74,18 @@ public struct Change: Hashable, Sendable {
 }
 
 extension Change {
-    /// What is stored under the key after the change, fitting or not; nil if nothing is.
-    public var stored: JSONValue? {
+    /// The value stored after the change, valid or not.
+    package var stored: JSONValue? {
         source == .stored ? new : record.rejected
     }
 
-    /// What was stored under the key before the change, fitting or not; nil if nothing was.
-    public var oldStored: JSONValue? {
+    /// The value stored before the change, valid or not.
+    package var oldStored: JSONValue? {
         oldSource == .stored ? old : record.oldRejected
     }
 
-    /// The change as it is told to somebody who may not read secrets: that it happened, without any value.
-    public func concealed() -> Change {
+    /// Returns the change without values, for a reader that may not read secrets.
+    package func concealed() -> Change {
         var change = self
         change.old = nil
         change.new = nil
@@ -97,8 +95,8 @@ extension Change {
         return change
     }
 
-    /// This change and an earlier one of the same key told as one: from before the first to after the last.
-    public func following(_ earlier: Change) -> Change {
+    /// Merges this change with an earlier one of the same key: from before the first to after the last.
+    package func following(_ earlier: Change) -> Change {
         var change = self
         change.old = earlier.old
         change.oldSource = earlier.oldSource
@@ -111,20 +109,23 @@ extension Change {
     }
 }
 
-extension Change {
-    /// What a change leaves to what stands around it.
-    public enum Form: Hashable, Sendable {
-        /// For the watchers of one suite: without the name of the suite.
+extension Change: JSONReadable, JSONWritable {
+    /// A form of a change, by what the JSON around it says already.
+    package enum Form: Hashable, Sendable {
+        /// For watchers of one suite: without the name of the suite.
         case ofOneSuite
-        /// For watchers of several suites and answers to transactions: complete for a reader.
+        /// For watchers of several suites and answers to transactions.
         case ofSeveralSuites
-        /// For the journal: with the record, and without revision and time, which the commit has once for all.
+        /// For the journal: with the record, without revision and time, which the commit has once for all.
         case ofJournal
     }
 
-    /// Writes the change in one of its forms. A concealed change has no values in any of them, so only what was never
-    /// concealed belongs into the journal.
-    public func write(to writer: inout JSONWriter, as form: Form) {
+    package func write(to writer: inout JSONWriter) {
+        write(to: &writer, as: .ofSeveralSuites)
+    }
+
+    /// Writes one of the forms. A concealed change has no values in any of them, so it must not go into the journal.
+    package func write(to writer: inout JSONWriter, as form: Form) {
         writer.beginObject()
         if form != .ofOneSuite { writer.member("suite", suite) }
         writer.member("key", key)
@@ -150,8 +151,15 @@ extension Change {
         writer.endObject()
     }
 
-    /// Reads a change of a suite that is known from around it; a suite named in the change must be the same.
-    public init(json: JSONValue, ofSuite suite: SuiteName) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        try self.init(
+            reader, suite: reader.required("suite"), revision: reader.required("revision"),
+            modified: reader.required("modified"))
+    }
+
+    /// Reads a change of a suite that is known already. Throws if the change names another suite.
+    package init(json: JSONValue, ofSuite suite: SuiteName) throws(BodyError) {
         let reader = try ObjectReader(json)
         let named: SuiteName? = try reader.optional("suite")
         guard named == nil || named == suite else {
@@ -161,7 +169,7 @@ extension Change {
             reader, suite: suite, revision: reader.required("revision"), modified: reader.required("modified"))
     }
 
-    /// Reads a change in the form of the journal, of a commit that is known from around it.
+    /// Reads the form of the journal.
     init(json: JSONValue, ofCommit revision: Revision, at time: Timestamp) throws(BodyError) {
         let reader = try ObjectReader(json)
         try self.init(reader, suite: reader.required("suite"), revision: revision, modified: time)
@@ -187,21 +195,6 @@ extension Change {
     }
 }
 
-extension Change: JSONReadable, JSONWritable {
-    /// Reads a change that names its suite; ignores members it does not know.
-    public init(json: JSONValue) throws(BodyError) {
-        let reader = try ObjectReader(json)
-        try self.init(
-            reader, suite: reader.required("suite"), revision: reader.required("revision"),
-            modified: reader.required("modified"))
-    }
-
-    /// Writes the change with the name of its suite.
-    public func write(to writer: inout JSONWriter) {
-        write(to: &writer, as: .ofSeveralSuites)
-    }
-}
-
 extension JSONWriter {
     mutating func member(_ name: String, _ changes: [Change], as form: Change.Form) {
         self.name(name)
@@ -211,21 +204,20 @@ extension JSONWriter {
     }
 }
 
-/// Where the effective value of a setting comes from.
-public enum Source: Hashable, Sendable {
-    /// Somebody stored it.
+/// The source of an effective value.
+public enum Source: Hashable, Sendable, CustomStringConvertible {
+    /// The value is stored.
     case stored
-    /// The schema's default holds.
+    /// The value is the schema's default.
     case `default`
     /// There is no value.
     case unset
-    /// Something is stored, but it does not fit the schema: there is no value.
+    /// The stored value does not fit the schema, so there is no value.
     case invalid
     /// A source of a newer server, by its name.
     case unknown(String)
 
-    /// The source of this name; any name is one.
-    public init(_ name: String) {
+    package init(_ name: String) {
         switch name {
         case "stored": self = .stored
         case "default": self = .default
@@ -246,38 +238,22 @@ public enum Source: Hashable, Sendable {
         }
     }
 
-    /// Whether there is a value to read. A source that nobody knows here is judged as not readable.
+    /// True if there is a value to read.
     public var isReadable: Bool {
-        switch self {
-        case .stored, .default: true
-        case .unset, .invalid, .unknown: false
-        }
+        self == .stored || self == .default
     }
 
-    /// Whether something is stored, fitting or not.
+    /// True if something is stored, valid or not.
     public var isStored: Bool {
-        switch self {
-        case .stored, .invalid: true
-        case .default, .unset, .unknown: false
-        }
+        self == .stored || self == .invalid
     }
-}
 
-extension Source: CustomStringConvertible {
     /// The name on the wire.
     public var description: String {
         name
     }
 }
 
-extension Source: JSONReadable, JSONWritable {
-    /// Reads any string.
-    public init(json: JSONValue) throws(BodyError) {
-        self.init(try BodyValue.string(json))
-    }
-
-    /// Writes the name as a string.
-    public func write(to writer: inout JSONWriter) {
-        writer.write(string: name)
-    }
+extension Source: JSONText {
+    package static let expectedText = "a source"
 }

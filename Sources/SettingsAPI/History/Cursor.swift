@@ -1,14 +1,14 @@
-public import SettingsModel
+internal import SettingsModel
 
-/// The short random name of one history: revisions of two epochs have nothing to do with each other.
+/// A short random name of one history. Revisions of two epochs cannot be compared.
 public struct Epoch: Hashable, Sendable, CustomStringConvertible {
-    /// How many letters an epoch may have.
+    /// The longest epoch in letters.
     public static let maximumLength = 32
 
     /// 1 to 32 of `a-z 0-9`.
     public let text: String
 
-    /// Takes a text that is such a name; nil for any other.
+    /// Makes an epoch; nil for any other text.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         self.init(utf8: text.utf8Span.span)
@@ -33,20 +33,25 @@ public struct Epoch: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A place in the history of a daemon, as `7f3a.40`: which history, and after which commit.
-public struct Cursor: Hashable, Sendable {
+/// A place in the history of a daemon, as `7f3a.40`: the epoch and the last commit.
+public struct Cursor: Hashable, Sendable, CustomStringConvertible {
     /// The history.
     public let epoch: Epoch
     /// The last commit before this place.
     public let revision: Revision
 
-    /// The place after a commit.
+    /// Makes the place after a commit.
     public init(epoch: Epoch, revision: Revision) {
         self.epoch = epoch
         self.revision = revision
     }
 
-    /// Reads `<epoch>.<revision>`; nil if the text is anything else.
+    /// The text form, `<epoch>.<revision>`.
+    public var description: String {
+        "\(epoch).\(revision)"
+    }
+
+    /// Reads `<epoch>.<revision>`; nil for any other text.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         let bytes = text.utf8Span.span
@@ -59,37 +64,27 @@ public struct Cursor: Hashable, Sendable {
     }
 }
 
-extension Cursor: CustomStringConvertible {
-    /// The text form, `<epoch>.<revision>`.
-    public var description: String {
-        "\(epoch).\(revision)"
+extension Cursor: JSONText {
+    package static let expectedText = "a cursor such as 7f3a.40"
+}
+
+extension JSONWriter {
+    /// Writes a place in history: the bare revision and the cursor.
+    mutating func place(_ cursor: Cursor) {
+        member("revision", cursor.revision)
+        member("cursor", cursor)
     }
 }
 
-extension Cursor: JSONReadable, JSONWritable {
-    /// Reads a string in the text form.
-    public init(json: JSONValue) throws(BodyError) {
-        guard let cursor = Cursor(try BodyValue.string(json)) else {
-            throw BodyError("expected a cursor such as 7f3a.40, found another string")
-        }
-        self = cursor
-    }
-
-    /// Writes the text form as a string.
-    public func write(to writer: inout JSONWriter) {
-        writer.write(string: description)
-    }
-}
-
-/// Where an observer goes on: what `since` may be.
-public enum ResumePoint: Hashable, Sendable {
+/// A place where an observer resumes: the value of `since`.
+public enum ResumePoint: Hashable, Sendable, CustomStringConvertible {
     /// A place in a history that is checked to be the same.
     case cursor(Cursor)
-    /// A bare revision, trusting that the history is the same.
+    /// A bare revision. The caller trusts that the history is the same.
     case revision(Revision)
 
-    /// Reads a cursor or a bare revision; nil if the text is neither.
-    public init?(_ text: String) {
+    /// Reads a cursor or a bare revision; nil for any other text.
+    package init?(_ text: String) {
         if let cursor = Cursor(text) {
             self = .cursor(cursor)
         } else if let revision = Revision(text) {
@@ -106,9 +101,7 @@ public enum ResumePoint: Hashable, Sendable {
         case .revision(let revision): revision
         }
     }
-}
 
-extension ResumePoint: CustomStringConvertible {
     /// The text that reads back as this.
     public var description: String {
         switch self {

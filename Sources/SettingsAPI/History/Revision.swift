@@ -1,22 +1,20 @@
 public import SettingsModel
 
-/// The number of a commit: it grows with each, over all suites.
-///
-/// Numbers may be skipped, so the next one is known to nobody but the daemon.
-public struct Revision: Hashable, Sendable {
+/// A number of a commit that grows with each, over all suites. Numbers may be skipped.
+public struct Revision: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number, never negative.
     public let number: Int64
 
-    /// Before any commit: the revision of a suite that does not exist.
+    /// The revision before any commit, and of a suite that does not exist.
     public static let zero = Revision(unchecked: 0)
 
-    /// The revision of this number; nil if it is negative.
+    /// Makes a revision; nil for a negative number.
     public init?(_ number: Int64) {
         guard number >= 0 else { return nil }
         self.number = number
     }
 
-    /// Reads decimal digits without sign and superfluous zeros; nil if the text is anything else or too large.
+    /// Reads decimal digits without sign and superfluous zeros; nil for any other text.
     public init?(_ text: some StringProtocol) {
         let text = String(text)
         self.init(utf8: text.utf8Span.span)
@@ -35,8 +33,8 @@ public struct Revision: Hashable, Sendable {
         self.number = number
     }
 
-    /// The revision so many further; nil beyond the last that there can be, or before the first.
-    public func advanced(by distance: Int64) -> Revision? {
+    /// Returns the revision at a distance; nil beyond the last or before the first.
+    package func advanced(by distance: Int64) -> Revision? {
         let (sum, overflow) = number.addingReportingOverflow(distance)
         return overflow ? nil : Revision(sum)
     }
@@ -44,10 +42,8 @@ public struct Revision: Hashable, Sendable {
     private init(unchecked number: Int64) {
         self.number = number
     }
-}
 
-extension Revision: Comparable, CustomStringConvertible {
-    /// Whether the one commit came before the other.
+    /// True if the first commit came before the second.
     public static func < (left: Revision, right: Revision) -> Bool {
         left.number < right.number
     }
@@ -59,16 +55,14 @@ extension Revision: Comparable, CustomStringConvertible {
 }
 
 extension Revision: JSONReadable, JSONWritable {
-    /// Reads an integer that is not negative.
-    public init(json: JSONValue) throws(BodyError) {
-        guard let revision = Revision(try BodyValue.integer(json)) else {
+    package init(json: JSONValue) throws(BodyError) {
+        guard let revision = Revision(try Int64(json: json)) else {
             throw BodyError("expected a revision, found a negative integer")
         }
         self = revision
     }
 
-    /// Writes the number as an integer.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.write(integer: number)
     }
 }
@@ -77,25 +71,22 @@ extension Revision: JSONReadable, JSONWritable {
 public struct SuiteRevision: Hashable, Sendable {
     /// The suite.
     public var suite: SuiteName
-    /// The revision; zero if there is nothing to have one.
+    /// The revision; zero if there is none.
     public var revision: Revision
 
-    /// A suite with a revision.
-    public init(suite: SuiteName, revision: Revision) {
+    package init(suite: SuiteName, revision: Revision) {
         self.suite = suite
         self.revision = revision
     }
 }
 
 extension SuiteRevision: JSONReadable, JSONWritable {
-    /// Reads the two members.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(suite: try reader.required("suite"), revision: try reader.required("revision"))
     }
 
-    /// Writes the two members.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("suite", suite)
         writer.member("revision", revision)
@@ -104,14 +95,13 @@ extension SuiteRevision: JSONReadable, JSONWritable {
 
     /// Reads a map from suites to revisions.
     static func map(_ json: JSONValue) throws(BodyError) -> [SuiteRevision] {
-        try BodyValue.map(json) { member throws(BodyError) in
+        try json.map { member throws(BodyError) in
             SuiteRevision(suite: try SuiteName(json: .string(member.name)), revision: try Revision(json: member.value))
         }
     }
 }
 
 extension JSONWriter {
-    /// A map from suites to revisions.
     mutating func member(_ name: String, mapOf list: [SuiteRevision]) {
         self.name(name)
         beginObject()
@@ -120,18 +110,18 @@ extension JSONWriter {
     }
 }
 
-/// A revision as HTTP compares it: the number in quotation marks, as `"17"`.
+/// A revision in the form that HTTP compares: the number in quotation marks, as `"17"`.
 public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     /// The revision that the tag names.
     public let revision: Revision
 
-    /// The tag of a revision.
+    /// Makes the tag of a revision.
     public init(_ revision: Revision) {
         self.revision = revision
     }
 
-    /// Reads a strong tag of this daemon's making; nil for any other, which then matches nothing.
-    public init?(_ text: some StringProtocol) {
+    /// Reads a strong tag; nil for any other text.
+    package init?(_ text: some StringProtocol) {
         let quote = UInt8(ascii: "\"")
         let bytes = Substring(text).utf8
         guard bytes.count > 2, bytes.first == quote, bytes.last == quote,
@@ -140,8 +130,8 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
         self.revision = revision
     }
 
-    /// Reads a tag where a weak one (`W/"17"`) is as good: in `If-None-Match`, since proxies that compress weaken tags.
-    public init?(weakOrStrong text: some StringProtocol) {
+    /// Reads a strong or a weak tag (`W/"17"`), as in `If-None-Match`: proxies that compress weaken tags.
+    package init?(weakOrStrong text: some StringProtocol) {
         let bytes = Substring(text).utf8
         self.init(Substring(bytes.starts(with: "W/".utf8) ? bytes.dropFirst(2) : bytes))
     }
@@ -152,23 +142,12 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What one `If-Match` or `If-None-Match` names.
+/// A condition in `If-Match` or `If-None-Match`.
 public enum EntityTagPattern: Hashable, Sendable, CustomStringConvertible {
-    /// `*`: whatever is there.
+    /// `*`: any revision.
     case any
     /// One tag.
     case tag(EntityTag)
-
-    /// Reads `*` or one strong tag; nil for anything else.
-    public init?(_ text: some StringProtocol) {
-        if text == "*" {
-            self = .any
-        } else if let tag = EntityTag(text) {
-            self = .tag(tag)
-        } else {
-            return nil
-        }
-    }
 
     /// The text that reads back as this.
     public var description: String {

@@ -1,53 +1,44 @@
-public import SettingsModel
+package import SettingsModel
 
-/// What one commit did to a suite as a whole, beside the changes of its keys.
-public struct SuiteChange: Hashable, Sendable {
-    /// What happened.
-    public enum Kind: Hashable, Sendable {
-        /// The suite came into being, open.
+/// A record of what one commit did to a suite as a whole, beside the changes of its keys.
+package struct SuiteChange: Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
+        /// The suite was created without a schema.
         case created
-        /// A schema was set: the document as it was sent, and the revision that it goes by.
+        /// A schema was set.
         case schemaSet(revision: Revision, document: JSONValue)
-        /// The schema was removed; the suite is open.
         case schemaRemoved
-        /// The suite is gone, with all that it had.
         case dropped
     }
 
-    /// The suite.
-    public var suite: SuiteName
-    /// What happened to it.
-    public var kind: Kind
-    /// The text of a schema that was set, where it is not what writing the document gives.
-    public var schemaText: String?
-    /// The schema that was in force before, where there was one: what it takes to undo the change.
-    public var replaced: ReplacedSchema?
-    /// The revision that the suite had before; nil if it did not exist.
-    public var oldRevision: Revision?
-    /// When the schema was removed that is not in force before: what its absence went by. Nil if there never was one.
-    public var oldSchemaRevision: Revision?
-    /// What a suite that is dropped held of keys without a value; nil for any other change.
-    public var forgotten: ForgottenKeys?
+    package var suite: SuiteName
+    package var kind: Kind
+    /// The text of the schema that was set, if writing the document gives another.
+    package var schemaText: String?
+    /// The schema that was in force before, to undo the change.
+    package var replaced: ReplacedSchema?
+    /// The revision of the suite before; nil if it did not exist.
+    package var oldRevision: Revision?
+    /// The commit that removed an earlier schema, if none was in force before.
+    package var oldSchemaRevision: Revision?
+    /// The keys without a value in a suite that was dropped.
+    package var forgotten: ForgottenKeys?
 
     /// A schema that is no longer in force.
-    public struct ReplacedSchema: Hashable, Sendable {
-        /// The document as it was sent.
-        public var document: JSONValue
-        /// Its text, where that is not what writing the document gives.
-        public var text: String?
-        /// The revision that it went by.
-        public var revision: Revision
+    package struct ReplacedSchema: Hashable, Sendable {
+        package var document: JSONValue
+        /// The text, if writing the document gives another.
+        package var text: String?
+        package var revision: Revision
 
-        /// A schema that is no longer in force.
-        public init(document: JSONValue, text: String? = nil, revision: Revision) {
+        package init(document: JSONValue, text: String? = nil, revision: Revision) {
             self.document = document
             self.text = text
             self.revision = revision
         }
     }
 
-    /// A change of a suite.
-    public init(
+    package init(
         suite: SuiteName, kind: Kind, replaced: ReplacedSchema? = nil, oldRevision: Revision? = nil,
         oldSchemaRevision: Revision? = nil, forgotten: ForgottenKeys? = nil
     ) {
@@ -61,18 +52,17 @@ public struct SuiteChange: Hashable, Sendable {
 }
 
 extension SuiteChange: JSONReadable, JSONWritable {
-    private enum Word: String, CaseIterable {
+    private enum Word: String, OperationWord {
         case create
         case setSchema
         case removeSchema
         case drop
     }
 
-    /// Reads one change. A kind that is unknown is an error: to ignore it would be to lose it.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         suite = try reader.required("suite")
-        let word: Word = try reader.required("op") { json throws(BodyError) in try BodyValue.word("op", json) }
+        let word: Word = try reader.required("op")
         schemaText = try reader.optional("schemaText")
         kind =
             switch word {
@@ -89,8 +79,7 @@ extension SuiteChange: JSONReadable, JSONWritable {
         forgotten = try reader.optional("forgotten")
     }
 
-    /// Writes what happened as an `op` with what belongs to it.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("op", word.rawValue)
         writer.member("suite", suite)
@@ -116,16 +105,14 @@ extension SuiteChange: JSONReadable, JSONWritable {
 }
 
 extension SuiteChange.ReplacedSchema: JSONReadable, JSONWritable {
-    /// Reads what the journal keeps of a schema that was replaced.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         let text: String? = try reader.optional("schemaText")
         self.init(
             document: try reader.schema(orText: text), text: text, revision: try reader.required("schemaRevision"))
     }
 
-    /// Writes what the journal keeps of a schema that was replaced.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("schemaRevision", revision)
         writer.member(schema: document, orText: text)
@@ -133,8 +120,8 @@ extension SuiteChange.ReplacedSchema: JSONReadable, JSONWritable {
     }
 }
 
-/// A schema as files keep it: its document, or instead its text where that says more.
 extension JSONWriter {
+    /// Writes a schema into a file: its text if that is known, else the document.
     package mutating func member(schema document: JSONValue, orText text: String?) {
         if let text { member("schemaText", text) } else { member("schema", document) }
     }
@@ -148,7 +135,7 @@ extension ObjectReader {
 }
 
 extension JSONValue {
-    /// The document of a schema whose text was kept.
+    /// Reads a schema whose text was kept.
     package init(ofSchemaText text: String) throws(BodyError) {
         do {
             try self.init(parsing: text)
@@ -158,48 +145,40 @@ extension JSONValue {
     }
 }
 
-/// What is forgotten of keys without a value when their suite is dropped: what it takes to show them as they were.
-///
-/// Keys with a value have a change of their own in the commit.
-public struct ForgottenKeys: Hashable, Sendable {
-    /// The revision of keys that are not told of: never written, or removed so long ago that it was forgotten before.
-    public var floor: Revision
+/// The keys without a value of a suite that was dropped, to show them as they were. Keys with a value have a change of their
+/// own in the commit.
+package struct ForgottenKeys: Hashable, Sendable {
+    /// The revision of all other keys: never written, or removed so long ago that their revision was forgotten.
+    package var floor: Revision
     /// Keys that had a revision of their own.
-    public var keys: [Key]
+    package var keys: [Key]
 
     /// A key without a value.
-    public struct Key: Hashable, Sendable {
-        /// The key.
-        public var key: KeyName
-        /// The last commit that changed it.
-        public var revision: Revision
-        /// When that was made; nil if nobody knows.
-        public var modified: Timestamp?
+    package struct Key: Hashable, Sendable {
+        package var key: KeyName
+        package var revision: Revision
+        package var modified: Timestamp?
 
-        /// A key without a value.
-        public init(key: KeyName, revision: Revision, modified: Timestamp?) {
+        package init(key: KeyName, revision: Revision, modified: Timestamp?) {
             self.key = key
             self.revision = revision
             self.modified = modified
         }
     }
 
-    /// What is forgotten of keys.
-    public init(floor: Revision, keys: [Key]) {
+    package init(floor: Revision, keys: [Key]) {
         self.floor = floor
         self.keys = keys
     }
 }
 
 extension ForgottenKeys: JSONReadable, JSONWritable {
-    /// Reads what the journal keeps.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(floor: try reader.required("floor"), keys: try reader.list("keys"))
     }
 
-    /// Writes what the journal keeps.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("floor", floor)
         writer.member("keys", unlessEmpty: keys)
@@ -208,16 +187,14 @@ extension ForgottenKeys: JSONReadable, JSONWritable {
 }
 
 extension ForgottenKeys.Key: JSONReadable, JSONWritable {
-    /// Reads what the journal keeps of a key.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
         self.init(
             key: try reader.required("key"), revision: try reader.required("revision"),
             modified: try reader.optional("modified"))
     }
 
-    /// Writes what the journal keeps of a key.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("key", key)
         writer.member("revision", revision)

@@ -1,4 +1,4 @@
-public import SettingsModel
+package import SettingsModel
 
 /// A moment in UTC to the millisecond, in the years 0 to 9999.
 ///
@@ -7,22 +7,17 @@ public struct Timestamp: Hashable, Sendable {
     /// Milliseconds since the beginning of 1970, leap seconds not counted.
     public let milliseconds: Int64
 
-    /// The first moment of the year 0.
-    public static let earliest = Timestamp(milliseconds: -62_167_219_200_000)
-    /// The last moment of the year 9999.
-    public static let latest = Timestamp(milliseconds: 253_402_300_799_999)
-
     private static let daysFrom1970To2001 = 11_323
+    /// The years 0 to 9999.
     private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-    /// The moment so many milliseconds after the beginning of 1970; one out of range becomes the nearest in it, so
-    /// that a clock gone wild still gives a text that reads back.
-    public init(milliseconds: Int64) {
+    /// Clamps the moment to the range, so that any clock gives a text that reads back.
+    package init(milliseconds: Int64) {
         self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound)
     }
 
-    /// Reads exactly the form `2026-11-20T10:00:00.123Z`; nil for any other text and for dates that do not exist.
-    public init?(_ text: String) {
+    /// Reads the form `2026-11-20T10:00:00.123Z`; nil for any other text and for dates that do not exist.
+    package init?(_ text: String) {
         let bytes = text.utf8Span.span
         let template: StaticString = "0000-00-00T00:00:00.000Z"
         guard bytes.count == template.utf8CodeUnitCount else { return nil }
@@ -68,7 +63,7 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 extension Timestamp: Comparable, CustomStringConvertible {
-    /// Whether the one moment is earlier.
+    /// True if the first moment is earlier.
     public static func < (left: Timestamp, right: Timestamp) -> Bool {
         left.milliseconds < right.milliseconds
     }
@@ -80,17 +75,11 @@ extension Timestamp: Comparable, CustomStringConvertible {
     }
 }
 
-extension Timestamp: JSONReadable, JSONWritable {
-    /// Reads a string in the text form.
-    public init(json: JSONValue) throws(BodyError) {
-        guard let timestamp = Timestamp(try BodyValue.string(json)) else {
-            throw BodyError("expected a time such as 2026-11-20T10:00:00.123Z, found another string")
-        }
-        self = timestamp
-    }
+extension Timestamp: JSONText {
+    package static let expectedText = "a time such as 2026-11-20T10:00:00.123Z"
 
-    /// Writes the text form as a string, without making one.
-    public func write(to writer: inout JSONWriter) {
+    /// Writes the text without making a string.
+    package func write(to writer: inout JSONWriter) {
         let quoted = quoted
         writer.write(rendered: quoted.span)
     }

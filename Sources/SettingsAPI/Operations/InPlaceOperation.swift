@@ -1,6 +1,6 @@
 public import SettingsModel
 
-/// A change that the daemon makes to the effective value of one setting, so that nobody has to read it first.
+/// A change that the daemon makes to the effective value of one setting, so that the caller need not read it first.
 public enum InPlaceOperation: Hashable, Sendable {
     /// Adds to a number.
     case add(Amount)
@@ -12,10 +12,10 @@ public enum InPlaceOperation: Hashable, Sendable {
     case toggle
     /// Merges into the value as RFC 7396 says.
     case merge(JSONValue)
-    /// Takes the steps of a JSON Patch, all or none.
+    /// Applies the steps of a JSON Patch, all or none.
     case patch(JSONPatch)
 
-    /// What is added to a number. Two integers give an integer, anything else a floating-point number.
+    /// A number to add. Two integers give an integer, anything else a floating-point number.
     public enum Amount: Hashable, Sendable {
         /// An integer.
         case integer(Int64)
@@ -30,15 +30,10 @@ extension InPlaceOperation {
         word.rawValue
     }
 
-    enum Word: String, CaseIterable {
-        case add
-        case append
-        case concat
-        case toggle
-        case merge
-        case patch
+    enum Word: String, OperationWord {
+        case add, append, concat, toggle, merge, patch
 
-        /// The member that says what the operation works with.
+        /// The name of the member with the operand.
         var operand: String? {
             switch self {
             case .add: "by"
@@ -67,7 +62,7 @@ extension InPlaceOperation {
         self =
             switch word {
             case .add: .add(try reader.required(operand))
-            case .append: .append(try reader.required(operand, BodyValue.array))
+            case .append: .append(try reader.required(operand))
             case .concat: .concat(try reader.required(operand))
             case .toggle: .toggle
             case .merge: .merge(try reader.required(operand))
@@ -89,18 +84,16 @@ extension InPlaceOperation {
 }
 
 extension InPlaceOperation: JSONReadable, JSONWritable {
-    /// Reads the body of a PATCH of one setting; a member that the operation does not have is an error.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
-        // Without an operation nobody knows which members it has; the misspelt one is told first.
+        // Without an operation its members are not known; the misspelt one is reported first.
         if !reader.has("op") { try reader.allow(only: ["op"] + Word.allCases.compactMap(\.operand)) }
-        let word: Word = try reader.required("op") { json throws(BodyError) in try BodyValue.word("op", json) }
+        let word: Word = try reader.required("op")
         try reader.allow(only: ["op"] + [word.operand].compactMap(\.self))
         try self.init(word, reader)
     }
 
-    /// Writes the body of a PATCH of one setting.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("op", name)
         writeOperand(to: &writer)
@@ -109,8 +102,7 @@ extension InPlaceOperation: JSONReadable, JSONWritable {
 }
 
 extension InPlaceOperation.Amount: JSONReadable, JSONWritable {
-    /// Reads a number of either kind.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         switch json {
         case .integer(let amount): self = .integer(amount)
         case .double(let amount): self = .double(amount)
@@ -118,11 +110,14 @@ extension InPlaceOperation.Amount: JSONReadable, JSONWritable {
         }
     }
 
-    /// Writes the number in its kind.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
+        writer.write(json)
+    }
+
+    fileprivate var json: JSONValue {
         switch self {
-        case .integer(let amount): writer.write(integer: amount)
-        case .double(let amount): writer.write(double: amount)
+        case .integer(let amount): .integer(amount)
+        case .double(let amount): .double(amount)
         }
     }
 }
@@ -140,19 +135,13 @@ extension InPlaceOperation.Amount: ExpressibleByIntegerLiteral, ExpressibleByFlo
 }
 
 extension InPlaceOperation {
-    /// The value that the operation makes of an effective value.
-    ///
-    /// Whether the result is allowed is decided when it is stored. What comes out can always be written and read back:
-    /// it is nested no deeper than `JSONValue.maximumDepth`, and its numbers are finite.
-    ///
-    /// - Parameters:
-    ///   - value: the effective value.
-    ///   - holdsIntegers: true if the key asks for integers, so that `1.0` counts as one.
-    public func applied(to value: JSONValue, holdsIntegers: Bool = false) throws(OperationError) -> JSONValue {
+    /// Applies the operation to an effective value. The result can be written and read back: it is nested no deeper than
+    /// `JSONValue.maximumDepth`, and its numbers are finite.
+    package func applied(to value: JSONValue, holdsIntegers: Bool = false) throws(OperationError) -> JSONValue {
         switch self {
         case .add(let amount):
-            guard holdsIntegers else { return try add(amount, to: value) }
-            return try add(amount.reduced, to: value.reduced)
+            guard holdsIntegers else { return try add(amount.json, to: value) }
+            return try add(amount.json.reduced, to: value.reduced)
         case .append(let values):
             guard case .array(let elements) = value else { throw .needs("an array", for: self, found: value) }
             guard JSONValue.array(values).isNested(atMost: JSONValue.maximumDepth) else { throw .tooDeep }
@@ -170,7 +159,7 @@ extension InPlaceOperation {
         }
     }
 
-    private func add(_ amount: Amount, to value: JSONValue) throws(OperationError) -> JSONValue {
+    private func add(_ amount: JSONValue, to value: JSONValue) throws(OperationError) -> JSONValue {
         let sum: Double
         switch (value, amount) {
         case (.integer(let left), .integer(let right)):
@@ -190,7 +179,7 @@ extension InPlaceOperation {
         return .double(sum)
     }
 
-    /// The sum of an integer and a double. Throws if the integer, or all of the fraction, would be lost by rounding.
+    /// Adds an integer and a double. Throws if the integer, or all of the fraction, would be lost by rounding.
     private static func sum(_ integer: Int64, _ double: Double) throws(OperationError) -> Double {
         let sum = Double(integer) + double
         let isKept =
@@ -208,14 +197,6 @@ extension InPlaceOperation {
                 withoutValues: "the sum would be rounded")
         }
         return sum
-    }
-}
-
-extension InPlaceOperation.Amount {
-    /// The amount, an integral double as the integer that it is.
-    fileprivate var reduced: Self {
-        guard case .double(let double) = self, let exact = Int64(exactly: double) else { return self }
-        return .integer(exact)
     }
 }
 

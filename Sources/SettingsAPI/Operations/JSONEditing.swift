@@ -1,16 +1,16 @@
-public import SettingsModel
+package import SettingsModel
 
-/// Finding and changing what a pointer leads to, with a reason where it leads nowhere.
+/// Finding and changing the value at a pointer, with a reason where it leads nowhere.
 extension JSONValue {
-    /// The value at a place that has to be there.
+    /// Returns the value at a place. Throws if there is none.
     func found(at pointer: JSONPointer) throws(OperationError) -> JSONValue {
         var value = self
         for token in pointer.tokens { value = try value.child(token) }
         return value
     }
 
-    /// Changes the array or object that holds the last step of a path, in place: nothing beside the path is copied.
-    /// The steps before the last have to be there. After an error the value is to be thrown away.
+    /// Changes the array or object around a place without copying anything beside the path. Throws if there is none; the
+    /// value is unusable then.
     mutating func editParent<Result>(
         _ tokens: ArraySlice<String>, _ edit: (inout JSONValue, String) throws(OperationError) -> Result
     ) throws(OperationError) -> Result {
@@ -34,8 +34,8 @@ extension JSONValue {
         throw noChildren
     }
 
-    /// Takes the elements out, if this is an array, and leaves null: what is held twice would be copied when it
-    /// changes. These are functions because a pattern would hold the second until its scope ends.
+    /// Takes the elements out, if this is an array, and leaves null, as an array with two owners would be copied when it
+    /// changes.
     mutating func takeArray() -> [JSONValue]? {
         guard case .array(let elements) = self else { return nil }
         self = .null
@@ -49,7 +49,6 @@ extension JSONValue {
         return object
     }
 
-    /// One step inwards.
     private func child(_ token: String) throws(OperationError) -> JSONValue {
         switch self {
         case .array(let elements):
@@ -62,31 +61,19 @@ extension JSONValue {
         }
     }
 
-    /// The position of an element that has to be there.
-    static func index(_ token: String, count: Int) throws(OperationError) -> Int {
-        let index = try position(token)
-        guard index < count else { throw noElement(index, count: count) }
-        return index
-    }
-
-    /// The position that an element can be inserted at: that of another one, or after the last.
-    static func insertionIndex(_ token: String, count: Int) throws(OperationError) -> Int {
-        if token.hasSameBytes(as: "-") { return count }
-        let index = try position(token)
-        guard index <= count else { throw noElement(index, count: count) }
-        return index
-    }
-
-    private static func position(_ token: String) throws(OperationError) -> Int {
-        if let index = JSONPointer.arrayIndex(token) { return index }
+    /// Returns the position of an element. One for insertion may be behind the last.
+    static func index(_ token: String, count: Int, forInsertion: Bool = false) throws(OperationError) -> Int {
+        let isBehindLast = token.hasSameBytes(as: "-")
+        if isBehindLast && forInsertion { return count }
+        if let index = JSONPointer.arrayIndex(token) {
+            if index < count || forInsertion && index == count { return index }
+            throw OperationError(
+                "there is no element \(index), the array has \(count)", withoutValues: "no such element")
+        }
         let what =
-            token.hasSameBytes(as: "-")
+            isBehindLast
             ? "- is only the place after the last element" : "\(BodyError.quoted(token)) is no position in an array"
         throw OperationError(what, withoutValues: "no such element")
-    }
-
-    private static func noElement(_ index: Int, count: Int) -> OperationError {
-        OperationError("there is no element \(index), the array has \(count)", withoutValues: "no such element")
     }
 
     static func noMember(_ name: String, in object: JSONObject) -> OperationError {
@@ -102,12 +89,9 @@ extension JSONValue {
 
 /// JSON Merge Patch (RFC 7396).
 extension JSONValue {
-    /// The value with a merge patch applied: members of an object in the patch are merged into those of the value,
-    /// null removes, and anything that is no object takes the place of what was there.
-    ///
-    /// Members keep their order and new ones come last. Takes time in proportion to both together. Fails only where
-    /// the patch is nested deeper than `maximumDepth`.
-    public func merging(_ patch: JSONValue) throws(OperationError) -> JSONValue {
+    /// Returns the value with a merge patch applied. Members keep their order, new ones come last. Throws if the patch nests
+    /// deeper than `maximumDepth`.
+    package func merging(_ patch: JSONValue) throws(OperationError) -> JSONValue {
         guard patch.isNested(atMost: Self.maximumDepth) else { throw .tooDeep }
         var merged = self
         merged.merge(patch)

@@ -21,32 +21,25 @@ public struct JSONPatch: Hashable, Sendable {
     /// The steps in their order.
     public var steps: [Step]
 
-    /// A patch.
+    /// Makes a patch.
     public init(_ steps: [Step]) {
         self.steps = steps
     }
 }
 
 extension JSONPatch: JSONReadable, JSONWritable {
-    /// Reads the array of steps.
-    public init(json: JSONValue) throws(BodyError) {
-        steps = try BodyValue.list(json)
+    package init(json: JSONValue) throws(BodyError) {
+        steps = try [Step](json: json)
     }
 
-    /// Writes the array of steps.
-    public func write(to writer: inout JSONWriter) {
-        writer.write(steps)
+    package func write(to writer: inout JSONWriter) {
+        steps.write(to: &writer)
     }
 }
 
 extension JSONPatch.Step {
-    enum Word: String, CaseIterable {
-        case add
-        case remove
-        case replace
-        case move
-        case copy
-        case test
+    enum Word: String, OperationWord {
+        case add, remove, replace, move, copy, test
     }
 
     var word: Word {
@@ -60,7 +53,6 @@ extension JSONPatch.Step {
         }
     }
 
-    /// Where the step works.
     var path: JSONPointer {
         switch self {
         case .add(let path, _), .remove(let path), .replace(let path, _), .move(_, let path), .copy(_, let path),
@@ -71,10 +63,9 @@ extension JSONPatch.Step {
 }
 
 extension JSONPatch.Step: JSONReadable, JSONWritable {
-    /// Reads one step. Members that the step does not have are ignored, as RFC 6902 demands.
-    public init(json: JSONValue) throws(BodyError) {
+    package init(json: JSONValue) throws(BodyError) {
         let reader = try ObjectReader(json)
-        let word: Word = try reader.required("op") { json throws(BodyError) in try BodyValue.word("op", json) }
+        let word: Word = try reader.required("op")
         let path: JSONPointer = try reader.required("path")
         self =
             switch word {
@@ -87,8 +78,7 @@ extension JSONPatch.Step: JSONReadable, JSONWritable {
             }
     }
 
-    /// Writes one step.
-    public func write(to writer: inout JSONWriter) {
+    package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("op", word.rawValue)
         switch self {
@@ -105,13 +95,13 @@ extension JSONPatch.Step: JSONReadable, JSONWritable {
 }
 
 extension JSONPatch {
-    /// How much a patch may copy and shift: a weight of one for each value copied and each eight bytes of its text,
-    /// and a fraction of one for each neighbour that an insertion or a removal shifts. Without it a few dozen copies
-    /// that double a value would fill any memory.
-    public static let maximumWork = 4_000_000
+    /// The limit of what a patch may copy and shift: one for each value copied and each eight bytes of its text, and a
+    /// fraction of one for each neighbour that an insertion or a removal shifts. Otherwise a few dozen copies that double a
+    /// value would fill the memory.
+    package static let maximumWork = 4_000_000
 
-    /// The value after all steps; an error names the step that failed, and the value is as it was.
-    public func applied(to value: JSONValue) throws(OperationError) -> JSONValue {
+    /// Returns the value after all steps. The error names the step that failed.
+    package func applied(to value: JSONValue) throws(OperationError) -> JSONValue {
         var run = PatchRun(value)
         for (index, step) in steps.enumerated() {
             do {
@@ -124,7 +114,7 @@ extension JSONPatch {
     }
 }
 
-/// A patch at work on a value of its own.
+/// A run of a patch on a value of its own.
 private struct PatchRun {
     private(set) var value: JSONValue
     private var allowance = JSONPatch.maximumWork
@@ -137,77 +127,45 @@ private struct PatchRun {
         switch step {
         case .add(let path, let new):
             try checkDepth(of: new, at: path)
-            try add(new, at: path)
+            try put(new, at: path, replacing: false)
         case .remove(let path):
-            try remove(at: path)
+            try put(nil, at: path, replacing: true)
         case .replace(let path, let new):
             try checkDepth(of: new, at: path)
-            try replace(at: path, with: new)
+            try put(new, at: path, replacing: true)
         case .move(let from, let path):
             try move(from: from, to: path)
         case .copy(let from, let path):
             let copied = try source(from)
             try weigh(copied, at: path)
-            try add(copied, at: path)
+            try put(copied, at: path, replacing: false)
         case .test(let path, let expected):
             try test(path, expected)
         }
     }
 
-    private mutating func add(_ new: JSONValue, at path: JSONPointer) throws(OperationError) {
+    /// Sets a member or inserts an element; with `replacing`, replaces one that is there, or removes it for nil.
+    private mutating func put(_ new: JSONValue?, at path: JSONPointer, replacing: Bool) throws(OperationError) {
         guard !path.tokens.isEmpty else {
+            guard let new else { throw OperationError("the whole value cannot be removed") }
             value = new
             return
         }
-        let shifted = try value.editParent(path.tokens[...]) { parent, token throws(OperationError) in
-            if var elements = parent.takeArray() {
-                let index = try JSONValue.insertionIndex(token, count: elements.count)
-                elements.insert(new, at: index)
-                parent = .array(elements)
-                return elements.count - index
-            }
-            guard var object = parent.takeObject() else { throw parent.noChildren }
-            object[token] = new
-            parent = .object(object)
-            return 0
-        }
-        try spend(shifted / Self.elementsShiftedForOne)
-    }
-
-    private mutating func remove(at path: JSONPointer) throws(OperationError) {
-        guard !path.tokens.isEmpty else { throw OperationError("the whole value cannot be removed") }
         let work = try value.editParent(path.tokens[...]) { parent, token throws(OperationError) in
             if var elements = parent.takeArray() {
-                let index = try JSONValue.index(token, count: elements.count)
-                elements.remove(at: index)
+                let index = try JSONValue.index(token, count: elements.count, forInsertion: !replacing)
+                let isSwap = new != nil && replacing
+                elements.replaceSubrange(index..<(replacing ? index + 1 : index), with: [new].compactMap(\.self))
                 parent = .array(elements)
-                return (elements.count - index) / Self.elementsShiftedForOne
+                return isSwap ? 0 : (elements.count - index) / Self.elementsShiftedForOne
             }
             guard var object = parent.takeObject() else { throw parent.noChildren }
-            guard object[token] != nil else { throw JSONValue.noMember(token, in: object) }
-            object[token] = nil
-            parent = .object(object)
-            return object.count / Self.membersShiftedForOne
-        }
-        try spend(work)
-    }
-
-    private mutating func replace(at path: JSONPointer, with new: JSONValue) throws(OperationError) {
-        guard !path.tokens.isEmpty else {
-            value = new
-            return
-        }
-        try value.editParent(path.tokens[...]) { parent, token throws(OperationError) in
-            if var elements = parent.takeArray() {
-                elements[try JSONValue.index(token, count: elements.count)] = new
-                parent = .array(elements)
-                return
-            }
-            guard var object = parent.takeObject() else { throw parent.noChildren }
-            guard object[token] != nil else { throw JSONValue.noMember(token, in: object) }
+            if replacing && object[token] == nil { throw JSONValue.noMember(token, in: object) }
             object[token] = new
             parent = .object(object)
+            return new == nil ? object.count / Self.membersShiftedForOne : 0
         }
+        try spend(work)
     }
 
     private mutating func move(from: JSONPointer, to path: JSONPointer) throws(OperationError) {
@@ -219,9 +177,9 @@ private struct PatchRun {
             throw OperationError("a value cannot be moved into itself")
         }
         let moved = try source(from)
-        if !from.tokens.isEmpty { try remove(at: from) }
+        if !from.tokens.isEmpty { try put(nil, at: from, replacing: true) }
         if path.tokens.count > from.tokens.count { try weigh(moved, at: path) }
-        try add(moved, at: path)
+        try put(moved, at: path, replacing: false)
     }
 
     private func source(_ from: JSONPointer) throws(OperationError) -> JSONValue {
@@ -245,7 +203,7 @@ private struct PatchRun {
             withoutValues: "found another value", kind: .testFailed)
     }
 
-    /// A short scalar as it is, anything else by its kind.
+    /// Describes a short scalar as it is, anything else by its kind.
     private static func phrase(for value: JSONValue) -> String {
         switch value {
         case .string(let text): text.utf8.count <= 40 ? value.text() : "a longer string"
@@ -255,7 +213,7 @@ private struct PatchRun {
     }
 }
 
-/// The bounds: how deep a result may be, and how much work a patch may cause.
+/// The limits of depth and work.
 extension PatchRun {
     /// Removing from an array moves its tail in memory; removing from an object also looks at every name again.
     private static let elementsShiftedForOne = 16

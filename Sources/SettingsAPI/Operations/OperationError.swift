@@ -1,25 +1,23 @@
-public import SettingsModel
+package import SettingsModel
 
-/// Why an operation could not be done to a value. The value is as it was.
-public struct OperationError: Error, Hashable, Sendable {
-    /// What kind of failure it is.
-    public enum Kind: Hashable, Sendable {
+/// An error that says why an operation could not be applied to a value. The value is unchanged.
+package struct OperationError: Error, Hashable, Sendable {
+    package enum Kind: Hashable, Sendable {
         /// The value does not admit the operation.
         case invalid
-        /// A `test` of a JSON Patch found another value: a precondition, not a mistake.
+        /// A `test` of a JSON Patch found another value.
         case testFailed
     }
 
-    /// What kind of failure it is.
-    public let kind: Kind
+    package let kind: Kind
     /// The step of a JSON Patch that failed, from 0.
-    public private(set) var step: Int?
-    /// Where in the value, if it was not about the whole.
-    public private(set) var pointer: JSONPointer?
-    /// What is wrong. Short scalars of the value may be quoted, and names of members.
-    public private(set) var detail: String
-    /// What is wrong, without anything that comes from the value: for secrets and for logs.
-    public private(set) var detailWithoutValues: String
+    package private(set) var step: Int?
+    /// The place in the value; nil for the whole.
+    package private(set) var pointer: JSONPointer?
+    /// The cause. It may quote short scalars of the value, and names of members.
+    package private(set) var detail: String
+    /// The cause without anything from the value: for secrets and logs.
+    package private(set) var detailWithoutValues: String
 
     init(_ detail: String, withoutValues: String? = nil, kind: Kind = .invalid) {
         self.kind = kind
@@ -27,22 +25,21 @@ public struct OperationError: Error, Hashable, Sendable {
         detailWithoutValues = withoutValues ?? detail
     }
 
-    /// The code of the contract.
-    public var code: ErrorCode {
+    package var code: ErrorCode {
         switch kind {
         case .invalid: .invalidOperation
         case .testFailed: .preconditionFailed
         }
     }
 
-    /// The same error as one about the place that something was to be taken from.
+    /// Returns the error as one about the source of a move or copy.
     func takingFrom(_ pointer: JSONPointer) -> OperationError {
         var error = self
         error.pointer = pointer
         return error
     }
 
-    /// The same error as that of one step of a JSON Patch.
+    /// Returns the error as that of one step of a JSON Patch.
     func inStep(_ index: Int, _ step: JSONPatch.Step) -> OperationError {
         var error = self
         error.step = index
@@ -55,13 +52,12 @@ public struct OperationError: Error, Hashable, Sendable {
 }
 
 extension OperationError: CustomStringConvertible {
-    /// The detail without values, since nobody knows where a description ends up.
-    public var description: String {
+    /// The detail without values, as a description may be logged.
+    package var description: String {
         detailWithoutValues
     }
 }
 
-/// Errors that several operations have.
 extension OperationError {
     static let tooDeep = OperationError("the result is nested more than \(JSONValue.maximumDepth) levels deep")
 

@@ -131,7 +131,7 @@ extension State {
 
     /// The setting of a key as an error shows it: without the value of a secret.
     package func current(_ suite: SuiteName, _ key: KeyName) -> Problem.Current {
-        .setting(setting(suite, key).toldInErrors)
+        .setting(setting(suite, key).shownInErrors)
     }
 
     /// The error for a suite that does not exist, with suggestions.

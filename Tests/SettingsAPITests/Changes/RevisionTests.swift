@@ -77,15 +77,6 @@ struct RevisionTests {
         arguments: ["17", "\"\"", "\"", "\"17", "17\"", "W/\"17\"", "\"abc\"", "\"17\"\u{301}", "\"\u{301}17\""])
     func foreignTag(text: String) {
         #expect(EntityTag(text) == nil)
-        #expect(EntityTagPattern(text) == nil)
-    }
-
-    @Test("A guard names one tag or whatever is there")
-    func pattern() {
-        #expect(EntityTagPattern("*") == .any)
-        #expect(EntityTagPattern("\"17\"") == EntityTag("\"17\"").map(EntityTagPattern.tag))
-        #expect(EntityTagPattern("\"17\"")?.description == "\"17\"")
-        #expect(EntityTagPattern.any.description == "*")
     }
 
     @Test("On the wire a revision is an integer and a cursor a string")

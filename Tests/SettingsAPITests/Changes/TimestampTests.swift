@@ -57,11 +57,8 @@ struct TimestampTests {
 
     @Test("A clock gone wild gives the nearest moment that has a text")
     func range() {
-        #expect(Timestamp(milliseconds: .max) == .latest)
-        #expect(Timestamp(milliseconds: .min) == .earliest)
-        #expect(Timestamp.earliest < Timestamp.latest)
-        #expect(Timestamp(Timestamp.latest.description) == .latest)
-        #expect(Timestamp(Timestamp.earliest.description) == .earliest)
+        #expect(Timestamp(milliseconds: .max) == Timestamp("9999-12-31T23:59:59.999Z"))
+        #expect(Timestamp(milliseconds: .min) == Timestamp("0000-01-01T00:00:00.000Z"))
     }
 
     @Test("On the wire a moment is a string")
