@@ -1,7 +1,7 @@
 package import SettingsModel
 
 /// One server-sent event of a stream of changes. The event's `id` is the cursor.
-package enum StreamEvent: Hashable, Sendable {
+package enum StreamEvent: Equatable, Sendable {
     /// The state: `state` at the beginning, `reset` where the observer has to begin anew.
     case state(ObservedState)
     case commit(StreamCommit)
@@ -60,9 +60,9 @@ extension StreamEvent: JSONWritable {
 }
 
 /// The matching part of one commit in a stream of changes.
-package struct StreamCommit: Hashable, Sendable {
+package struct StreamCommit: Equatable, Sendable {
     /// The observed suites, with the commit's changes of suites as a whole.
-    package enum Scope: Hashable, Sendable {
+    package enum Scope: Equatable, Sendable {
         /// The schema's revision if the commit changed the schema.
         case one(schemaRevision: Revision?, isDropped: Bool)
         /// The suites whose schema the commit changed, and those that it dropped.

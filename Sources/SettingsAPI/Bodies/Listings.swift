@@ -1,9 +1,9 @@
 public import SettingsModel
 
 /// A daemon's description of itself.
-public struct ServiceDescription: Hashable, Sendable {
+public struct ServiceDescription: Equatable, Sendable {
     /// A resource by the name of its relation.
-    public struct Link: Hashable, Sendable {
+    public struct Link: Equatable, Sendable {
         /// The relation, as `suites`.
         public var name: String
         /// The path, or a template of it.
@@ -59,9 +59,9 @@ extension ServiceDescription: JSONReadable, JSONWritable {
 }
 
 /// The suites of a daemon, or a page of them.
-public struct SuiteListing: Hashable, Sendable {
+public struct SuiteListing: Equatable, Sendable {
     /// One suite.
-    public struct Entry: Hashable, Sendable {
+    public struct Entry: Equatable, Sendable {
         /// The suite.
         public var suite: SuiteName
         /// The number of keys that have something stored or that the schema lists.
@@ -129,9 +129,9 @@ extension SuiteListing.Entry: JSONReadable, JSONWritable {
 }
 
 /// The keys of a suite, or a page of them.
-public struct KeyListing: Hashable, Sendable {
+public struct KeyListing: Equatable, Sendable {
     /// One key.
-    public struct Entry: Hashable, Sendable {
+    public struct Entry: Equatable, Sendable {
         /// The setting.
         public var setting: SettingState
         /// The key's part of the schema; nil if there is none.

@@ -45,7 +45,7 @@ extension SchemaConflict: JSONReadable, JSONWritable {
 }
 
 /// The conflicts between a suite's stored values and a schema that is to be set.
-package struct StoredConflicts: Hashable, Sendable {
+package struct StoredConflicts: Equatable, Sendable {
     /// The keys that are not admitted or whose values are not allowed, in the order given.
     package let keys: [SchemaConflict]
     /// The violations of the rules about the suite as a whole.
@@ -72,7 +72,7 @@ package struct StoredConflicts: Hashable, Sendable {
 }
 
 /// A stored value that is to be checked against a schema.
-package struct StoredSetting: Hashable, Sendable {
+package struct StoredSetting: Equatable, Sendable {
     package let key: KeyName
     package let value: JSONValue
     /// True if the value is a secret whatever the schema says.

@@ -176,7 +176,7 @@ extension JSONWriter {
 /// An error that says where a JSON body does not have the form that was asked for, and why.
 ///
 /// The detail names kinds and members, never values, so that it may be logged.
-package struct BodyError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct BodyError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The place in the body. A missing member is reported at the object that lacks it.
     package let pointer: JSONPointer
     /// The cause, as `expected an integer, found a string`.

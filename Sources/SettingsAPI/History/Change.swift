@@ -111,7 +111,7 @@ extension Change {
 
 extension Change: JSONReadable, JSONWritable {
     /// A form of a change, by what the JSON around it says already.
-    package enum Form: Hashable, Sendable {
+    package enum Form: Equatable, Sendable {
         /// For watchers of one suite: without the name of the suite.
         case ofOneSuite
         /// For watchers of several suites and answers to transactions.

@@ -3,7 +3,7 @@ package import SettingsModel
 /// A record of everything that one write did, in one or several suites. The journal keeps it, the state applies it.
 ///
 /// Applying it needs nothing but the state that its predecessor left.
-package struct Commit: Hashable, Sendable {
+package struct Commit: Equatable, Sendable {
     package var revision: Revision
     package var time: Timestamp
     /// The changes of suites as a whole, in this order and before the changes of keys.
@@ -20,7 +20,7 @@ package struct Commit: Hashable, Sendable {
     package var answer: Answer?
 
     /// The answer to a write. Indirect, as hardly any commit has one and each would have the room for it.
-    package indirect enum Answer: Hashable, Sendable {
+    package indirect enum Answer: Equatable, Sendable {
         case setting(SettingState)
         case summary(WriteSummary)
     }

@@ -1,8 +1,8 @@
 package import SettingsModel
 
 /// A record of what one commit did to a suite as a whole, beside the changes of its keys.
-package struct SuiteChange: Hashable, Sendable {
-    package enum Kind: Hashable, Sendable {
+package struct SuiteChange: Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         /// The suite was created without a schema.
         case created
         /// A schema was set.
@@ -25,7 +25,7 @@ package struct SuiteChange: Hashable, Sendable {
     package var forgotten: ForgottenKeys?
 
     /// A schema that is no longer in force.
-    package struct ReplacedSchema: Hashable, Sendable {
+    package struct ReplacedSchema: Equatable, Sendable {
         package var document: JSONValue
         /// The text, if writing the document gives another.
         package var text: String?
@@ -147,14 +147,14 @@ extension JSONValue {
 
 /// The keys without a value of a suite that was dropped, to show them as they were. Keys with a value have a change of their
 /// own in the commit.
-package struct ForgottenKeys: Hashable, Sendable {
+package struct ForgottenKeys: Equatable, Sendable {
     /// The revision of all other keys: never written, or removed so long ago that their revision was forgotten.
     package var floor: Revision
     /// Keys that had a revision of their own.
     package var keys: [Key]
 
     /// A key without a value.
-    package struct Key: Hashable, Sendable {
+    package struct Key: Equatable, Sendable {
         package var key: KeyName
         package var revision: Revision
         package var modified: Timestamp?

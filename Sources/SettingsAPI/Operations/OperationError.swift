@@ -1,8 +1,8 @@
 package import SettingsModel
 
 /// An error that says why an operation could not be applied to a value. The value is unchanged.
-package struct OperationError: Error, Hashable, Sendable {
-    package enum Kind: Hashable, Sendable {
+package struct OperationError: Error, Equatable, Sendable {
+    package enum Kind: Equatable, Sendable {
         /// The value does not admit the operation.
         case invalid
         /// A `test` of a JSON Patch found another value.

@@ -1,4 +1,4 @@
-/// How values of one type travel: to JSON, back, and as a schema.
+/// A converter of one type's values to JSON and back, with the schema of that JSON.
 ///
 /// A type that wants a form of its own writes one of these and returns it from ``DefaultsSerializable/defaultsBridge``;
 /// optionals, arrays, sets and dictionaries of it follow by composition.
@@ -6,27 +6,25 @@ public protocol DefaultsBridge<Value>: Sendable {
     /// The type of the values.
     associatedtype Value
 
-    /// The value as JSON. Throws if it has no JSON form, as a number that is not finite.
+    /// Encodes a value. Throws if it has no JSON form, as a number that is not finite.
     func encode(_ value: Value) throws(BridgeError) -> JSONValue
 
-    /// The value that the JSON stands for. Throws, with the place and what was expected, if it stands for none; no
-    /// other value is ever taken instead.
+    /// Decodes a value. Throws, with the place and what was expected, if the JSON stands for none.
     func decode(_ json: JSONValue) throws(BridgeError) -> Value
 
-    /// What the JSON must look like. Every value that ``encode(_:)`` gives must be valid under it.
+    /// The form of the JSON. Every value that ``encode(_:)`` returns must be valid under it.
     var schema: WireSchema { get }
 
-    /// The JSON to store for a key of this type; nil to store nothing. Only optionals store nothing, for `nil`.
+    /// Encodes a value to store; nil to store nothing. Only optionals store nothing, for `nil`.
     func encodeStored(_ value: Value) throws(BridgeError) -> JSONValue?
 
-    /// What the JSON stored for a key of this type must look like.
+    /// The form of stored JSON.
     var storedSchema: WireSchema { get }
 
-    /// Whether `null` is the JSON of some value.
+    /// True if `null` is the JSON of some value.
     var readsNull: Bool { get }
 
-    /// The same bridge, but one that writes numbers that are not finite as the strings `Infinity`, `-Infinity` and
-    /// `NaN`. For keys that opt in; a bridge without floating-point numbers is its own.
+    /// Returns the bridge for keys that opt in to numbers that are not finite, written as `Infinity`, `-Infinity` and `NaN`.
     func allowingNonFinite() -> Self
 }
 
@@ -36,17 +34,17 @@ extension DefaultsBridge {
         try encode(value)
     }
 
-    /// Stored values look like any others.
+    /// The form of any value.
     public var storedSchema: WireSchema {
         schema
     }
 
-    /// Most types have no value that is written as `null`.
+    /// False: most types have no value that is written as `null`.
     public var readsNull: Bool {
         false
     }
 
-    /// Most types hold no floating-point numbers.
+    /// Returns the bridge itself: most types hold no floating-point numbers.
     public func allowingNonFinite() -> Self {
         self
     }
@@ -63,55 +61,55 @@ public protocol DefaultsSerializable: Sendable {
     /// The type of the bridge.
     associatedtype Bridge: DefaultsBridge where Bridge.Value == Self
 
-    /// How values of this type travel.
+    /// The bridge of this type.
     static var defaultsBridge: Bridge { get }
 }
 
 extension DefaultsSerializable where Self: RawRepresentable, RawValue: DefaultsSerializable {
-    /// By the raw value.
+    /// The bridge by the raw value.
     public static var defaultsBridge: RawRepresentableBridge<Self> {
         RawRepresentableBridge()
     }
 }
 
 extension DefaultsSerializable where Self: Codable {
-    /// By what `Codable` says.
+    /// The bridge by `Codable`.
     public static var defaultsBridge: CodableBridge<Self> {
         CodableBridge()
     }
 }
 
 extension DefaultsSerializable where Self: RawRepresentable & Codable, RawValue: DefaultsSerializable {
-    /// By the raw value: where a type is both, that is the plainer form.
+    /// The bridge by the raw value, which is the plainer form where a type is both.
     public static var defaultsBridge: RawRepresentableBridge<Self> {
         RawRepresentableBridge()
     }
 }
 
-/// Why a value has no JSON form, or why JSON is not a value of the type.
+/// An error that says why a value has no JSON form, or why JSON is not a value of the type.
 public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// Where inside the value.
+    /// The place inside the value.
     public let pointer: JSONPointer
-    /// What is wrong, as `must be an integer, but is a string`.
+    /// The cause, as `must be an integer, but is a string`.
     public let reason: String
 
-    /// An error about a value as a whole.
+    /// Makes an error about a value as a whole.
     public init(_ reason: String) {
         self.init(at: .root, reason)
     }
 
-    /// An error about a part of a value.
+    /// Makes an error about a part of a value.
     public init(at pointer: JSONPointer, _ reason: String) {
         self.pointer = pointer
         self.reason = reason
     }
 
-    /// An error that says what was expected and what kind of value was there instead.
+    /// Makes an error about a value of the wrong kind.
     public init(expected: String, found json: JSONValue) {
         self.init("must be \(expected), but is \(json.kindPhrase)")
     }
 
-    /// The same error seen from the array or object around the value.
+    /// Returns the same error seen from the array or object around the value.
     public func inside(_ token: String) -> BridgeError {
         BridgeError(at: JSONPointer([token] + pointer.tokens), reason)
     }
@@ -119,5 +117,83 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason, after the place if that is not the value as a whole.
     public var description: String {
         pointer == .root ? reason : "\(pointer) \(reason)"
+    }
+}
+
+/// A JSON Schema for the values of one type.
+public struct WireSchema: Sendable {
+    /// The schema as a JSON object.
+    public var document: JSONObject
+
+    /// Makes a schema of any supported keywords.
+    public init(_ document: JSONObject) {
+        self.document = document
+    }
+
+    /// Any JSON value.
+    public static let any = WireSchema([:])
+    /// `true` or `false`.
+    public static let boolean = WireSchema(["type": "boolean"])
+    /// An integer of 64 bits.
+    public static let integer = WireSchema(["type": "integer"])
+    /// Any number.
+    public static let number = WireSchema(["type": "number"])
+    /// Any string.
+    public static let string = WireSchema(["type": "string"])
+
+    /// An integer between limits.
+    public static func integer(in range: ClosedRange<Int64>) -> WireSchema {
+        WireSchema([
+            "type": "integer", "minimum": .integer(range.lowerBound), "maximum": .integer(range.upperBound),
+        ])
+    }
+
+    /// A string of a format.
+    public static func string(format: String) -> WireSchema {
+        WireSchema(["type": "string", "format": .string(format)])
+    }
+
+    /// A string that matches a pattern.
+    public static func string(pattern: String) -> WireSchema {
+        WireSchema(["type": "string", "pattern": .string(pattern)])
+    }
+
+    /// One of several values.
+    public static func oneOf(_ values: [JSONValue]) -> WireSchema {
+        WireSchema(["enum": .array(values)])
+    }
+
+    /// An array of equal elements.
+    public static func array(of element: WireSchema) -> WireSchema {
+        WireSchema(["type": "array", "items": element.json])
+    }
+
+    /// An object of any names.
+    public static func object(of value: WireSchema) -> WireSchema {
+        WireSchema(["type": "object", "additionalProperties": value.json])
+    }
+
+    /// An object of exactly these members.
+    public static func object(exactly members: KeyValuePairs<String, WireSchema>) -> WireSchema {
+        var properties = JSONObject()
+        for (name, schema) in members { properties[name] = schema.json }
+        return WireSchema([
+            "type": "object", "properties": .object(properties),
+            "required": .array(members.map { .string($0.key) }), "additionalProperties": false,
+        ])
+    }
+
+    /// A value that one of several schemas allows.
+    public static func anyOf(_ schemas: [WireSchema]) -> WireSchema {
+        WireSchema(["anyOf": .array(schemas.map(\.json))])
+    }
+
+    var orNull: WireSchema {
+        document.isEmpty ? .any : .anyOf([self, WireSchema(["type": "null"])])
+    }
+
+    /// The schema as a JSON value.
+    public var json: JSONValue {
+        .object(document)
     }
 }

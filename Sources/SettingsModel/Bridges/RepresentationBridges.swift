@@ -3,7 +3,7 @@ public struct RawRepresentableBridge<Value: RawRepresentable & Sendable>: Defaul
 where Value.RawValue: DefaultsSerializable {
     private let raw: Value.RawValue.Bridge
 
-    /// The bridge by the raw value's own.
+    /// Makes the bridge by the raw value's own.
     public init() {
         raw = Value.RawValue.defaultsBridge
     }
@@ -12,40 +12,36 @@ where Value.RawValue: DefaultsSerializable {
         self.raw = raw
     }
 
-    /// The raw value's form.
+    /// Encodes the raw value.
     public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
         try raw.encode(value.rawValue)
     }
 
-    /// Takes the form of a raw value that is one of the type's.
+    /// Decodes a raw value. Throws if the type has no such value.
     public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
-        guard let value = Value(rawValue: try raw.decode(json)) else { throw notAmongCases(json) }
-        return value
+        if let value = Value(rawValue: try raw.decode(json)) { return value }
+        guard let cases = encodedCases else { throw BridgeError("is no \(Value.self)") }
+        throw BridgeError("must be one of \(cases.map(\.description).joined(separator: ", ")), but is \(json)")
     }
 
-    /// The cases, or what raw values look like.
+    /// The cases, or the form of raw values.
     public var schema: WireSchema {
         encodedCases.map { .oneOf($0) } ?? raw.schema
     }
 
-    /// Whether the raw value is `null` for some value.
+    /// True if the raw value is `null` for some value.
     public var readsNull: Bool {
         raw.readsNull
     }
 
-    /// The bridge by a raw value that allows it.
+    /// Returns the bridge by a raw value that allows it.
     public func allowingNonFinite() -> Self {
         RawRepresentableBridge(raw: raw.allowingNonFinite())
     }
 
-    /// The JSON of all cases; a case that has none cannot be stored, so it is none that a schema could list.
+    /// The JSON of all cases, without those that have none and so cannot be stored.
     private var encodedCases: [JSONValue]? {
         CaseList.cases(of: Value.self)?.compactMap { try? encode($0) }
-    }
-
-    private func notAmongCases(_ json: JSONValue) -> BridgeError {
-        guard let cases = encodedCases else { return BridgeError("is no \(Value.self)") }
-        return BridgeError("must be one of \(cases.map(\.description).joined(separator: ", ")), but is \(json)")
     }
 }
 
@@ -64,8 +60,7 @@ enum CaseList {
 /// Codable types by their own encoding, as real JSON: objects for keyed containers, arrays for unkeyed ones.
 ///
 /// Dates, data, URLs, UUIDs and decimals inside them have the same form as on their own, and no number is rounded.
-/// What JSON a Codable type reads, only its own code knows, so the schema allows any; a type that wants its form to be
-/// enforced says it:
+/// Only its own code knows which JSON a Codable type reads, so the schema allows any. A type can enforce its form:
 ///
 ///     extension Account: DefaultsSerializable {
 ///         static var defaultsBridge: CodableBridge<Account> {
@@ -73,82 +68,30 @@ enum CaseList {
 ///         }
 ///     }
 public struct CodableBridge<Value: Codable & Sendable>: DefaultsBridge {
-    /// What the JSON must look like.
+    /// The form that the JSON must have.
     public let schema: WireSchema
 
     private var allowsNonFinite = false
 
-    /// A bridge for a type whose JSON looks like this.
+    /// Makes a bridge.
     public init(schema: WireSchema = .any) {
         self.schema = schema
     }
 
-    /// What the type's `encode(to:)` makes of the value. Throws what that throws, as a sentence with its place.
+    /// Encodes by the type's `encode(to:)`. Throws its errors as a sentence with their place.
     public func encode(_ value: Value) throws(BridgeError) -> JSONValue {
-        try JSONValueEncoder(allowsNonFinite: allowsNonFinite).encode(value)
+        try ValueEncoder.encode(value, allowsNonFinite: allowsNonFinite)
     }
 
-    /// What the type's `init(from:)` makes of the JSON.
+    /// Decodes by the type's `init(from:)`.
     public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
-        try JSONValueDecoder(allowsNonFinite: allowsNonFinite).decode(Value.self, from: json)
+        try ValueDecoder.decode(Value.self, from: json, allowsNonFinite: allowsNonFinite)
     }
 
-    /// A bridge that writes numbers that are not finite as strings.
+    /// Returns a bridge that writes numbers that are not finite as strings.
     public func allowingNonFinite() -> Self {
         var bridge = self
         bridge.allowsNonFinite = true
         return bridge
-    }
-}
-
-/// JSON as itself.
-public struct JSONBridge: DefaultsBridge {
-    /// Throws for what no JSON text can say: a number that is not finite, or more than 128 levels.
-    public func encode(_ value: JSONValue) throws(BridgeError) -> JSONValue {
-        guard value.isNested(atMost: JSONValue.maximumDepth) else {
-            throw BridgeError("must nest at most \(JSONValue.maximumDepth) levels deep")
-        }
-        guard value.isFinite else { throw BridgeError("must hold finite numbers only") }
-        return value
-    }
-
-    /// Takes everything.
-    public func decode(_ json: JSONValue) throws(BridgeError) -> JSONValue {
-        json
-    }
-
-    /// Any JSON.
-    public var schema: WireSchema {
-        .any
-    }
-
-    /// `null` is a JSON value.
-    public var readsNull: Bool {
-        true
-    }
-}
-
-extension JSONValue: OwnJSONForm {
-    /// As itself.
-    public static var defaultsBridge: JSONBridge {
-        JSONBridge()
-    }
-}
-
-/// A standard type whose JSON is its bridge's wherever it stands, also as a part of a Codable value.
-///
-/// What `Codable` alone makes of these would lose something or be unreadable to anybody else: a date as seconds since
-/// 2001, data as a list of numbers, a decimal as its bits.
-protocol OwnJSONForm: DefaultsSerializable {}
-
-extension OwnJSONForm {
-    /// The value in its own form.
-    var ownJSON: JSONValue {
-        get throws(BridgeError) { try Self.defaultsBridge.encode(self) }
-    }
-
-    /// Reads the type's own form.
-    init(ownJSON json: JSONValue) throws(BridgeError) {
-        self = try Self.defaultsBridge.decode(json)
     }
 }

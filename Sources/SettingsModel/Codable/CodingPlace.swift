@@ -1,9 +1,9 @@
-/// Where in a value a coder stands.
+/// A place in a value where a coder stands.
 ///
-/// The keys that lead there are a list from the inside out whose outer part all parts of one container share, so that
-/// going one step further in costs the same at any depth. They become an array only for code that asks, as errors do.
+/// The keys that lead there are a list from the inside out. All parts of a container share its outer part, so that one step
+/// further in costs the same at any depth. They become an array only for errors and for code that asks.
 struct CodingPlace: Sendable {
-    /// A place that has parts. Made once for a container, not for each of its parts.
+    /// A place that has parts. Made once for a container.
     final class Enclosure: Sendable {
         let place: CodingPlace
 
@@ -12,19 +12,17 @@ struct CodingPlace: Sendable {
         }
     }
 
-    /// How many arrays and objects are around the place.
+    static let root = CodingPlace()
+
+    /// The number of arrays and objects around the place.
     let depth: Int
     private let last: (key: any CodingKey, enclosure: Enclosure)?
-
-    /// The whole value.
-    static let root = CodingPlace()
 
     private init() {
         depth = 0
         last = nil
     }
 
-    /// The part of this key.
     init(_ key: any CodingKey, in enclosure: Enclosure) {
         depth = enclosure.place.depth + 1
         last = (key, enclosure)
@@ -43,19 +41,32 @@ struct CodingPlace: Sendable {
     }
 
     var pointer: JSONPointer {
-        JSONPointer(codingPath: codingPath)
+        JSONPointer(codingPath.map(\.stringValue))
     }
 
-    /// Whether an array or object may stand here.
+    /// True if an array or object may stand here.
     var hasRoomForLevel: Bool {
         depth < JSONValue.maximumDepth
     }
-}
 
-extension JSONPointer {
-    /// The place that the keys of a coder lead to.
-    init(codingPath: [any CodingKey]) {
-        self.init(codingPath.map(\.stringValue))
+    /// An error for JSON of another kind, or another value, than the reader expects.
+    func mismatch(_ failure: BridgeError, for type: any Any.Type, found json: JSONValue) -> DecodingError {
+        let context = DecodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason)
+        return json.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
+    }
+
+    /// An error for JSON that no reader can read.
+    func corruption(_ failure: BridgeError) -> DecodingError {
+        .dataCorrupted(DecodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason))
+    }
+
+    /// An error for a value without a JSON form.
+    func refusal(_ failure: BridgeError, of value: Any) -> EncodingError {
+        .invalidValue(value, EncodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason))
+    }
+
+    private func path(to failure: BridgeError) -> [any CodingKey] {
+        codingPath + failure.pointer.tokens.map(PlainKey.name)
     }
 }
 
@@ -83,94 +94,168 @@ enum PlainKey: CodingKey {
     }
 
     var intValue: Int? {
-        switch self {
-        case .name: nil
-        case .index(let index): index
-        }
+        if case .index(let index) = self { index } else { nil }
     }
 }
 
-/// What an error that was thrown while coding says: why, and by which keys.
-///
-/// Coding throws `DecodingError` and `EncodingError`, as types that try one form and then another expect; only what
-/// reaches the outside becomes a ``BridgeError``, here.
-struct CodingFailure {
-    /// The keys that lead to the place, as far as the error knows them.
-    let path: [any CodingKey]
-    /// What is wrong there.
-    let reason: String
+/// The state that all parts of one encoding or decoding share.
+final class CodingSession {
+    /// The limit of values that code each other. A value that codes another as its only part adds no level of JSON, but
+    /// fills the stack; this leaves room for two of those around each level.
+    static let maximumCalls = 3 * JSONValue.maximumDepth
 
-    private init(_ context: DecodingError.Context) {
-        path = context.codingPath
-        reason = Self.reason(context.debugDescription, context.underlyingError)
+    let allowsNonFinite: Bool
+    private var origin: (failure: BridgeError, text: String)?
+
+    init(allowsNonFinite: Bool) {
+        self.allowsNonFinite = allowsNonFinite
     }
 
-    private init(_ context: EncodingError.Context) {
-        path = context.codingPath
-        reason = Self.reason(context.debugDescription, context.underlyingError)
+    /// Remembers the place of an error that does not name its own. Each value that the error passes calls this on its way
+    /// out; the first of them is the place.
+    func note(_ error: any Error, at place: CodingPlace) {
+        guard !Self.namesPlace(error) else { return }
+        let (text, outer) = (String(describing: error), place.pointer)
+        if let origin, origin.text == text,
+            JSONPointer(Array(origin.failure.pointer.tokens.prefix(outer.tokens.count))) == outer
+        {
+            return
+        }
+        origin = (Self.failure(error, inside: outer), text)
     }
 
-    private init(path: [any CodingKey] = [], reason: String) {
-        self.path = path
-        self.reason = reason
+    /// Makes the error for the caller. Coding throws `DecodingError` and `EncodingError`, as types that try one form after
+    /// the other expect.
+    func bridgeError(for error: any Error) -> BridgeError {
+        if let origin, !Self.namesPlace(error), origin.text == String(describing: error) { return origin.failure }
+        return Self.failure(error, inside: .root)
     }
 
-    init(_ error: any Error) {
+    private static func namesPlace(_ error: any Error) -> Bool {
+        (error is DecodingError || error is EncodingError) && failure(error, inside: .root).pointer != .root
+    }
+
+    private static func failure(_ error: any Error, inside place: JSONPointer) -> BridgeError {
+        func failure(_ path: [any CodingKey], _ text: String, _ cause: (any Error)? = nil) -> BridgeError {
+            let reason = text.isEmpty ? cause.map { String(describing: $0) } ?? "was refused without a reason" : text
+            return BridgeError(at: JSONPointer(place.tokens + path.map(\.stringValue)), reason)
+        }
         switch error {
         case let error as BridgeError:
-            self.init(path: error.pointer.tokens.map(PlainKey.name), reason: error.reason)
+            return BridgeError(at: JSONPointer(place.tokens + error.pointer.tokens), error.reason)
         case DecodingError.keyNotFound(let key, let context):
-            self.init(path: context.codingPath, reason: "is missing the member \"\(key.stringValue)\"")
+            return failure(context.codingPath, "is missing the member \"\(key.stringValue)\"")
         case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
             DecodingError.dataCorrupted(let context):
-            self.init(context)
+            return failure(context.codingPath, context.debugDescription, context.underlyingError)
         case EncodingError.invalidValue(_, let context):
-            self.init(context)
+            return failure(context.codingPath, context.debugDescription, context.underlyingError)
         default:
-            self.init(reason: String(describing: error))
+            return failure([], String(describing: error))
         }
-    }
-
-    /// The error as one about the whole of what was coded, for one that was thrown inside the part at `place`.
-    func bridgeError(inside place: CodingPlace) -> BridgeError {
-        BridgeError(at: JSONPointer(codingPath: place.codingPath + path), reason)
-    }
-
-    /// Whether the error itself says where it happened, counted from the outside.
-    static func knowsPlace(of error: any Error) -> Bool {
-        (error is DecodingError || error is EncodingError) && !CodingFailure(error).path.isEmpty
-    }
-
-    private static func reason(_ text: String, _ cause: (any Error)?) -> String {
-        if !text.isEmpty { text } else { cause.map { String(describing: $0) } ?? "was refused without a reason" }
-    }
-}
-
-extension CodingPlace {
-    /// An error for a reader of this place who was promised another kind of JSON than is there, or another value.
-    func mismatch(_ failure: BridgeError, for type: any Any.Type, found json: JSONValue) -> DecodingError {
-        let context = DecodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason)
-        return json.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
-    }
-
-    /// An error for JSON that nobody can read, whatever they expect.
-    func corruption(_ failure: BridgeError) -> DecodingError {
-        .dataCorrupted(DecodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason))
-    }
-
-    /// An error for a value that has no JSON form.
-    func refusal(_ failure: BridgeError, of value: Any) -> EncodingError {
-        .invalidValue(value, EncodingError.Context(codingPath: path(to: failure), debugDescription: failure.reason))
-    }
-
-    private func path(to failure: BridgeError) -> [any CodingKey] {
-        codingPath + failure.pointer.tokens.map(PlainKey.name)
     }
 }
 
 extension BridgeError {
-    /// For what would nest more arrays and objects than JSON text may.
+    /// An error for more levels of arrays and objects than JSON text may have.
     static var nestedTooDeep: BridgeError {
         BridgeError("is nested more than \(JSONValue.maximumDepth) levels deep")
+    }
+}
+
+/// A standard type whose JSON is its bridge's wherever it stands, also as a part of a Codable value.
+///
+/// `Codable` alone would lose something, or write what other languages cannot read: a date as seconds since 2001, data as a
+/// list of numbers, a decimal as its bits.
+protocol StandardForm: DefaultsSerializable {}
+
+extension StandardForm {
+    func json(allowsNonFinite: Bool) throws(BridgeError) -> JSONValue {
+        try Self.bridge(allowsNonFinite).encode(self)
+    }
+
+    init(json: JSONValue, allowsNonFinite: Bool) throws(BridgeError) {
+        self = try Self.bridge(allowsNonFinite).decode(json)
+    }
+
+    private static func bridge(_ allowsNonFinite: Bool) -> Bridge {
+        allowsNonFinite ? defaultsBridge.allowingNonFinite() : defaultsBridge
+    }
+}
+
+extension Bool: StandardForm {}
+extension String: StandardForm {}
+extension Double: StandardForm {}
+extension Float: StandardForm {}
+extension JSONValue: StandardForm {}
+
+/// An integer wider than any JSON integer. Its form is that of an Int64.
+protocol WideInteger: FixedWidthInteger {}
+
+extension Int128: WideInteger {}
+extension UInt128: WideInteger {}
+
+extension WideInteger {
+    func json() throws(BridgeError) -> JSONValue {
+        guard let integer = Int64(exactly: self) else {
+            throw BridgeError("must be between \(Int64.min) and \(Int64.max), but is \(self)")
+        }
+        return .integer(integer)
+    }
+
+    init(json: JSONValue) throws(BridgeError) {
+        guard let value = Self(exactly: try Int64.defaultsBridge.decode(json)) else {
+            throw BridgeError("must be between \(Self.min) and \(Self.max), but is \(json)")
+        }
+        self = value
+    }
+}
+
+/// A collection that has its elements in another order each time it is made.
+///
+/// Its JSON is put in canonical order, so that a value that did not change is the same text again. Of a dictionary, keys with
+/// one name, or names with one key (two spellings of é, `1` and `01`), are refused, as its own coding would lose a value.
+protocol UnorderedCollection {
+    static var isDictionary: Bool { get }
+    var count: Int { get }
+}
+
+extension Set: UnorderedCollection {
+    static var isDictionary: Bool { false }
+}
+
+extension Dictionary: UnorderedCollection {
+    static var isDictionary: Bool { true }
+}
+
+extension UnorderedCollection {
+    /// Returns the encoded value in canonical order. Throws if keys are missing.
+    func ordered(_ json: JSONValue) throws(BridgeError) -> JSONValue {
+        switch json {
+        case .object(let members):
+            if Self.isDictionary && members.count < count { throw BridgeError("has two keys of the same name") }
+            return JSONObject(members.sortedMembers).map(JSONValue.object) ?? json
+        case .array(let elements) where Self.isDictionary:
+            // Keys that are no names stand in the array, each before its value.
+            let pairs = stride(from: 0, to: elements.count, by: 2).map {
+                JSONValue.array(Array(elements[$0..<min($0 + 2, elements.count)]))
+            }
+            return .array(pairs.canonicallySorted().flatMap { $0.array ?? [] })
+        case .array(let elements):
+            return .array(elements.canonicallySorted())
+        default:
+            return json
+        }
+    }
+
+    /// Throws if the decoded dictionary has fewer keys than its JSON.
+    func check(decodedFrom json: JSONValue) throws(BridgeError) {
+        let keys =
+            switch json {
+            case .object(let members): members.count
+            case .array(let elements): elements.count / 2
+            default: 0
+            }
+        if Self.isDictionary && count < keys { throw BridgeError("has two members of the same key") }
     }
 }

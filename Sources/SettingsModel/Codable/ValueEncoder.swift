@@ -1,7 +1,7 @@
-/// What one value encodes itself into: an object, an array or a single value, whichever it asks for first.
+/// An encoder of one value into an object, an array or a single value, whichever the value asks for first.
 ///
-/// Asking for a container cannot fail, so a value that asks for a second kind gets a container all the same, and an
-/// error from whatever it does next: each call that can throw, and ``finished()``, look for it first.
+/// Asking for a container cannot fail. So a value that asks for a second kind gets a container all the same, and the next
+/// call that can throw, or ``finished()``, throws the error.
 final class ValueEncoder: Encoder {
     private enum Shape: String {
         case object = "an object"
@@ -9,8 +9,7 @@ final class ValueEncoder: Encoder {
         case single = "a single value"
     }
 
-    /// A part that is encoded piece by piece and taken in at the end, when all pieces are there. Meanwhile null stands
-    /// in its place.
+    /// A part that is encoded piece by piece. Null stands in its place until the end.
     private struct OpenPart {
         /// Nil for an element.
         let name: String?
@@ -19,23 +18,33 @@ final class ValueEncoder: Encoder {
     }
 
     let place: CodingPlace
-    let session: CodingSession
-    /// What the parts of this value stand in.
-    private(set) lazy var enclosure = CodingPlace.Enclosure(place)
-
-    let calls: Int
+    private let session: CodingSession
+    private let calls: Int
+    private lazy var enclosure = CodingPlace.Enclosure(place)
     private var shape: Shape?
     private var members = JSONObject()
     private var elements: [JSONValue] = []
     private var single = JSONValue.null
     private var openParts: [OpenPart] = []
-    /// Why nothing that is encoded here can be good any more.
-    private(set) var failure: EncodingError?
+    /// The first mistake, after which nothing encoded here can be valid.
+    private var failure: EncodingError?
 
     init(at place: CodingPlace, in session: CodingSession, calls: Int) {
         self.place = place
         self.session = session
         self.calls = calls
+    }
+
+    /// Encodes a whole value by its `encode(to:)`: a keyed container is an object with its members in the order of the calls,
+    /// an unkeyed one an array. Throws the value's own errors with their place, and for more levels than
+    /// `JSONValue.maximumDepth` or containers of different kinds at one place.
+    static func encode<Value: Encodable>(_ value: Value, allowsNonFinite: Bool) throws(BridgeError) -> JSONValue {
+        let session = CodingSession(allowsNonFinite: allowsNonFinite)
+        do {
+            return try ValueEncoder(at: .root, in: session, calls: 0).json(of: value, at: .root)
+        } catch {
+            throw session.bridgeError(for: error)
+        }
     }
 
     var codingPath: [any CodingKey] {
@@ -52,24 +61,34 @@ final class ValueEncoder: Encoder {
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
         take(.object)
-        return KeyedEncodingContainer(KeyedEncoding(into: self))
+        return KeyedEncodingContainer(KeyedEncoding(encoder: self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
         take(.array)
-        return UnkeyedEncoding(into: self)
+        return UnkeyedEncoding(encoder: self)
     }
 
     func singleValueContainer() -> any SingleValueEncodingContainer {
         self
     }
 
-    func set(_ name: String, to json: JSONValue) throws {
+    /// Encodes a member. A value of a name that was encoded already takes its place.
+    func set<Value: Encodable>(_ key: some CodingKey, to value: Value) throws {
+        try set(key, to: json(of: value, at: CodingPlace(key, in: enclosure)))
+    }
+
+    func set(_ key: some CodingKey, to json: JSONValue) throws {
         if let failure { throw failure }
+        let name = key.stringValue
         if !openParts.isEmpty, members[name] != nil {
             openParts.removeAll { $0.name?.hasSameBytes(as: name) == true }
         }
         members[name] = json
+    }
+
+    func append<Value: Encodable>(_ value: Value) throws {
+        try append(json(of: value, at: CodingPlace(PlainKey.index(elements.count), in: enclosure)))
     }
 
     func append(_ json: JSONValue) throws {
@@ -77,13 +96,13 @@ final class ValueEncoder: Encoder {
         elements.append(json)
     }
 
-    func setSingle(to json: JSONValue) throws {
+    private func setSingle(to json: JSONValue) throws {
         take(.single)
         if let failure { throw failure }
         single = json
     }
 
-    /// The encoder of a member that is encoded piece by piece. Asking for the same name again goes on with it.
+    /// Returns the encoder of a member that is encoded piece by piece: the same for the same name.
     func part(_ key: any CodingKey) -> ValueEncoder {
         let name = key.stringValue
         if failure != nil { return self }
@@ -91,19 +110,23 @@ final class ValueEncoder: Encoder {
             return open.encoder
         }
         members[name] = .null
-        return open(OpenPart(name: name, index: 0, encoder: encoder(of: key)))
+        return openPart(name, 0, key)
     }
 
-    /// The encoder of a new last element that is encoded piece by piece.
+    /// Returns the encoder of a new last element that is encoded piece by piece.
     func nextElement() -> ValueEncoder {
         if failure != nil { return self }
-        let index = elements.count
         elements.append(.null)
-        return open(OpenPart(name: nil, index: index, encoder: encoder(of: PlainKey.index(index))))
+        return openPart(nil, elements.count - 1, PlainKey.index(elements.count - 1))
     }
 
-    /// The whole of what was encoded.
-    func finished() throws -> JSONValue {
+    private func openPart(_ name: String?, _ index: Int, _ key: any CodingKey) -> ValueEncoder {
+        let encoder = ValueEncoder(at: CodingPlace(key, in: enclosure), in: session, calls: calls)
+        openParts.append(OpenPart(name: name, index: index, encoder: encoder))
+        return encoder
+    }
+
+    private func finished() throws -> JSONValue {
         if let failure { throw failure }
         for part in openParts {
             let json = try part.encoder.finished()
@@ -114,15 +137,6 @@ final class ValueEncoder: Encoder {
         case .array: .array(elements)
         case .single: single
         }
-    }
-
-    private func encoder(of key: any CodingKey) -> ValueEncoder {
-        ValueEncoder(at: CodingPlace(key, in: enclosure), in: session, calls: calls)
-    }
-
-    private func open(_ part: OpenPart) -> ValueEncoder {
-        openParts.append(part)
-        return part.encoder
     }
 
     private func take(_ wanted: Shape) {
@@ -142,90 +156,142 @@ final class ValueEncoder: Encoder {
     private func fail(_ error: BridgeError) {
         if failure == nil { failure = place.refusal(error, of: single) }
     }
-}
 
-/// From a value, whatever its type, to its JSON.
-extension ValueEncoder {
-    /// The JSON of a value at this place or inside it: its type's own form if there is one, else what it encodes.
-    func json<Value: Encodable>(of value: Value, at place: @autoclosure () -> CodingPlace) throws -> JSONValue {
+    /// Encodes a value at this place or inside it: by its standard form if its type has one, else by its `encode(to:)`.
+    private func json<Value: Encodable>(of value: Value, at place: @autoclosure () -> CodingPlace) throws -> JSONValue {
         if let failure { throw failure }
-        if let plain = try form(of: value, at: place(), { try $0.json(ifPlain: value) }) { return plain }
+        // The most frequent types, without a search for their conformance.
+        if Value.self == String.self, let text = value as? String { return .string(text) }
+        if Value.self == Int.self, let integer = value as? Int { return .integer(Int64(integer)) }
+        if Value.self == Bool.self, let bool = value as? Bool { return .bool(bool) }
+        if Value.self == Double.self, let double = value as? Double, double.isFinite { return .double(double) }
         let place = place()
-        if let own = value as? any OwnJSONForm {
-            return try form(of: value, at: place) { _ in try own.ownJSON(at: place) }
+        do throws(BridgeError) {
+            if let value = value as? any StandardForm {
+                let json = try value.json(allowsNonFinite: session.allowsNonFinite)
+                guard json.isNested(atMost: JSONValue.maximumDepth - place.depth) else { throw .nestedTooDeep }
+                return json
+            }
+            if let value = value as? any WideInteger { return try value.json() }
+        } catch {
+            throw place.refusal(error, of: value)
         }
         guard calls < CodingSession.maximumCalls else { throw place.refusal(.nestedTooDeep, of: value) }
         let encoder = ValueEncoder(at: place, in: session, calls: calls + 1)
         do {
             try value.encode(to: encoder)
             let json = try encoder.finished()
-            try form(of: value, at: place) { _ in try DictionaryLoss.check(encoding: value, as: json) }
-            return StableOrder.of(json, from: Value.self)
+            guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
+                return json
+            }
+            do { return try collection.ordered(json) } catch { throw place.refusal(error, of: value) }
         } catch {
             session.note(error, at: place)
             throw error
         }
     }
+}
 
-    func json(of value: Double, at place: @autoclosure () -> CodingPlace) throws -> JSONValue {
-        try form(of: value, at: place()) { try $0.json(value) }
+extension ValueEncoder: SingleValueEncodingContainer {
+    func encodeNil() throws {
+        try setSingle(to: .null)
     }
 
-    func json(of value: Float, at place: @autoclosure () -> CodingPlace) throws -> JSONValue {
-        try form(of: value, at: place()) { try $0.json(value) }
+    func encode<Value: Encodable>(_ value: Value) throws {
+        try setSingle(to: json(of: value, at: place))
     }
 
-    func json<Integer: FixedWidthInteger & Sendable>(
-        ofInteger value: Integer, at place: @autoclosure () -> CodingPlace
-    ) throws -> JSONValue {
-        try form(of: value, at: place()) { try $0.json(value) }
+    func encode(_ value: Int128) throws {
+        try setSingle(to: json(of: value, at: place))
     }
 
-    private func form<Value, Form>(
-        of value: Value, at place: @autoclosure () -> CodingPlace, _ make: (ScalarForm) throws -> Form
-    ) throws -> Form {
-        do { return try make(session.scalars) } catch let error as BridgeError {
-            throw place().refusal(error, of: value)
-        }
+    func encode(_ value: UInt128) throws {
+        try setSingle(to: json(of: value, at: place))
     }
 }
 
-extension OwnJSONForm {
-    /// The value in its own form, if that does not go too deep from here.
-    fileprivate func ownJSON(at place: CodingPlace) throws(BridgeError) -> JSONValue {
-        let json = try ownJSON
-        guard json.isNested(atMost: JSONValue.maximumDepth - place.depth) else { throw .nestedTooDeep }
-        return json
+/// A writer of the members of an object. Where a name comes twice, the last value holds, in the place of the first.
+struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoder: ValueEncoder
+
+    var codingPath: [any CodingKey] {
+        encoder.codingPath
+    }
+
+    func encodeNil(forKey key: Key) throws {
+        try encoder.set(key, to: .null as JSONValue)
+    }
+
+    func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+        try encoder.set(key, to: value)
+    }
+
+    func encode(_ value: Int128, forKey key: Key) throws {
+        try encoder.set(key, to: value)
+    }
+
+    func encode(_ value: UInt128, forKey key: Key) throws {
+        try encoder.set(key, to: value)
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy keyType: NestedKey.Type, forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+        encoder.part(key).container(keyedBy: keyType)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        encoder.part(key).unkeyedContainer()
+    }
+
+    func superEncoder() -> any Encoder {
+        encoder.part(PlainKey.superclass)
+    }
+
+    func superEncoder(forKey key: Key) -> any Encoder {
+        encoder.part(key)
     }
 }
 
-/// A collection that has its elements in another order each time it is made.
-///
-/// Its JSON is put in canonical order, so that a value that did not change is the same text again.
-protocol UnorderedCollection {}
+/// A writer of the elements of an array.
+struct UnkeyedEncoding: UnkeyedEncodingContainer {
+    let encoder: ValueEncoder
 
-extension Set: UnorderedCollection {}
-extension Dictionary: UnorderedCollection {}
-
-enum StableOrder {
-    /// What a value was encoded as, in canonical order if the value's own order means nothing.
-    static func of<Value>(_ json: JSONValue, from type: Value.Type) -> JSONValue {
-        guard type is any UnorderedCollection.Type else { return json }
-        switch json {
-        case .object(let members):
-            return JSONObject(members.sortedMembers).map(JSONValue.object) ?? json
-        case .array(let elements) where type is any CountedDictionary.Type:
-            return .array(sortedPairs(elements))
-        case .array(let elements):
-            return .array(elements.sorted { $0.precedesCanonically($1) })
-        default:
-            return json
-        }
+    var codingPath: [any CodingKey] {
+        encoder.codingPath
     }
 
-    /// Keys that are no names stand in an array, each before its value.
-    private static func sortedPairs(_ elements: [JSONValue]) -> [JSONValue] {
-        let pairs = stride(from: 0, to: elements.count, by: 2).map { elements[$0..<min($0 + 2, elements.count)] }
-        return pairs.sorted { JSONValue.array(Array($0)).precedesCanonically(.array(Array($1))) }.flatMap { $0 }
+    var count: Int {
+        encoder.elementCount
+    }
+
+    func encodeNil() throws {
+        try encoder.append(.null as JSONValue)
+    }
+
+    func encode<Value: Encodable>(_ value: Value) throws {
+        try encoder.append(value)
+    }
+
+    func encode(_ value: Int128) throws {
+        try encoder.append(value)
+    }
+
+    func encode(_ value: UInt128) throws {
+        try encoder.append(value)
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy keyType: NestedKey.Type
+    ) -> KeyedEncodingContainer<NestedKey> {
+        encoder.nextElement().container(keyedBy: keyType)
+    }
+
+    func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer {
+        encoder.nextElement().unkeyedContainer()
+    }
+
+    func superEncoder() -> any Encoder {
+        encoder.nextElement()
     }
 }

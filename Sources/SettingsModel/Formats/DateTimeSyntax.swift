@@ -109,7 +109,7 @@ package struct CivilDate: Equatable {
         year = era * 400 + yearOfEra + (month <= 2 ? 1 : 0)
     }
 
-    /// How many days this one lies after 2001-01-01; negative before it.
+    /// The number of days after 2001-01-01; negative before it.
     package var daysSince2001: Int {
         let (era, yearOfEra) = (month <= 2 ? year - 1 : year).flooringDivision(by: 400)
         let monthFromMarch = month <= 2 ? month + 9 : month - 3

@@ -1,6 +1,7 @@
 extension JSONValue: Hashable {
-    /// True if nothing changed: numbers of one kind with the same bits, strings of the same bytes, arrays element by
-    /// element, objects with the same members in any order.
+    /// True for numbers of one kind with the same bits, strings of the same bytes, arrays of equal elements, and objects with
+    /// equal members in any order.
+    @inline(never)
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
         case (.null, .null): true
@@ -28,6 +29,7 @@ extension JSONValue: Hashable {
     }
 
     /// True if JSON Schema takes both for one value: as `==`, but numbers are compared by size, without rounding.
+    @inline(never)
     public func isMathematicallyEqual(to other: JSONValue) -> Bool {
         switch (self, other) {
         case (.integer, .double), (.double, .integer), (.double, .double):
@@ -112,11 +114,18 @@ struct MathematicalJSON: Hashable, Sendable {
     }
 }
 
-/// The canonical order of values, which makes the text of a set stable.
+extension [JSONValue] {
+    /// Returns the elements in canonical order, which makes the text of a set stable.
+    ///
+    /// Values are ordered by kind (null, booleans, numbers, strings, arrays, objects), then numbers by size, strings by
+    /// bytes, arrays and the sorted members of objects element by element. Of numbers of one size an integer comes before a
+    /// double and a negative zero before a positive one, so that different values never tie.
+    func canonicallySorted() -> [JSONValue] {
+        sorted { $0.precedesCanonically($1) }
+    }
+}
+
 extension JSONValue {
-    /// True if this value comes before the other: by kind (null, booleans, numbers, strings, arrays, objects), then numbers
-    /// by size, strings by bytes, arrays and the sorted members of objects element by element. Of numbers of one size an
-    /// integer comes before a double and a negative zero before a positive one, so that different values never tie.
     func precedesCanonically(_ other: JSONValue) -> Bool {
         canonicalOrder(other) < 0
     }

@@ -130,9 +130,7 @@ extension JSONValue {
         case .object: "an object"
         }
     }
-}
 
-extension JSONValue {
     /// The value in a sentence: its JSON if that is short, else its kind and size.
     package var briefPhrase: String {
         switch self {
@@ -156,41 +154,60 @@ extension JSONValue {
         }
     }
 
-    /// True if the whole value is short enough for a message. Reads only as much as it takes to decide.
-    package var isShort: Bool {
-        var budget = Self.shortSize
-        return takes(from: &budget)
-    }
-
-    /// The cost of reading all of the value: one for each value in it, and more for long texts.
-    var extent: Int {
-        switch self {
-        case .string(let text): 1 + text.utf8.count / 64
-        case .array(let elements): elements.reduce(1) { $0 + $1.extent }
-        case .object(let object): object.members.reduce(1) { $0 + $1.name.utf8.count / 64 + $1.value.extent }
-        default: 1
-        }
-    }
-
     private static let briefLength = 80
-    private static let shortSize = 1_000
+}
 
-    /// Takes about the length of the value's text from a budget. Returns false if the budget is too small.
-    private func takes(from budget: inout Int) -> Bool {
-        budget -= 4
+/// Walks over a value that end as soon as the answer is known.
+extension JSONValue {
+    /// The limit that a value was found to exceed.
+    package enum Excess: Error {
+        case depth
+        case weight
+    }
+
+    /// Checks the depth of the value, and takes its weight out of an allowance: one for each value in it, and one for each
+    /// eight bytes of text.
+    package func weigh(levels: Int, allowance: inout Int) throws(Excess) {
+        allowance -= 1
         switch self {
         case .string(let text):
-            budget -= text.utf8.count
+            allowance -= text.utf8.count / 8
         case .array(let elements):
-            for element in elements where !element.takes(from: &budget) { return false }
+            guard levels > 0 else { throw .depth }
+            for element in elements { try element.weigh(levels: levels - 1, allowance: &allowance) }
         case .object(let object):
-            for member in object {
-                budget -= member.name.utf8.count
-                if !member.value.takes(from: &budget) { return false }
+            guard levels > 0 else { throw .depth }
+            for member in object.members {
+                allowance -= member.name.utf8.count / 8
+                try member.value.weigh(levels: levels - 1, allowance: &allowance)
             }
-        default:
+        case .null, .bool, .integer, .double:
             break
         }
-        return budget >= 0
+        if allowance < 0 { throw .weight }
+    }
+
+    /// True if the value nests at most so many levels, a scalar being at level 0.
+    package func isNested(atMost levels: Int) -> Bool {
+        var allowance = Int.max
+        return levels >= 0 && (try? weigh(levels: levels, allowance: &allowance)) != nil
+    }
+
+    /// Takes the weight of the value out of an allowance. Returns false if the allowance is too small.
+    package func isWithin(_ allowance: inout Int) -> Bool {
+        (try? weigh(levels: .max, allowance: &allowance)) != nil
+    }
+
+    /// True if the value is short enough for a message.
+    package var isShort: Bool {
+        var allowance = 125
+        return isWithin(&allowance)
+    }
+
+    /// The cost of reading all of the value.
+    var extent: Int {
+        var allowance = Int.max
+        _ = isWithin(&allowance)
+        return .max - allowance
     }
 }

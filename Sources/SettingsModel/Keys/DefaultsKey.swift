@@ -1,4 +1,4 @@
-/// A setting's name, type and default, said once.
+/// A key that names a setting, its type and its default.
 ///
 ///     extension DefaultsKeys {
 ///         var username: DefaultsKey<String?> { .init("username") }
@@ -6,16 +6,15 @@
 ///         var volume: DefaultsKey<Double> { .init("player.volume", defaultValue: 0.5, in: 0...1) }
 ///     }
 ///
-/// A key is a plain value that costs next to nothing to make: nothing is checked until a ``KeyCodec`` or a ``Schema``
-/// is made from it, and those say what is wrong with it.
+/// A key is a plain value that is cheap to make. A ``KeyCodec`` or a ``Schema`` made from it checks it.
 public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
     /// The name under which the value is stored.
     public let name: String
-    /// What a reader gets while nothing is stored; for an optional without a default, nil.
+    /// The value while nothing is stored; nil for an optional without a default.
     public let defaultValue: Value
     /// The only values that are allowed, if they were listed.
     public let allowed: [Value]?
-    /// What else the key says; nil for nothing, as of most keys.
+    /// The limits and traits; nil for none, as of most keys.
     package let rules: KeyRules?
 
     init(name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits) {
@@ -25,7 +24,7 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         rules = KeyRules(limits: limits, traits: traits, isLimitedToList: allowed != nil)
     }
 
-    /// What the type alone does not say.
+    /// The properties beside type, default and limits.
     public var traits: KeyTraits {
         rules?.traits ?? KeyTraits()
     }
@@ -34,39 +33,37 @@ public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
         rules?.limits ?? KeyLimits()
     }
 
-    /// Whether both keys say the same of their values, but for the default.
+    /// True if both keys have the same limits and traits. The default may differ.
     package func hasSameRules(as other: DefaultsKey) -> Bool {
         if KeyRules.areSurelySame(rules, other.rules) { return true }
         return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
     }
 
-    /// The values that are allowed as JSON; nil if they were not listed or have none.
+    /// The allowed values as JSON; nil if they were not listed or have none.
     private var encodedAllowed: [JSONValue?]? {
         let bridge = bridge
         return try? allowed?.map { try bridge.encodeStored($0) }
     }
 
-    /// How the key's values travel.
     var bridge: Value.Bridge {
         traits.allowsNonFinite ? Value.defaultsBridge.allowingNonFinite() : Value.defaultsBridge
     }
 }
 
-/// What a key says of its setting beside type, default and limits.
-public struct KeyTraits: Hashable, Sendable {
-    /// What the setting is for, for people.
+/// The properties of a key beside type, default and limits.
+public struct KeyTraits: Equatable, Sendable {
+    /// The purpose of the setting, for people.
     public var description: String?
-    /// Whether the value is a secret, which no message repeats.
+    /// True if the value is a secret, which no message repeats.
     public var isSecret: Bool
-    /// Names that the key had before, the latest first. Where only one of these is stored, its value is taken over.
+    /// The former names of the key, the latest first. A value stored under one of them is taken over.
     public var renamedFrom: [String]
-    /// Whether floating-point numbers that are not finite may be stored, as strings.
+    /// True if floating-point numbers that are not finite may be stored, as strings.
     public var allowsNonFinite: Bool
-    /// What becomes of a change in place when somebody else has changed the value meanwhile; nil to keep theirs.
+    /// The rule for a change in place that meets another writer's change; nil to keep the other's.
     public var merge: MergeRule?
 
-    /// Traits; by default none.
-    public init(
+    package init(
         description: String? = nil, isSecret: Bool = false, renamedFrom: [String] = [], allowsNonFinite: Bool = false,
         merge: MergeRule? = nil
     ) {
@@ -77,25 +74,16 @@ public struct KeyTraits: Hashable, Sendable {
         self.merge = merge
     }
 
-    /// Whether nothing is said.
     var isEmpty: Bool {
         description == nil && !isSecret && renamedFrom.isEmpty && !allowsNonFinite && merge == nil
     }
 }
 
 extension KeyTraits {
-    /// Whether both say the same, text by its bytes: two spellings of é are two names.
+    /// True if both have the same properties, text by its bytes.
     public static func == (one: KeyTraits, other: KeyTraits) -> Bool {
         one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite && one.merge == other.merge
             && one.texts == other.texts
-    }
-
-    /// Hashes text by its bytes.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(isSecret)
-        hasher.combine(allowsNonFinite)
-        hasher.combine(merge)
-        hasher.combine(texts)
     }
 
     private var texts: [UTF8Text?] {
@@ -103,13 +91,13 @@ extension KeyTraits {
     }
 }
 
-/// A typed key of whatever type: its name and what it says of its values.
+/// A key of any type.
 public protocol AnyDefaultsKey: Sendable {
     /// The name under which the value is stored.
     var name: String { get }
     /// The type of the values.
     var valueType: any DefaultsSerializable.Type { get }
-    /// What the key says beside type, default and limits.
+    /// The properties beside type, default and limits.
     var traits: KeyTraits { get }
 
     /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
@@ -147,19 +135,16 @@ extension DefaultsKey: AnyDefaultsKey {
     }
 }
 
-/// What a key says beside name, type and default, in one object: so a key is little to copy, and one that was made once is
-/// known again by it.
-///
-/// It is made with its key and belongs to no other, save copies of that.
-@usableFromInline
+/// The limits and traits of a key in one object, so that a key is cheap to copy. Copies of a key share it, which shows that they
+/// are the same key.
 package final class KeyRules: Sendable {
     let limits: KeyLimits
     let traits: KeyTraits
     private let hasTraits: Bool
-    /// Whether the key lists what is allowed, which is not here: values know themselves whether they are equal.
+    /// True if the key lists the allowed values. They are not here, as comparing them needs their type.
     let isLimitedToList: Bool
 
-    /// Nil if nothing is said, as of most keys.
+    /// Returns nil without limits and traits.
     init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool) {
         guard !limits.isEmpty || !traits.isEmpty || isLimitedToList else { return nil }
         self.limits = limits
@@ -168,7 +153,7 @@ package final class KeyRules: Sendable {
         self.isLimitedToList = isLimitedToList
     }
 
-    /// Whether two keys say the same but for the values that they list, if they do.
+    /// True if two keys have the same limits and traits. Lists of allowed values may differ.
     static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         if one === other { return true }
         guard let one, let other else { return false }
@@ -176,7 +161,7 @@ package final class KeyRules: Sendable {
         return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
     }
 
-    /// Whether two keys are sure to say the same. If not, they may nevertheless: lists would have to be compared.
+    /// True if two keys surely have the same limits and traits. Otherwise their lists have to be compared.
     package static func areSurelySame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
         areSame(one, other) && (one === other || one?.isLimitedToList != true)
     }

@@ -1,5 +1,4 @@
-// How keys are spelled. The limits are parameters rather than a value of options, as `in: 0...1` reads best; which of
-// them a key can have follows from its type, so a limit that makes no sense does not compile.
+// Each type of key has the limits that its values can have, so a limit that makes no sense does not compile.
 
 extension DefaultsKey {
     /// A key with a default.
@@ -16,14 +15,13 @@ extension DefaultsKey {
                 merge: merge?.rule))
     }
 
-    /// Only an optional can do without a default: what would a reader get while nothing is stored?
+    /// Refuses a key without a default that is not optional.
     @available(
         *, unavailable,
         message: "a key that is not optional needs a defaultValue:, as readers get that while nothing is stored"
     )
     @_disfavoredOverload
     public init(_ name: String) {
-        // Nothing that compiles can call this.
         fatalError("unavailable")
     }
 }
@@ -108,9 +106,7 @@ extension DefaultsKey where Value: TextSetting & OptionalSetting {
     }
 }
 
-// The kinds of types that decide which limits and forms a key may have.
-
-/// An optional: the one kind of value that need not be there.
+/// An optional type.
 public protocol OptionalSetting: DefaultsSerializable {
     /// The value while nothing is stored.
     static var unset: Self { get }
@@ -123,12 +119,12 @@ extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {
     }
 }
 
-/// A number, or an optional one: what a range can limit.
+/// A number, or an optional one, which a range can limit.
 public protocol NumericSetting: DefaultsSerializable {
     /// The type of the number.
     associatedtype Bound: NumericSetting & Comparable = Self
 
-    /// The number as a limit in a schema; nil for nil. What no schema can have as a limit is refused when one is made.
+    /// The number as a limit in a schema; nil for nil.
     var limit: JSONValue? { get }
 }
 
@@ -149,29 +145,18 @@ extension NumericSetting where Self: FixedWidthInteger {
     }
 }
 
-/// Text, or optional text: what a length and a pattern can limit.
+/// Text, or optional text, which a length and a pattern can limit.
 public protocol TextSetting: DefaultsSerializable {}
 
 extension String: TextSetting {}
 extension Optional: TextSetting where Wrapped: TextSetting {}
 
-/// An array or a set, or an optional one: what elements can be added to.
+/// An array or a set, or an optional one, to which elements can be added.
 public protocol CollectionSetting: DefaultsSerializable {}
 
 extension Array: CollectionSetting where Element: DefaultsSerializable {}
 extension Set: CollectionSetting where Element: DefaultsSerializable {}
 extension Optional: CollectionSetting where Wrapped: CollectionSetting {}
-
-extension Int: NumericSetting {}
-extension Int8: NumericSetting {}
-extension Int16: NumericSetting {}
-extension Int32: NumericSetting {}
-extension Int64: NumericSetting {}
-extension UInt: NumericSetting {}
-extension UInt8: NumericSetting {}
-extension UInt16: NumericSetting {}
-extension UInt32: NumericSetting {}
-extension UInt64: NumericSetting {}
 
 extension Double: NumericSetting {
     /// The number.
@@ -181,7 +166,7 @@ extension Double: NumericSetting {
 }
 
 extension Float: NumericSetting {
-    /// The number in its own shortest digits, which only one that is not finite has not.
+    /// The number in its own shortest digits.
     public var limit: JSONValue? {
         (try? Float.defaultsBridge.encode(self)) ?? .double(Double(self))
     }

@@ -10,10 +10,10 @@
 ///         var player: PlayerKeys { PlayerKeys() }       // \.player.volume is stored as player.volume
 ///     }
 public protocol DefaultsKeyStore: Sendable {
-    /// What the names of all keys in this store begin with, without the dot; empty for none.
+    /// The beginning of the names of all keys in this store, without the dot; empty for none.
     static var prefix: String { get }
 
-    /// The store. It holds nothing but keys, so making one is free.
+    /// Makes the store.
     init()
 }
 
@@ -31,20 +31,18 @@ extension DefaultsKeyStore {
 
 /// Text of any kind, as a name: a literal, a `String`, a `Substring`.
 ///
-/// Access by such names stands beside access by key path. Of a key path with a typo the compiler reports what is wrong
-/// with the overload that it finds nearest, and an overload that only wants a `String` is nearer than the right one. So it
-/// wants more.
+/// Subscripts by name ask for this instead of `String`: for a misspelt key path the compiler reports the nearest overload, and
+/// one that takes a `String` would be nearer than the one by key path.
 public typealias SettingName = StringProtocol & RangeReplaceableCollection & TextOutputStream & CustomReflectable
 
 /// The keys of a program: extend it with them.
 public struct DefaultsKeys: DefaultsKeyStore {
-    /// The store.
+    /// Makes the store.
     public init() {}
 }
 
-// A store within another needs a prefix of its own: without one its keys are stored under the names of other keys.
-
-/// Says what is wrong with the prefix of a store within another; nil if nothing is.
+/// Describes what is wrong with the prefix of a store within another; nil if nothing is. Without a prefix of its own its keys
+/// would be stored under the names of other keys.
 package func nestedStoreProblem(
     _ inner: any DefaultsKeyStore.Type, in outer: any DefaultsKeyStore.Type
 ) -> String? {
@@ -58,7 +56,7 @@ package func nestedStoreProblem(
     return nil
 }
 
-/// The same for all stores that a store holds in stored properties, and those within them. Computed ones are not found.
+/// Checks all stores in stored properties of a store, and those within them. Computed properties are not found.
 package func nestedStoreProblem(in store: some DefaultsKeyStore) -> String? {
     for child in Mirror(reflecting: store).children {
         guard let inner = child.value as? any DefaultsKeyStore else { continue }
@@ -70,8 +68,8 @@ package func nestedStoreProblem(in store: some DefaultsKeyStore) -> String? {
 }
 
 extension ListedKey where Store: DefaultsKeyStore {
-    /// Says why the name is not that of a key so deep within the store; nil if it is. A path does not tell the stores that
-    /// it leads through, but each of them adds a part to the names.
+    /// Describes why the name is not that of a key so deep within the store; nil if it is. A path does not name the stores
+    /// that it leads through, but each of them adds a part to the names.
     fileprivate func problem(of name: String) -> String? {
         let outer = Store.prefix.utf8.isEmpty ? "" : Store.prefix + "."
         let rest = name.utf8.starts(with: outer.utf8) ? name.utf8.dropFirst(outer.utf8.count) : name.utf8[...]
@@ -103,4 +101,67 @@ package func listedKeys<Store: DefaultsKeyStore>(
     }
     guard problems.isEmpty else { throw SchemaError(problems: problems) }
     return keys
+}
+
+/// A type that names its settings by an enumeration: the key `isUserLoggedIn` of the type `Account` is stored as
+/// `Account.isUserLoggedIn`.
+///
+///     enum Account: DefaultsNamespace {
+///         enum Key: String { case isUserLoggedIn, email }
+///     }
+///     Account.name(of: .isUserLoggedIn)    // "Account.isUserLoggedIn"
+public protocol DefaultsNamespace {
+    /// The names of the keys.
+    associatedtype Key: RawRepresentable where Key.RawValue == String
+
+    /// The beginning of the names, without the dot. By default the name of the type.
+    static var namespace: String { get }
+}
+
+extension DefaultsNamespace {
+    /// The name of the type, without the types and the module around it.
+    public static var namespace: String {
+        String(describing: Self.self)
+    }
+
+    /// The name under which a key is stored.
+    public static func name(of key: Key) -> String {
+        "\(namespace).\(key.rawValue)"
+    }
+}
+
+/// A registry that gives each namespace to one type. Otherwise two types of one name in different modules would share their
+/// settings.
+public struct NamespaceRegistry: Sendable {
+    /// An error about two types that claim one namespace.
+    public struct Conflict: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The namespace.
+        public let namespace: String
+        /// The type that registered it.
+        public let owner: String
+        /// The other type.
+        public let claimant: String
+
+        /// The conflict in a sentence.
+        public var description: String {
+            "the namespace \(namespace) is \(owner)'s already; give \(claimant) another one (static var namespace)"
+        }
+    }
+
+    private var owners: [(namespace: String, type: any Any.Type)] = []
+
+    /// Makes a registry without namespaces.
+    public init() {}
+
+    /// Registers a type. Throws if another type has the namespace; the same type may ask again.
+    public mutating func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(Conflict) {
+        let namespace = Namespace.namespace
+        guard let owner = owners.first(where: { $0.namespace.hasSameBytes(as: namespace) }) else {
+            owners.append((namespace, type))
+            return
+        }
+        if owner.type == type { return }
+        throw Conflict(
+            namespace: namespace, owner: String(reflecting: owner.type), claimant: String(reflecting: type))
+    }
 }

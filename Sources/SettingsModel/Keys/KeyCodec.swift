@@ -1,20 +1,19 @@
-/// A key made ready for use: encodes and decodes its values and holds them against its limits.
+/// A codec that encodes and decodes the values of a key and checks its limits.
 ///
-/// Making one compiles the key's schema, which costs microseconds; keep it where a key is used often.
+/// Making one compiles the key's schema, which takes microseconds.
 public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     /// The key.
     public let key: DefaultsKey<Value>
-    /// What the key's values may be.
     package let schema: JSONSchema
 
     private let bridge: Value.Bridge
 
-    /// Compiles a key. Throws if it cannot be one: its name is none, its pattern or default is not valid.
+    /// Compiles a key. Throws if its name, pattern or default is not valid.
     public init(_ key: DefaultsKey<Value>) throws(SchemaError) {
         try self.init(key, like: nil)
     }
 
-    /// Makes a codec that shares what is compiled with that of another key, which says the same but for name and default.
+    /// Makes a codec that shares the schema of another key's, which differs in name and default only.
     package init(_ key: DefaultsKey<Value>, like model: KeyCodec?) throws(SchemaError) {
         self.key = key
         bridge = key.bridge
@@ -36,8 +35,8 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         schema = try JSONSchema(.object(document))
     }
 
-    /// The JSON to store for a value; nil to remove what is stored. Throws if the value has no JSON form or is beyond
-    /// the key's limits.
+    /// Encodes a value to store; nil to remove the stored one. Throws if the value has no JSON form or is beyond the key's
+    /// limits.
     public func encode(_ value: Value) throws(InvalidValue) -> JSONValue? {
         let json: JSONValue?
         do {
@@ -49,8 +48,7 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         return json
     }
 
-    /// The value that a reader gets: of what is stored, or the default if that is nothing. Throws if what is stored is
-    /// no value of the key, never taking another in its place.
+    /// Decodes a stored value; returns the default if nothing is stored. Throws if the stored value is none of the key.
     public func decode(_ stored: JSONValue?) throws(InvalidValue) -> Value {
         guard let stored else { return key.defaultValue }
         try check(stored)
@@ -67,11 +65,11 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     }
 }
 
-/// Why a value is none of its key.
+/// An error that says why a value does not fit its key.
 public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
     /// The key.
     public let key: String
-    /// Everything that is wrong, at least one thing.
+    /// The violations, at least one.
     public let violations: [Violation]
 
     init(key: String, violations: [Violation]) {
@@ -100,12 +98,10 @@ public struct InvalidValue: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Schema {
-    /// What a program's key and this schema disagree on; empty if nothing.
+    /// Lists what a program's key and this schema disagree on.
     ///
-    /// Meanings are compared, not texts: limits may be written in another way, and annotations do not matter. Where a
-    /// key's type says nothing, as that of a `Codable` type without a schema of its own, the schema may say anything. A
-    /// key that the schema admits without listing it may have limits and a default that the schema does not know.
-    /// Throws if the key's default has no JSON form.
+    /// A key whose type says nothing of its values, as a `Codable` type without a schema of its own, agrees with any rule. Of a
+    /// key that the schema admits without listing it, only the type is compared. Throws if the key's default has no JSON form.
     public func differences(from key: some AnyDefaultsKey) throws(SchemaError) -> [SchemaDifference] {
         let document: JSONObject
         do {

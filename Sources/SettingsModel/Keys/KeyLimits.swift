@@ -1,16 +1,15 @@
-/// The limits of a key, on the way to keywords of its schema.
-struct KeyLimits: Hashable, Sendable {
+/// The limits of a key.
+struct KeyLimits: Equatable, Sendable {
     var bounds: NumberBounds?
     var maxLength: Int?
     var pattern: String?
 
-    /// Whether there are none.
     var isEmpty: Bool {
         bounds == nil && maxLength == nil && pattern == nil
     }
 
-    /// Writes the limits into a schema. Of a type that has several forms, the first is the one with limits; what the
-    /// others stand for lies above every limit that can be written, so a maximum leaves the first alone.
+    /// Writes the limits into a schema. Of a type with several forms, the first has the limits. The values of the other forms
+    /// lie above every limit that can be written, so a maximum leaves the first form alone.
     func apply(to document: inout JSONObject) {
         guard case .array(var forms)? = document["anyOf"], case .object(var first)? = forms.first, !isEmpty else {
             write(to: &document)
@@ -41,26 +40,23 @@ extension KeyLimits {
         one.bounds == other.bounds && one.maxLength == other.maxLength
             && one.pattern.map { UTF8Text($0) } == other.pattern.map { UTF8Text($0) }
     }
-
-    func hash(into hasher: inout Hasher) {
-        hasher.combine(bounds)
-        hasher.combine(maxLength)
-        hasher.combine(pattern.map { UTF8Text($0) })
-    }
 }
 
-/// The ends of a range as JSON numbers. An end that every number lies within is none; any other that is no finite number
-/// stays, to be refused when the schema is made.
-struct NumberBounds: Hashable, Sendable {
+/// The ends of a range as JSON numbers.
+///
+/// An end that every number lies within is none. Any other that is not a finite number stays, to be refused when the schema is
+/// made.
+struct NumberBounds: Equatable, Sendable {
     let minimum: JSONValue?
     let maximum: JSONValue?
     let includesMaximum: Bool
 
     init<Bound: NumericSetting>(_ range: some LimitRange<Bound>) {
-        let (least, greatest) = (range.leastBound?.limit, range.greatestBound?.limit)
+        let ends = range.ends
+        let (least, greatest) = (ends.least?.limit, ends.greatest?.limit)
         minimum = least == .double(-.infinity) ? nil : least
         maximum = greatest == .double(.infinity) ? nil : greatest
-        includesMaximum = range.includesGreatestBound
+        includesMaximum = ends.includesGreatest
     }
 }
 
@@ -69,95 +65,79 @@ public protocol LimitRange<Bound> {
     /// The type of the limits.
     associatedtype Bound: Comparable
 
-    /// The least value, if there is one.
-    var leastBound: Bound? { get }
-    /// The upper limit, if there is one.
-    var greatestBound: Bound? { get }
-    /// Whether the upper limit itself is allowed.
-    var includesGreatestBound: Bool { get }
+    /// The limits, and true if the upper one itself is allowed.
+    var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { get }
 }
 
 extension ClosedRange: LimitRange {
-    /// Where the range begins.
-    public var leastBound: Bound? {
-        lowerBound
-    }
-
-    /// Where the range ends.
-    public var greatestBound: Bound? {
-        upperBound
-    }
-
-    /// A closed range includes its end.
-    public var includesGreatestBound: Bool {
-        true
-    }
+    /// Both ends, which the range includes.
+    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, upperBound, true) }
 }
 
 extension Range: LimitRange {
-    /// Where the range begins.
-    public var leastBound: Bound? {
-        lowerBound
-    }
-
-    /// Where the range ends.
-    public var greatestBound: Bound? {
-        upperBound
-    }
-
-    /// A half-open range excludes its end.
-    public var includesGreatestBound: Bool {
-        false
-    }
+    /// Both ends, without the upper one.
+    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, upperBound, false) }
 }
 
 extension PartialRangeFrom: LimitRange {
-    /// Where the range begins.
-    public var leastBound: Bound? {
-        lowerBound
-    }
-
-    /// There is no end.
-    public var greatestBound: Bound? {
-        nil
-    }
-
-    /// There is no end.
-    public var includesGreatestBound: Bool {
-        false
-    }
+    /// The lower end.
+    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (lowerBound, nil, false) }
 }
 
 extension PartialRangeThrough: LimitRange {
-    /// There is no beginning.
-    public var leastBound: Bound? {
-        nil
-    }
-
-    /// Where the range ends.
-    public var greatestBound: Bound? {
-        upperBound
-    }
-
-    /// The range goes through its end.
-    public var includesGreatestBound: Bool {
-        true
-    }
+    /// The upper end, which the range includes.
+    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (nil, upperBound, true) }
 }
 
 extension PartialRangeUpTo: LimitRange {
-    /// There is no beginning.
-    public var leastBound: Bound? {
-        nil
+    /// The upper end, which the range excludes.
+    public var ends: (least: Bound?, greatest: Bound?, includesGreatest: Bool) { (nil, upperBound, false) }
+}
+
+/// A rule for a change in place (`+= 1`, `append`) of a value that another writer has changed since it was read.
+public enum MergeRule: String, Hashable, Sendable {
+    /// The same number is added to the other writer's value.
+    case sum
+    /// The same elements are added to the other writer's value.
+    case append
+}
+
+/// A rule that fits the type of a key: `merge: .sum` on numbers, `merge: .append` on arrays and sets.
+public struct MergePolicy<Value: DefaultsSerializable>: Sendable {
+    /// The rule.
+    public let rule: MergeRule
+
+    private init(_ rule: MergeRule) {
+        self.rule = rule
+    }
+}
+
+extension MergePolicy where Value: NumericSetting {
+    /// Adds the same number, so that of two programs that count none loses anything.
+    public static var sum: MergePolicy {
+        MergePolicy(.sum)
+    }
+}
+
+extension MergePolicy where Value: CollectionSetting {
+    /// Appends the same elements.
+    public static var append: MergePolicy {
+        MergePolicy(.append)
+    }
+}
+
+extension MergePolicy {
+    /// Only numbers have a sum.
+    @available(*, unavailable, message: "only a number can be merged as a sum")
+    @_disfavoredOverload
+    public static var sum: MergePolicy {
+        fatalError("unavailable")
     }
 
-    /// Where the range ends.
-    public var greatestBound: Bound? {
-        upperBound
-    }
-
-    /// The range stops before its end.
-    public var includesGreatestBound: Bool {
-        false
+    /// Only arrays and sets can be appended to.
+    @available(*, unavailable, message: "only an array or a set can be appended to")
+    @_disfavoredOverload
+    public static var append: MergePolicy {
+        fatalError("unavailable")
     }
 }

@@ -1,13 +1,12 @@
 extension Schema {
-    /// The schema of a program's keys.
+    /// Makes the schema of a program's keys.
     ///
     ///     let schema = try Schema(of: DefaultsKeys.self) { \.username; \.launchCount; \.player.volume }
     ///     print(schema)
     ///
-    /// Throws if a key cannot be one, or if two of them have one name but not one meaning. `additionalProperties` says
-    /// what keys that are not listed may hold; by default there may be none. Names that keys had before
-    /// (``KeyTraits/renamedFrom``) are keys of any value too, so that what is stored under them can stay until it is
-    /// taken over.
+    /// Throws if a key is not valid, or if two keys of one name differ. `additionalProperties` is the schema of keys that are
+    /// not listed; by default there are none. Former names (``KeyTraits/renamedFrom``) are keys of any value, so that values
+    /// stored under them can stay until they are taken over.
     public init<Store: DefaultsKeyStore>(
         of store: Store.Type, additionalProperties: JSONValue = false,
         @KeyListBuilder<Store> keys: () -> [ListedKey<Store>]
@@ -15,15 +14,14 @@ extension Schema {
         try self.init(keys: listedKeys(keys(), of: Store()), additionalProperties: additionalProperties)
     }
 
-    /// The schema of all keys that a store holds in stored properties, those of stores within it included.
+    /// Makes the schema of all keys in stored properties of a store and of the stores within it.
     ///
-    /// Computed properties cannot be found this way; list them with ``init(of:additionalProperties:keys:)``. Throws for
-    /// a store without stored keys, which would make a schema that admits nothing.
+    /// Throws for a store without stored keys. List computed ones with ``init(of:additionalProperties:keys:)``.
     public init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
         try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
     }
 
-    /// The schema of some keys.
+    /// Makes the schema of a list of keys.
     public init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
         var properties = JSONObject()
         var types: [UTF8Text: any DefaultsSerializable.Type] = [:]
@@ -61,7 +59,7 @@ extension Schema {
         ])
     }
 
-    /// Both types by their short names, or by their full ones where the short ones are the same.
+    /// Names both types, by their full names where the short ones are the same.
     private static func names(_ first: any DefaultsSerializable.Type, _ second: any DefaultsSerializable.Type) -> String
     {
         let short = (String(describing: first), String(describing: second))
@@ -70,8 +68,8 @@ extension Schema {
     }
 }
 
-/// The keys that a store holds in stored properties, those of stores within it included. Throws if there are none, as
-/// then its keys are computed and were not found, and if a store within it lacks a prefix of its own.
+/// Returns the keys in stored properties of a store and of the stores within it. Throws if there are none, as computed ones
+/// cannot be found, or if a store within it lacks a prefix of its own.
 package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
     if let problem = nestedStoreProblem(in: store) {
         throw SchemaError(problems: [SchemaError.Problem(["properties"], "properties", problem)])
@@ -100,7 +98,7 @@ extension Schema: CustomStringConvertible {
 /// A key of a store by its path, to be taken from an instance of the store.
 public struct ListedKey<Store> {
     private let key: (Store) -> any AnyDefaultsKey
-    /// How many names the path has, as `\Keys.player.volume` has two.
+    /// The number of names in the path: `\Keys.player.volume` has two.
     let depth: Int
 
     init<Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) {
@@ -113,7 +111,7 @@ public struct ListedKey<Store> {
         key(store)
     }
 
-    /// The components of a path, which has them in its description only: `\Keys.player.<computed 0x1 (Module.Key)>`.
+    /// Counts the components in the description of a path: `\Keys.player.<computed 0x1 (Module.Key)>`.
     private static func depth(of path: String) -> Int {
         var (depth, nesting) = (0, 0)
         for byte in path.utf8 {
@@ -128,7 +126,7 @@ public struct ListedKey<Store> {
     }
 }
 
-/// Collects keys of a store, each named by its key path: `\.username`, `\.player.volume`.
+/// A builder that collects keys of a store by their key paths: `\.username`, `\.player.volume`.
 @resultBuilder
 public enum KeyListBuilder<Store: DefaultsKeyStore> {
     /// One key.

@@ -1,8 +1,8 @@
-/// Where a daemon is found: `http://127.0.0.1:7070`, `http://[::1]:7070`, `unix:/run/settingsd.sock`, or
-/// `https://settings.example.com` where a proxy in front of it speaks TLS.
+/// An address of a daemon: `http://127.0.0.1:7070`, `http://[::1]:7070`, `unix:/run/settingsd.sock`, or
+/// `https://settings.example.com` behind a proxy that speaks TLS.
 ///
-/// `https://` needs the library SettingsClientHTTPS, which a program adds and enables, and port 443 unless another is given.
-public struct ServerAddress: Hashable, Sendable {
+/// For `https://` a program adds and enables the library SettingsClientHTTPS.
+public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     package enum Kind: Hashable, Sendable {
         /// A name or a numeric address, IPv6 without its brackets.
         case tcp(host: String, port: UInt16)
@@ -13,23 +13,21 @@ public struct ServerAddress: Hashable, Sendable {
 
     package let kind: Kind
 
-    /// The port that daemons listen on unless told otherwise.
-    public static let usualPort: UInt16 = 7070
-    /// The port of `https://` unless another is given.
-    package static let usualSecurePort: UInt16 = 443
-    /// Where a daemon of this machine listens unless told otherwise.
+    private static let usualPort: UInt16 = 7070
+    private static let usualSecurePort: UInt16 = 443
+    /// The default address of a daemon on this machine.
     public static let usual = ServerAddress(.tcp(host: "127.0.0.1", port: usualPort))
-    /// The variable of the environment that says where the daemon is.
+    /// The environment variable with the address.
     public static let variable = "SETTINGS_URL"
 
-    /// Bytes of a path that fit into `sun_path` of Linux, without the zero at its end.
+    /// The longest path that fits into `sun_path` of Linux, without the zero at its end.
     package static let maximumPathLength = 107
 
     package init(_ kind: Kind) {
         self.kind = kind
     }
 
-    /// Reads an address; throws why the text is none.
+    /// Reads an address. Throws the reason if the text is not valid.
     public init(_ text: String) throws(ServerAddressError) {
         let reason: String
         switch Self.scheme(of: text) {
@@ -42,7 +40,7 @@ public struct ServerAddress: Hashable, Sendable {
             return
         case ("https", let rest):
             let (host, port) = try Self.authority(rest, text)
-            // A zone means something to this machine only, so no certificate can be for it.
+            // A zone has a meaning on this machine only, so no certificate can be for it.
             guard !host.utf8.contains(UInt8(ascii: "%")) else {
                 reason = "an address with a zone, or a host with %, has no certificate"
                 break
@@ -60,16 +58,16 @@ public struct ServerAddress: Hashable, Sendable {
         return try ServerAddress(text)
     }
 
-    /// What stands before the first colon if that is the name of a scheme, in lower case, and what stands behind.
+    /// Splits the text after the scheme. The scheme is in lower case; nil if there is none.
     private static func scheme(of text: String) -> (String?, Substring) {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return (nil, text[...]) }
         let name = text[..<colon].lowercased()
         var rest = text[text.utf8.index(after: colon)...]
-        guard !name.isEmpty, name.utf8.allSatisfy({ (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) }) else {
+        guard !name.isEmpty, name.utf8.allSatisfy({ ASCII.isLetter($0) }) else {
             return (nil, rest)
         }
         guard name != "unix" else { return (name, rest) }
-        // Without the slashes, what looks like a scheme may be the name of a host before its port.
+        // Without slashes it may be a host before its port.
         guard rest.utf8.starts(with: "//".utf8) else { return (nil, rest) }
         rest = rest.dropFirst(2)
         return (name, rest)
@@ -88,7 +86,7 @@ public struct ServerAddress: Hashable, Sendable {
         return String(path)
     }
 
-    /// A host, and a port if there is one.
+    /// Reads a host and an optional port.
     private static func authority(
         _ rest: Substring, _ text: String
     ) throws(ServerAddressError) -> (host: String, port: UInt16?) {
@@ -122,32 +120,25 @@ public struct ServerAddress: Hashable, Sendable {
     }
 
     private static func port(_ digits: Substring) -> UInt16? {
-        guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            let port = UInt16(digits), port > 0
-        else { return nil }
+        guard digits.utf8.allSatisfy(ASCII.isDigit), let port = UInt16(digits), port > 0 else { return nil }
         return port
     }
-}
 
-extension ServerAddress {
     /// True if only a carrier reaches it.
     package var isSecure: Bool {
         if case .https = kind { true } else { false }
     }
 
-    /// The value of `Host` in requests. Over a Unix domain socket any name will do.
+    /// The value of `Host` in requests.
     package var hostField: String {
         switch kind {
         case .tcp(let host, let port), .https(let host, let port):
-            // The zone of an address means something to this machine only.
-            let name = host.prefix { $0 != "%" }
-            return name.utf8.contains(UInt8(ascii: ":")) ? "[\(name)]:\(port)" : "\(name):\(port)"
+            // The zone of an address has a meaning on this machine only.
+            return "\(Self.bracketed(String(host.prefix { $0 != "%" }))):\(port)"
         case .unix: return "localhost"
         }
     }
-}
 
-extension ServerAddress: CustomStringConvertible {
     /// The text that reads back as this address.
     public var description: String {
         switch kind {
@@ -162,11 +153,11 @@ extension ServerAddress: CustomStringConvertible {
     }
 }
 
-/// Why a text is not the address of a daemon.
+/// An error that says why a text is not the address of a daemon.
 public struct ServerAddressError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The text.
     public let address: String
-    /// The fault, and what to write instead.
+    /// The cause, and what to write instead.
     public let reason: String
 
     /// The text with the reason.

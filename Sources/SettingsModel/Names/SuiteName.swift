@@ -1,21 +1,22 @@
-/// The name of a suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not starting with a dot.
+/// A name of a suite: 1 to 128 of `A-Z a-z 0-9 . _ -`, not starting with a dot.
 ///
-/// These are letters that need no escaping in a path, a file name or a shell.
+/// None of these needs escaping in a path, a file name or a shell.
 public struct SuiteName: Hashable, Sendable {
-    /// How many bytes a name may have.
+    /// The longest name in bytes.
     public static let maximumLength = 128
 
     private let bytes: UTF8Text
 
-    /// Takes a text that is such a name, and refuses any other with the reason.
+    /// Makes a name. Throws the reason if the text is not valid.
     public init(_ text: String) throws(NameError) {
-        guard !text.isEmpty else { throw NameError(subject: .suite, reason: .empty) }
-        guard text.utf8.first != UInt8(ascii: ".") else { throw NameError(subject: .suite, reason: .startsWithDot) }
+        guard !text.isEmpty else { throw NameError("a suite name may not be empty") }
+        guard text.utf8.first != UInt8(ascii: ".") else { throw NameError("a suite name may not start with '.'") }
         for (index, scalar) in text.unicodeScalars.enumerated() where !Self.isAllowed(scalar) {
-            throw NameError(subject: .suite, reason: .character(scalar, place: index + 1))
+            throw NameError("a suite name consists of A-Z a-z 0-9 . _ -", scalar, at: index)
         }
-        guard text.utf8.count <= Self.maximumLength else {
-            throw NameError(subject: .suite, reason: .tooLong(bytes: text.utf8.count))
+        let count = text.utf8.count
+        guard count <= Self.maximumLength else {
+            throw NameError("a suite name has at most \(Self.maximumLength) bytes, but this has \(count)")
         }
         bytes = UTF8Text(text)
     }
@@ -34,7 +35,7 @@ public struct SuiteName: Hashable, Sendable {
 }
 
 extension SuiteName: Comparable, CustomStringConvertible {
-    /// Whether the bytes of one name come before those of the other.
+    /// True if the bytes of the first name come before those of the second.
     public static func < (left: SuiteName, right: SuiteName) -> Bool {
         left.bytes < right.bytes
     }
@@ -45,29 +46,30 @@ extension SuiteName: Comparable, CustomStringConvertible {
     }
 }
 
-/// The name of a key: 1 to 256 bytes of UTF-8 without control characters, not `.` or `..`.
+/// A name of a key: 1 to 256 bytes of UTF-8 without control characters, not `.` or `..`.
 ///
-/// Two names are one if their bytes are: two Unicode forms of a letter make two names. `.` and `..` are out because
-/// clients and proxies resolve them in a path before anybody sees them.
+/// Names are compared by their bytes, so two Unicode forms of a letter make two names. `.` and `..` are excluded because
+/// clients and proxies resolve them in a path.
 public struct KeyName: Hashable, Sendable {
-    /// How many bytes a name may have.
+    /// The longest name in bytes.
     public static let maximumLength = 256
 
     private let bytes: UTF8Text
 
-    /// Takes a text that is such a name, and refuses any other with the reason.
+    /// Makes a name. Throws the reason if the text is not valid.
     public init(_ text: String) throws(NameError) {
-        guard !text.isEmpty else { throw NameError(subject: .key, reason: .empty) }
-        guard text.utf8.count <= Self.maximumLength else {
-            throw NameError(subject: .key, reason: .tooLong(bytes: text.utf8.count))
+        let count = text.utf8.count
+        guard count > 0 else { throw NameError("a key may not be empty") }
+        guard count <= Self.maximumLength else {
+            throw NameError("a key has at most \(Self.maximumLength) bytes, but this has \(count)")
         }
         if !Self.isPlain(text) {
-            for (index, scalar) in text.unicodeScalars.enumerated() where Self.isControl(scalar) {
-                throw NameError(subject: .key, reason: .character(scalar, place: index + 1))
+            for (index, scalar) in text.unicodeScalars.enumerated() where scalar.isControl {
+                throw NameError("a key may not hold control characters", scalar, at: index)
             }
         }
         guard !text.hasSameBytes(as: "."), !text.hasSameBytes(as: "..") else {
-            throw NameError(subject: .key, reason: .dots)
+            throw NameError("a key may not be '.' or '..'")
         }
         bytes = UTF8Text(text)
     }
@@ -77,21 +79,16 @@ public struct KeyName: Hashable, Sendable {
         bytes.string
     }
 
-    /// Whether the text is nothing but printable ASCII, as most names are: that is seen without taking it apart.
+    /// True if the text is printable ASCII, as most names are.
     private static func isPlain(_ text: String) -> Bool {
         let bytes = text.utf8Span.span
         for index in 0..<bytes.count where bytes[index] &- 0x20 >= 0x5F { return false }
         return true
     }
-
-    /// Whether Unicode calls this a control character: those of ASCII and U+0080 to U+009F.
-    static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
-    }
 }
 
 extension KeyName: Comparable, CustomStringConvertible {
-    /// Whether the bytes of one name come before those of the other.
+    /// True if the bytes of the first name come before those of the second.
     public static func < (left: KeyName, right: KeyName) -> Bool {
         left.bytes < right.bytes
     }
@@ -102,59 +99,24 @@ extension KeyName: Comparable, CustomStringConvertible {
     }
 }
 
-/// Why a text is not the name of a suite or a key.
-public struct NameError: Error, Hashable, Sendable {
-    /// What the name was to be of.
-    public enum Subject: Hashable, Sendable {
-        /// A suite.
-        case suite
-        /// A key.
-        case key
+/// An error that says why a text is not the name of a suite or a key.
+public struct NameError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The reason as a sentence, as `a suite name may not start with '.'`.
+    public let description: String
+
+    fileprivate init(_ description: String) {
+        self.description = description
     }
 
-    /// The rule that the text breaks.
-    public enum Reason: Hashable, Sendable {
-        /// There is nothing in it.
-        case empty
-        /// It has this many bytes, more than a name may have.
-        case tooLong(bytes: Int)
-        /// It starts with a dot, as no suite may.
-        case startsWithDot
-        /// It is `.` or `..`, which would be lost from a path.
-        case dots
-        /// It holds a character that no name may hold; places count Unicode scalars from 1.
-        case character(Unicode.Scalar, place: Int)
+    fileprivate init(_ rule: String, _ scalar: Unicode.Scalar, at index: Int) {
+        description =
+            "\(rule), but character \(index + 1) is \(scalar.isControl ? scalar.codePointText : "'\(scalar)'")"
     }
-
-    /// What the name was to be of.
-    public let subject: Subject
-    /// What is wrong with it.
-    public let reason: Reason
 }
 
-extension NameError: CustomStringConvertible {
-    /// The reason as a sentence, as `a suite name may not start with '.'`.
-    public var description: String {
-        let name = subject == .suite ? "a suite name" : "a key"
-        return switch (reason, subject) {
-        case (.empty, _):
-            "\(name) may not be empty"
-        case (.tooLong(let bytes), .suite):
-            "\(name) has at most \(SuiteName.maximumLength) bytes, but this has \(bytes)"
-        case (.tooLong(let bytes), .key):
-            "\(name) has at most \(KeyName.maximumLength) bytes, but this has \(bytes)"
-        case (.startsWithDot, _):
-            "\(name) may not start with '.'"
-        case (.dots, _):
-            "\(name) may not be '.' or '..'"
-        case (.character(let scalar, let place), .suite):
-            "\(name) consists of A-Z a-z 0-9 . _ -, but character \(place) is \(Self.phrase(for: scalar))"
-        case (.character(let scalar, let place), .key):
-            "\(name) may not hold control characters, but character \(place) is \(Self.phrase(for: scalar))"
-        }
-    }
-
-    private static func phrase(for scalar: Unicode.Scalar) -> String {
-        KeyName.isControl(scalar) ? scalar.codePointText : "'\(scalar)'"
+extension Unicode.Scalar {
+    /// True for the control characters of ASCII and U+0080 to U+009F.
+    fileprivate var isControl: Bool {
+        value < 0x20 || (0x7F...0x9F).contains(value)
     }
 }

@@ -1,8 +1,7 @@
 /// A regular expression in ECMA-262 syntax and Unicode mode (the `u` flag), the `pattern` of JSON Schema.
 ///
-/// It answers whether the text matches anywhere, which is all a schema asks. With neither captures nor priorities to keep,
-/// the search follows all ways through the pattern at once and takes linear time. Look-around and back-references, which
-/// cannot be matched so, are refused.
+/// It finds out if the text matches anywhere. Without captures and priorities the search follows all ways through the pattern
+/// at once and takes linear time. Look-around and back-references, which cannot be matched so, are refused.
 struct Pattern: Sendable {
     let source: String
     private let program: PatternProgram
@@ -20,7 +19,7 @@ struct Pattern: Sendable {
         self.program = PatternCompiler.compile(syntax)
     }
 
-    /// Accepts every pattern of ECMA-262 within the limits on length and nesting, whether it can be run here or not.
+    /// Accepts every pattern of ECMA-262 within the limits on length and nesting, also one that cannot be run here.
     static func checkSyntax(_ source: String) throws(PatternError) {
         _ = try PatternParser.parse(source)
     }
@@ -37,17 +36,6 @@ struct Pattern: Sendable {
     func matches(_ text: String, budget: inout Int) -> Bool? {
         var search = PatternSearch(program)
         return search.run(text, budget: &budget)
-    }
-}
-
-/// Compares bytes: `==` of strings takes é and e + U+0301 for one, which match different texts.
-extension Pattern: Hashable {
-    static func == (one: Pattern, other: Pattern) -> Bool {
-        one.source.hasSameBytes(as: other.source)
-    }
-
-    func hash(into hasher: inout Hasher) {
-        source.hashBytes(into: &hasher)
     }
 }
 

@@ -49,7 +49,7 @@ struct ScalarClass: Sendable {
 /// A set of code points as sorted ranges that neither touch nor overlap.
 ///
 /// Code points rather than scalars, because [\uD800-\uDFFF] is a valid class.
-struct ScalarSet: Hashable, Sendable {
+struct ScalarSet: Sendable {
     static let maximum: UInt32 = 0x10FFFF
 
     let ranges: [ClosedRange<UInt32>]
@@ -112,4 +112,87 @@ extension ScalarSet {
         0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029, 0x202F...0x202F,
         0x205F...0x205F, 0x3000...0x3000, 0xFEFF...0xFEFF,
     ])
+}
+
+/// A set of Unicode's general categories with one bit each, so that a class of many categories needs one test.
+struct GeneralCategories: OptionSet, Hashable, Sendable {
+    let rawValue: UInt32
+
+    init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    init(_ category: Unicode.GeneralCategory) {
+        let bit: UInt32 =
+            switch category {
+            case .uppercaseLetter: 0
+            case .lowercaseLetter: 1
+            case .titlecaseLetter: 2
+            case .modifierLetter: 3
+            case .otherLetter: 4
+            case .nonspacingMark: 5
+            case .spacingMark: 6
+            case .enclosingMark: 7
+            case .decimalNumber: 8
+            case .letterNumber: 9
+            case .otherNumber: 10
+            case .connectorPunctuation: 11
+            case .dashPunctuation: 12
+            case .openPunctuation: 13
+            case .closePunctuation: 14
+            case .initialPunctuation: 15
+            case .finalPunctuation: 16
+            case .otherPunctuation: 17
+            case .mathSymbol: 18
+            case .currencySymbol: 19
+            case .modifierSymbol: 20
+            case .otherSymbol: 21
+            case .spaceSeparator: 22
+            case .lineSeparator: 23
+            case .paragraphSeparator: 24
+            case .control: 25
+            case .format: 26
+            case .surrogate: 27
+            case .privateUse: 28
+            case .unassigned: 29
+            @unknown default: 30
+            }
+        rawValue = 1 << bit
+    }
+
+    var complement: GeneralCategories { GeneralCategories(rawValue: ~rawValue) }
+}
+
+extension GeneralCategories {
+    /// Takes the names that ECMA-262 lists for values of General_Category, in that letter case.
+    init?(named name: String) {
+        guard let row = Self.names.firstIndex(where: { $0.contains(Substring(name)) }) else { return nil }
+        switch Self.names[row][0] {
+        case "Assigned": self = GeneralCategories(.unassigned).complement
+        case "LC": self = [Self(.uppercaseLetter), Self(.lowercaseLetter), Self(.titlecaseLetter)]
+        case let short where row < Self.count && short.utf8.count == 2: self.init(rawValue: 1 << UInt32(row))
+        case let letter:
+            // A group has all categories that begin with its letter.
+            self = []
+            for bit in 0..<Self.count where Self.names[bit][0].hasPrefix(letter) {
+                insert(Self(rawValue: 1 << UInt32(bit)))
+            }
+        }
+    }
+
+    private static let count = 30
+
+    /// The names of each category in the order of the bits, then those of groups.
+    private static let names = """
+        Lu Uppercase_Letter, Ll Lowercase_Letter, Lt Titlecase_Letter, Lm Modifier_Letter, Lo Other_Letter,
+        Mn Nonspacing_Mark, Mc Spacing_Mark, Me Enclosing_Mark,
+        Nd Decimal_Number digit, Nl Letter_Number, No Other_Number,
+        Pc Connector_Punctuation, Pd Dash_Punctuation, Ps Open_Punctuation, Pe Close_Punctuation,
+        Pi Initial_Punctuation, Pf Final_Punctuation, Po Other_Punctuation,
+        Sm Math_Symbol, Sc Currency_Symbol, Sk Modifier_Symbol, So Other_Symbol,
+        Zs Space_Separator, Zl Line_Separator, Zp Paragraph_Separator,
+        Cc Control cntrl, Cf Format, Cs Surrogate, Co Private_Use, Cn Unassigned,
+        L Letter, M Mark Combining_Mark, N Number, P Punctuation punct, S Symbol, Z Separator, C Other,
+        LC Cased_Letter, Assigned
+        """.split(separator: ",").map { $0.split { $0 == " " || $0 == "\n" } }
 }

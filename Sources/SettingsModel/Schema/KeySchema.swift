@@ -59,7 +59,7 @@ public struct KeySchema: Sendable {
 }
 
 /// A compiled JSON Schema (draft 2020-12) for one value, with the keywords that settings support.
-package struct JSONSchema: Sendable, Hashable {
+package struct JSONSchema: Sendable {
     package let document: JSONValue
     let nodes: [SchemaNode]
     private let isSecret: Bool
@@ -87,13 +87,5 @@ package struct JSONSchema: Sendable, Hashable {
     /// Makes integers of integral doubles wherever the schema asks for integers.
     package func normalized(_ value: JSONValue) -> JSONValue {
         SchemaNormalizer.normalized(value, under: [0], in: nodes)
-    }
-
-    package static func == (left: JSONSchema, right: JSONSchema) -> Bool {
-        left.document == right.document
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(document)
     }
 }

@@ -160,7 +160,7 @@ struct CountRule: Sendable {
 }
 
 /// A set of the types that `type` may name.
-struct JSONTypeSet: OptionSet, Hashable, Sendable {
+struct JSONTypeSet: OptionSet, Sendable {
     let rawValue: UInt8
 
     static let null = JSONTypeSet(rawValue: 1)

@@ -153,15 +153,10 @@ public struct Schema: Sendable {
     }
 }
 
-extension Schema: Hashable {
+extension Schema: Equatable {
     /// True if both were compiled from equal documents.
     public static func == (left: Schema, right: Schema) -> Bool {
         left.document == right.document
-    }
-
-    /// Hashes the document.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(document)
     }
 }
 
@@ -244,4 +239,14 @@ extension Schema {
                 SchemaError.Problem(.root, $0.keyword, "the defaults together: \($0.sentence)")
             }
     }
+}
+
+/// The treatment of stored values that a new schema does not fit.
+public enum ConflictPolicy: String, Hashable, Sendable {
+    /// The schema is refused with all conflicts.
+    case refuse
+    /// They stay as they are, invalid until a schema fits them again.
+    case keep
+    /// They are taken away.
+    case reset
 }

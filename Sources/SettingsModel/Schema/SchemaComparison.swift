@@ -78,7 +78,7 @@ private struct ComparedRules {
     /// All other rules, by keyword.
     private var rest = JSONObject()
     private let root: JSONValue
-    /// How many schemas may still be read. References can lead through more schemas than a document has.
+    /// The number of schemas that may still be read. References can lead through more than a document has.
     private var budget = 1_000
 
     init(of schemas: [JSONValue], in root: JSONValue) {
@@ -177,7 +177,7 @@ private struct ComparedRules {
 
     private static func phrase(_ listed: Set<MathematicalJSON>?) -> String {
         guard let listed else { return "any value" }
-        return ValueRules.listing(listed.map(\.value).sorted { $0.precedesCanonically($1) })
+        return ValueRules.listing(listed.map(\.value).canonicallySorted())
     }
 
     /// True if other rules are the same as they are written, apart from annotations. Where the program says nothing of

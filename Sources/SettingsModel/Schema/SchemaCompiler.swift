@@ -17,7 +17,7 @@ struct SchemaCompiler {
     /// The states that the document's patterns may still take together.
     private var patternStates = 50_000
 
-    /// How many schemas may judge one value in a chain of `$ref`, `allOf` and the like.
+    /// The longest chain of `$ref`, `allOf` and the like for one value.
     private static let longestChain = 64
 
     /// The nodes of a document, its own being the first. They may be used if there are no problems.

@@ -71,14 +71,13 @@ public struct Violation: Hashable, Sendable {
     public var pointer: JSONPointer
     /// The keyword of the schema, as `maximum`.
     public let keyword: String
-    /// What is wrong, with the numbers in it, as `must be at most 1, but is 1.5`.
+    /// The cause with its numbers, as `must be at most 1, but is 1.5`.
     public let detail: String
     /// The keyword's value in the schema, if it is short.
     public let expected: JSONValue?
     /// The value that was found, if it is short and no secret.
     public let actual: JSONValue?
 
-    /// A violation.
     package init(
         suite: String? = nil, key: String? = nil, pointer: JSONPointer = .root, keyword: String, detail: String,
         expected: JSONValue? = nil, actual: JSONValue? = nil

@@ -13,7 +13,7 @@ enum SchemaKeyword: String, CaseIterable {
     case allOf, anyOf, oneOf, not, `if`, then, `else`
     case title, description, examples, deprecated, readOnly, writeOnly
 
-    /// What a keyword holds, as far as there are schemas in it.
+    /// The schemas in the value of a keyword.
     enum Operand {
         case schema
         case schemas

@@ -38,13 +38,12 @@ struct SchemaValidator {
     /// would make a text of exponential length.
     private var isForReason = false
 
-    /// How deep schemas and values may nest together before a value counts as too complex.
-    ///
-    /// 128 levels of a value with four schemas for each, which fits a thread with 512 KiB of stack.
+    /// The deepest nesting of schemas and values together: 128 levels of a value with four schemas for each, which fits a
+    /// thread with 512 KiB of stack.
     private static let deepest = 640
     /// The budget for checking one value.
     static let mostSteps = 5_000_000
-    /// How many steps of matching a pattern cost one step of checking.
+    /// The steps of matching a pattern that cost one step of checking.
     private static let patternStepsPerStep = 8
     /// The number of violations that are listed.
     static let mostListed = 1_000

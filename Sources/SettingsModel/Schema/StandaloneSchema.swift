@@ -15,9 +15,11 @@ private struct StandaloneSchemaMaker {
     /// The part's place in the document; nil if it was merged from several.
     private let place: JSONPointer?
     private let document: JSONValue
-    private var names: [JSONPointer: String] = [:]
-    private var taken: Set<UTF8Text> = []
-    private var pending: [JSONPointer] = []
+    /// The definitions by their names in the copy, null until they are copied.
+    private var definitions = JSONObject()
+    /// The position of each target among the definitions.
+    private var positions: [JSONPointer: Int] = [:]
+    private var targets: [JSONPointer] = []
 
     init(of key: KeySchema, in document: JSONValue) {
         part = key.document
@@ -28,10 +30,12 @@ private struct StandaloneSchemaMaker {
 
     mutating func make() -> JSONValue {
         let copy = rewritten(part)
-        guard !names.isEmpty, var object = copy.object else { return copy }
-        var definitions = JSONObject()
-        while let target = pending.popLast() {
-            if let name = names[target], let definition = document[target] { definitions[name] = rewritten(definition) }
+        guard !targets.isEmpty, var object = copy.object else { return copy }
+        var next = 0
+        while next < targets.count {
+            let definition = rewritten(document[targets[next]] ?? true)
+            definitions[definitions.members[next].name] = definition
+            next += 1
         }
         // The part's own definitions are reached by their place in the whole document only, so they are among these.
         object["$defs"] = .object(definitions)
@@ -64,18 +68,19 @@ private struct StandaloneSchemaMaker {
     }
 
     private mutating func name(of target: JSONPointer) -> String {
-        if let known = names[target] { return known }
+        if let known = positions[target] { return definitions.members[known].name }
         let isDefinition = target.tokens.count == 2 && target.tokens[0].hasSameBytes(as: "$defs")
         let base =
             isDefinition ? target.tokens[1] : target.tokens.isEmpty ? "suite" : target.tokens.joined(separator: ".")
         var name = base
         var count = 1
-        while !taken.insert(UTF8Text(name)).inserted {
+        while definitions[name] != nil {
             count += 1
             name = "\(base)_\(count)"
         }
-        names[target] = name
-        pending.append(target)
+        positions[target] = targets.count
+        targets.append(target)
+        definitions[name] = .null
         return name
     }
 }

@@ -1,7 +1,5 @@
-/// Comparing, hashing and ordering by UTF-8 bytes.
-///
-/// Swift's own `==` takes two Unicode spellings of é for one string. Programs in other languages see two names there, so
-/// names and values of settings are always compared by bytes.
+/// Comparing, hashing and ordering by UTF-8 bytes. Swift's own `==` takes two Unicode spellings of é for one string, where
+/// programs in other languages see two names.
 extension String {
     /// True if both strings consist of the same UTF-8 bytes.
     package func hasSameBytes(as other: String) -> Bool {

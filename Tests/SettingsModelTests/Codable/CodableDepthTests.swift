@@ -15,7 +15,8 @@ struct CodableDepthTests {
     @Test("As many levels as JSON text may have pass in both directions")
     func deepest() throws {
         #expect(try encoded(Chain.ofLinks(JSONValue.maximumDepth)) == chain(JSONValue.maximumDepth))
-        _ = try JSONValueDecoder(allowsNonFinite: false).decode(Chain.self, from: chain(JSONValue.maximumDepth))
+        _ = try ValueDecoder.decode(
+            Chain.self, from: chain(JSONValue.maximumDepth), allowsNonFinite: false)
     }
 
     @Test("One level more is an error in both directions, at its place")
@@ -24,8 +25,8 @@ struct CodableDepthTests {
         let expected = BridgeError(at: place, Self.tooDeep)
         #expect(throws: expected) { try encoded(Chain.ofLinks(JSONValue.maximumDepth + 1)) }
         #expect(throws: expected) {
-            try JSONValueDecoder(allowsNonFinite: false).decode(
-                Chain.self, from: chain(JSONValue.maximumDepth + 1))
+            try ValueDecoder.decode(
+                Chain.self, from: chain(JSONValue.maximumDepth + 1), allowsNonFinite: false)
         }
     }
 

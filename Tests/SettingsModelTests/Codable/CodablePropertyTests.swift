@@ -108,7 +108,7 @@ struct CodablePropertyTests {
         }
         let json = JSONValue.object(members)
         do {
-            let account = try JSONValueDecoder(allowsNonFinite: false).decode(Account.self, from: json)
+            let account = try ValueDecoder.decode(Account.self, from: json, allowsNonFinite: false)
             #expect(try afterRoundTrip(account) == account)
         } catch let error as BridgeError {
             #expect(!error.reason.isEmpty)
@@ -123,6 +123,6 @@ struct CodablePropertyTests {
         let shapes = parts.list { $0.shape() }
         let theirs = try JSONValue(parsing: Array(JSONEncoder().encode(shapes)))
         #expect(try encoded(shapes).isMathematicallyEqual(to: theirs))
-        #expect(try JSONValueDecoder(allowsNonFinite: false).decode([Shape].self, from: theirs) == shapes)
+        #expect(try ValueDecoder.decode([Shape].self, from: theirs, allowsNonFinite: false) == shapes)
     }
 }

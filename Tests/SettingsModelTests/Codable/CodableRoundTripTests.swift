@@ -173,7 +173,7 @@ struct CodableRoundTripTests {
             #"{"any":{"z":1.0,"a":1,"é":[{}],"#
             + "\"e\u{301}\"" + #":null},"list":[null,-0.0,1e+22],"map":{"n":null},"maybe":[]}"#
         let json = try JSONValue(parsing: text)
-        let holder = try JSONValueDecoder(allowsNonFinite: false).decode(Holder.self, from: json)
+        let holder = try ValueDecoder.decode(Holder.self, from: json, allowsNonFinite: false)
         #expect(try encoded(holder) == json)
         #expect(try encoded(holder)["any"]?.text() == json["any"]?.text())
         #expect(holder.map["n"] == .null)

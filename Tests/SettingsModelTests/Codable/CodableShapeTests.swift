@@ -161,7 +161,7 @@ struct CodableShapeTests {
         let theirs = try JSONValue(parsing: Array(JSONEncoder().encode(Plain())))
         let ours = try encoded(Plain())
         #expect(ours.isMathematicallyEqual(to: theirs))
-        let back = try JSONValueDecoder(allowsNonFinite: false).decode(Plain.self, from: theirs)
+        let back = try ValueDecoder.decode(Plain.self, from: theirs, allowsNonFinite: false)
         #expect(try encoded(back) == ours)
         #expect(try encoded(JSONDecoder().decode(Plain.self, from: Data(ours.bytes()))) == ours)
     }

@@ -2,14 +2,14 @@
 
 /// The JSON of a value.
 func encoded<Value: Encodable>(_ value: Value, allowsNonFinite: Bool = false) throws(BridgeError) -> JSONValue {
-    try JSONValueEncoder(allowsNonFinite: allowsNonFinite).encode(value)
+    try ValueEncoder.encode(value, allowsNonFinite: allowsNonFinite)
 }
 
 /// The value of JSON text.
 func decoded<Value: Decodable>(
     _ type: Value.Type, _ text: String, allowsNonFinite: Bool = false
 ) throws -> Value {
-    try JSONValueDecoder(allowsNonFinite: allowsNonFinite).decode(type, from: JSONValue(parsing: text))
+    try ValueDecoder.decode(type, from: JSONValue(parsing: text), allowsNonFinite: allowsNonFinite)
 }
 
 /// What a value is after it was encoded, written as text, parsed and decoded.
@@ -21,7 +21,7 @@ func afterRoundTrip<Value: Codable>(_ value: Value, allowsNonFinite: Bool = fals
 func refusal<Value: Decodable>(_ type: Value.Type, _ text: String, allowsNonFinite: Bool = false) throws -> String {
     let json = try JSONValue(parsing: text)
     do {
-        return "decoded: \(try JSONValueDecoder(allowsNonFinite: allowsNonFinite).decode(type, from: json))"
+        return "decoded: \(try ValueDecoder.decode(type, from: json, allowsNonFinite: allowsNonFinite))"
     } catch {
         return error.description
     }

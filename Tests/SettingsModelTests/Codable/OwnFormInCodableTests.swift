@@ -76,7 +76,7 @@ struct OwnFormInCodableTests {
 
     @Test("An error inside such a form is at the place inside")
     func innerPlace() throws {
-        struct Pair: OwnJSONForm, Codable {
+        struct Pair: StandardForm, Codable {
             struct Bridge: DefaultsBridge {
                 func encode(_ value: Pair) throws(BridgeError) -> JSONValue {
                     throw BridgeError(at: JSONPointer(["x", "0"]), "is odd")

@@ -110,7 +110,7 @@ final class Cat: Animal {
 }
 
 /// A type with a form of its own, which is not what `Codable` would make of it.
-struct Hexadecimal: OwnJSONForm, Codable, Hashable {
+struct Hexadecimal: StandardForm, Codable, Hashable {
     var value: Int
 
     struct Bridge: DefaultsBridge {
