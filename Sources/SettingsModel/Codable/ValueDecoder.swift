@@ -58,20 +58,34 @@ extension ValueDecoder: SingleValueDecodingContainer {
         json.isNull
     }
 
+    func decode(_ type: Int128.Type) throws -> Int128 {
+        try reading(type) { () throws(BridgeError) in try type.init(json: json) }
+    }
+
+    func decode(_ type: UInt128.Type) throws -> UInt128 {
+        try reading(type) { () throws(BridgeError) in try type.init(json: json) }
+    }
+
     /// Decodes a value by its standard form if its type has one, else by its `init(from:)`.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if let value = try standardForm(of: type) { return value }
         guard calls < CodingSession.maximumCalls else { throw place.corruption(.nestedTooDeep) }
         do {
             let value = try Value(from: ValueDecoder(json: json, place: place, session: session, calls: calls + 1))
-            if type is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection {
-                try reading(type) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
-            }
+            try checkKeys(of: value)
             return value
         } catch {
             session.note(error, at: place)
             throw error
         }
+    }
+
+    /// Throws if a dictionary has fewer keys than its JSON.
+    private func checkKeys<Value>(of value: Value) throws {
+        guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
+            return
+        }
+        try reading(Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
     }
 
     private func standardForm<Value>(of type: Value.Type) throws -> Value? {
@@ -83,7 +97,8 @@ extension ValueDecoder: SingleValueDecodingContainer {
             if let type = type as? any StandardForm.Type {
                 return try type.init(json: json, allowsNonFinite: session.allowsNonFinite) as? Value
             }
-            return try (type as? any WideInteger.Type)?.init(json: json) as? Value
+            if let type = type as? any WideInteger.Type { return try type.init(json: json) as? Value }
+            return nil
         }
     }
 

@@ -20,7 +20,7 @@ final class ValueEncoder: Encoder {
     let place: CodingPlace
     private let session: CodingSession
     private let calls: Int
-    private lazy var enclosure = CodingPlace.Enclosure(place)
+    private(set) lazy var enclosure = CodingPlace.Enclosure(place)
     private var shape: Shape?
     private var members = JSONObject()
     private var elements: [JSONValue] = []
@@ -73,22 +73,13 @@ final class ValueEncoder: Encoder {
         self
     }
 
-    /// Encodes a member. A value of a name that was encoded already takes its place.
-    func set<Value: Encodable>(_ key: some CodingKey, to value: Value) throws {
-        try set(key, to: json(of: value, at: CodingPlace(key, in: enclosure)))
-    }
-
-    func set(_ key: some CodingKey, to json: JSONValue) throws {
+    /// Sets a member. A value of a name that was encoded already takes its place.
+    func set(_ name: String, to json: JSONValue) throws {
         if let failure { throw failure }
-        let name = key.stringValue
         if !openParts.isEmpty, members[name] != nil {
             openParts.removeAll { $0.name?.hasSameBytes(as: name) == true }
         }
         members[name] = json
-    }
-
-    func append<Value: Encodable>(_ value: Value) throws {
-        try append(json(of: value, at: CodingPlace(PlainKey.index(elements.count), in: enclosure)))
     }
 
     func append(_ json: JSONValue) throws {
@@ -158,14 +149,34 @@ final class ValueEncoder: Encoder {
     }
 
     /// Encodes a value at this place or inside it: by its standard form if its type has one, else by its `encode(to:)`.
-    private func json<Value: Encodable>(of value: Value, at place: @autoclosure () -> CodingPlace) throws -> JSONValue {
+    ///
+    /// Values recurse through this, so that what needs room on the stack is in functions of its own.
+    func json<Value: Encodable>(of value: Value, at place: @autoclosure () -> CodingPlace) throws -> JSONValue {
         if let failure { throw failure }
-        // The most frequent types, without a search for their conformance.
+        if let plain = Self.plainForm(of: value) { return plain }
+        let place = place()
+        if let standard = try standardForm(of: value, at: place) { return standard }
+        guard calls < CodingSession.maximumCalls else { throw place.refusal(.nestedTooDeep, of: value) }
+        let encoder = ValueEncoder(at: place, in: session, calls: calls + 1)
+        do {
+            try value.encode(to: encoder)
+            return try encoder.finished(as: value)
+        } catch {
+            session.note(error, at: place)
+            throw error
+        }
+    }
+
+    /// Returns the form of the most frequent types, without a search for their conformance.
+    private static func plainForm<Value>(of value: Value) -> JSONValue? {
         if Value.self == String.self, let text = value as? String { return .string(text) }
         if Value.self == Int.self, let integer = value as? Int { return .integer(Int64(integer)) }
         if Value.self == Bool.self, let bool = value as? Bool { return .bool(bool) }
         if Value.self == Double.self, let double = value as? Double, double.isFinite { return .double(double) }
-        let place = place()
+        return nil
+    }
+
+    private func standardForm<Value>(of value: Value, at place: CodingPlace) throws -> JSONValue? {
         do throws(BridgeError) {
             if let value = value as? any StandardForm {
                 let json = try value.json(allowsNonFinite: session.allowsNonFinite)
@@ -173,22 +184,19 @@ final class ValueEncoder: Encoder {
                 return json
             }
             if let value = value as? any WideInteger { return try value.json() }
+            return nil
         } catch {
             throw place.refusal(error, of: value)
         }
-        guard calls < CodingSession.maximumCalls else { throw place.refusal(.nestedTooDeep, of: value) }
-        let encoder = ValueEncoder(at: place, in: session, calls: calls + 1)
-        do {
-            try value.encode(to: encoder)
-            let json = try encoder.finished()
-            guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
-                return json
-            }
-            do { return try collection.ordered(json) } catch { throw place.refusal(error, of: value) }
-        } catch {
-            session.note(error, at: place)
-            throw error
+    }
+
+    /// Returns the whole of what a value was encoded as, in canonical order if its own order means nothing.
+    private func finished<Value>(as value: Value) throws -> JSONValue {
+        let json = try finished()
+        guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
+            return json
         }
+        do { return try collection.ordered(json) } catch { throw place.refusal(error, of: value) }
     }
 }
 
@@ -219,19 +227,19 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     func encodeNil(forKey key: Key) throws {
-        try encoder.set(key, to: .null as JSONValue)
+        try encoder.set(key.stringValue, to: .null)
     }
 
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try encoder.set(key, to: value)
+        try encoder.set(key.stringValue, to: encoder.json(of: value, at: CodingPlace(key, in: encoder.enclosure)))
     }
 
     func encode(_ value: Int128, forKey key: Key) throws {
-        try encoder.set(key, to: value)
+        try encoder.set(key.stringValue, to: encoder.json(of: value, at: CodingPlace(key, in: encoder.enclosure)))
     }
 
     func encode(_ value: UInt128, forKey key: Key) throws {
-        try encoder.set(key, to: value)
+        try encoder.set(key.stringValue, to: encoder.json(of: value, at: CodingPlace(key, in: encoder.enclosure)))
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -266,19 +274,19 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     }
 
     func encodeNil() throws {
-        try encoder.append(.null as JSONValue)
+        try encoder.append(.null)
     }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try encoder.append(value)
+        try encoder.append(encoder.json(of: value, at: nextPlace))
     }
 
     func encode(_ value: Int128) throws {
-        try encoder.append(value)
+        try encoder.append(encoder.json(of: value, at: nextPlace))
     }
 
     func encode(_ value: UInt128) throws {
-        try encoder.append(value)
+        try encoder.append(encoder.json(of: value, at: nextPlace))
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -293,5 +301,9 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     func superEncoder() -> any Encoder {
         encoder.nextElement()
+    }
+
+    private var nextPlace: CodingPlace {
+        CodingPlace(PlainKey.index(count), in: encoder.enclosure)
     }
 }
