@@ -62,8 +62,9 @@ struct OpenAPITests {
         let responses = document["components"]?["responses"]?.object ?? [:]
         #expect(responses.members.compactMap { Int($0.name) } == statuses)
         for status in statuses {
-            let codes = ErrorCode.allCases.filter { $0.statuses.contains(status) }.map { "\($0.title) (`\($0.rawValue)`)" }
-            #expect(responses["\(status)"]?["description"]?.string == codes.joined(separator: ", "))
+            let codes = ErrorCode.allCases.filter { $0.statuses.contains(status) }
+            let titles = codes.map { "\($0.title) (`\($0.rawValue)`)" }
+            #expect(responses["\(status)"]?["description"]?.string == titles.joined(separator: ", "))
         }
     }
 
