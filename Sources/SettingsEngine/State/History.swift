@@ -28,7 +28,6 @@ package struct History: Sendable {
     /// All commits by revision: up to ``passed`` those that are spared, then the newest.
     private var kept = OrderedTree<KeptCommit>()
     /// The same by the suites that they touch.
-    private var touches = OrderedTree<Touch>()
     private var logs = OrderedTree<SuiteLog>()
     /// About how many bytes of memory the commits take.
     package private(set) var size = 0
@@ -63,7 +62,7 @@ package struct SuiteLog: TreeElement {
     package fileprivate(set) var start: Revision
     /// The last commit that was too large to be kept; zero if there was none.
     package fileprivate(set) var gap: Revision
-    fileprivate var count = 0
+    fileprivate var commits = OrderedTree<KeptCommit>()
     /// The commits after this one are protected.
     private var outgrown = Revision.zero
     private var protected = (count: 0, size: 0)
@@ -82,7 +81,7 @@ package struct SuiteLog: TreeElement {
     func protects(_ commit: KeptCommit) -> Bool { commit.revision > outgrown }
 
     fileprivate mutating func add(_ commit: KeptCommit) {
-        count += 1
+        guard commits.append(commit) else { return }
         protected.count += 1
         protected.size += commit.size
     }
@@ -91,8 +90,9 @@ package struct SuiteLog: TreeElement {
         protected.count > limits.suiteCommits || protected.size > limits.suiteBytes
     }
 
-    /// The place before the oldest protected commit.
-    fileprivate var protectedStart: Revision { max(outgrown, start) }
+    fileprivate var oldestProtected: KeptCommit? {
+        max(outgrown, start).advanced(by: 1).flatMap { commits.first(from: $0) }
+    }
 
     /// Ends the protection of the oldest protected commit.
     fileprivate mutating func release(_ commit: KeptCommit) {
@@ -105,39 +105,8 @@ package struct SuiteLog: TreeElement {
     fileprivate mutating func dropFirst(_ commit: KeptCommit) {
         if protects(commit) { release(commit) }
         start = commit.revision
-        count -= 1
+        commits.remove(commit.revision)
     }
-}
-
-/// A commit as an entry in the log of a suite.
-private struct Touch: TreeElement {
-    let suite: SuiteName
-    let commit: KeptCommit
-
-    var treeKey: TouchKey { TouchKey(suite: suite.text, revision: commit.revision) }
-}
-
-/// The order of log entries: by suite, then by revision.
-private struct TouchKey: TreeKey {
-    let suite: String
-    let revision: Revision
-
-    var mark: UInt8 { revision.mark }
-
-    func order(against key: TouchKey) -> Int {
-        let order = suite.utf8Span.span.order(against: UTF8Text(key.suite))
-        return order != 0 ? order : revision.order(against: key.revision)
-    }
-
-    // Names stand first, so what they have in common tells bounds apart; equal heads are compared in full.
-    func sharedPrefix(with key: TouchKey, atMost limit: Int) -> Int {
-        suite.utf8Span.span.sharedPrefix(with: UTF8Text(key.suite), atMost: limit)
-    }
-
-    func head(behind prefix: Int) -> UInt64 { suite.utf8Span.span.head(behind: prefix) }
-
-    static func == (left: Self, right: Self) -> Bool { left.order(against: right) == 0 }
-    static func < (left: Self, right: Self) -> Bool { left.order(against: right) < 0 }
 }
 
 /// Reading.
@@ -173,9 +142,7 @@ extension History {
     /// Visits the commits after a revision that touched a suite, in order, until `body` returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         guard let next = revision.advanced(by: 1) else { return }
-        touches.forEach(startingAt: TouchKey(suite: suite.text, revision: next)) { touch in
-            touch.suite == suite && body(touch.commit)
-        }
+        logs.with(suite.text.utf8Span.span) { log in log.commits.forEach(startingAt: next, body) }
     }
 
     /// Every commit after this one that touched the suite is kept.
@@ -209,7 +176,7 @@ extension History {
             return [commit]
         }
         var dropped: [KeptCommit] = []
-        kept.set(commit)
+        guard kept.append(commit) else { return [] }
         size += commit.size
         commit.forEachSuite { suite in add(commit, to: suite, limits, &dropped) }
         while count > limits.commits || size > limits.bytes {
@@ -235,21 +202,25 @@ extension History {
     private mutating func add(
         _ commit: KeptCommit, to suite: SuiteName, _ limits: Limits, _ dropped: inout [KeptCommit]
     ) {
-        var log = logs.find(suite.text.utf8Span.span) ?? SuiteLog(suite, start: base)
-        // A snapshot also has commits that are there for another suite that they touched.
-        guard log.holds(commit) else { return }
-        log.add(commit)
-        touches.set(Touch(suite: suite, commit: commit))
+        let passed = passed
         var released: [KeptCommit] = []
-        while log.exceeds(limits), let oldest = first(of: suite, after: log.protectedStart) {
-            log.release(oldest)
-            // Of what was spared, the log has only what it protects, so this one is its first.
-            guard oldest.revision <= passed else { continue }
-            log.dropFirst(oldest)
-            touches.remove(TouchKey(suite: suite.text, revision: oldest.revision))
-            released.append(oldest)
+        func add(to log: inout SuiteLog) {
+            // A snapshot also has commits that are there for another suite that they touched.
+            guard log.holds(commit) else { return }
+            log.add(commit)
+            while log.exceeds(limits), let oldest = log.oldestProtected {
+                log.release(oldest)
+                // Of what was spared, the log has only what it protects, so this one is its first.
+                guard oldest.revision <= passed else { continue }
+                log.dropFirst(oldest)
+                released.append(oldest)
+            }
         }
-        logs.set(log)
+        if logs.update(suite.text.utf8Span.span, add) == nil {
+            var log = SuiteLog(suite, start: base)
+            add(to: &log)
+            logs.set(log)
+        }
         for commit in released where !isHeld(commit, besides: suite) {
             spared = (spared.count - 1, spared.size - commit.size)
             drop(commit, &dropped)
@@ -258,11 +229,6 @@ extension History {
 
     private func first(after revision: Revision) -> KeptCommit? {
         revision.advanced(by: 1).flatMap { kept.first(from: $0) }
-    }
-
-    private func first(of suite: SuiteName, after revision: Revision) -> KeptCommit? {
-        let first = revision.advanced(by: 1).flatMap { touches.first(from: TouchKey(suite: suite.text, revision: $0)) }
-        return first.flatMap { $0.suite == suite ? $0.commit : nil }
     }
 
     /// Spares or drops the oldest of the newest commits. Returns false if there is none.
@@ -307,11 +273,9 @@ extension History {
         let rest = logs.update(suite.text.utf8Span.span) { log -> Int? in
             guard log.holds(commit) else { return nil }
             log.dropFirst(commit)
-            return log.count
+            return log.commits.count
         }
-        guard let rest, let rest else { return }
-        touches.remove(TouchKey(suite: suite.text, revision: commit.revision))
-        if rest == 0 { removeLog(of: suite) }
+        if rest == .some(0) { removeLog(of: suite) }
     }
 
     private mutating func removeLog(of suite: SuiteName) {
@@ -338,6 +302,6 @@ extension History {
         var dropped: [KeptCommit] = []
         while let next = first(after: self.passed), next.revision <= passed, pass(&dropped) {}
         self.passed = max(self.passed, passed)
-        for log in logs.elements where log.count == 0 { removeLog(of: log.suite) }
+        for log in logs.elements where log.commits.count == 0 { removeLog(of: log.suite) }
     }
 }

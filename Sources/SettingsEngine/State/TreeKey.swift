@@ -123,3 +123,18 @@ extension OrderedTree where Element.Key == UTF8Text {
         forEach(startingAt: UTF8Text(prefix)) { $0.treeKey.string.hasBytePrefix(prefix) && body($0) }
     }
 }
+
+// Generic code is not specialised in other modules. A start restores every record that there is from a snapshot, so each
+// kind of element has a method for that. They return false for an element that is out of order.
+
+extension OrderedTree<KeyRecord> {
+    package mutating func restore(_ record: KeyRecord) -> Bool { append(record) }
+}
+
+extension OrderedTree<Suite> {
+    package mutating func restore(_ suite: Suite) -> Bool { append(suite) }
+}
+
+extension OrderedTree<SuiteLog> {
+    package mutating func restore(_ log: SuiteLog) -> Bool { append(log) }
+}

@@ -47,12 +47,14 @@ struct SnapshotReader {
 
         try expect(SnapshotFormat.suites)
         var suites = OrderedTree<Suite>()
-        while try !atLine(SnapshotFormat.logs) { suites.set(try suite()) }
+        while try !atLine(SnapshotFormat.logs) {
+            guard suites.restore(try suite()) else { throw damage("the suites are not in order") }
+        }
         var logs = OrderedTree<SuiteLog>()
         while try !atLine(SnapshotFormat.history) {
             let json = try parse(element)
             let log = try form { () throws(BodyError) in try SuiteLog(json) }
-            guard logs.append(log) else { throw damage("the logs are not in order") }
+            guard logs.restore(log) else { throw damage("the logs are not in order") }
         }
         var history = History(floor: floor, base: base, logs: logs)
         while try !atLine(SnapshotFormat.historyEnd) {
@@ -103,7 +105,7 @@ struct SnapshotReader {
         var removed = RemovedKeys(floor: floor)
         try expect(SnapshotFormat.records)
         while try !atLine(SnapshotFormat.removed) {
-            guard records.append(try record()) else { throw damage("the keys are not in order") }
+            guard records.restore(try record()) else { throw damage("the keys are not in order") }
         }
         while try !atLine(SnapshotFormat.suiteEnd) { removed.add(try record()) }
         return Suite(
