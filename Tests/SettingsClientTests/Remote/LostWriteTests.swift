@@ -63,13 +63,13 @@ struct LostWriteTests {
         }
         proxy.cut(1_000_000, of: "POST")
         defaults.launchCount = 2
-        #expect(
-            world.takeIssues().map(\.error)
-                == [
-                    .unreachable(
-                        "\(proxy.server.address): no answer from the daemon: the connection ended; "
-                            + "it may have been done nevertheless")
-                ])
+        // Which it is depends on whether the time is up during an attempt.
+        let causes = ["no answer from the daemon: the connection ended", "no answer in time"]
+        let errors = causes.map {
+            DefaultsError.unreachable("\(proxy.server.address): \($0); it may have been done nevertheless")
+        }
+        let reported = world.takeIssues().map(\.error)
+        #expect(errors.contains { reported == [$0] }, "\(reported)")
         proxy.cut(0)
         defaults.loginTries = 1
         #expect(log.wait(for: "1"))
