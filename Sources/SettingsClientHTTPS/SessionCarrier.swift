@@ -8,7 +8,7 @@ struct SessionCarrier: Carrier {
     private let session: URLSession
     private let deliveries = Deliveries()
 
-    /// As good as never, in seconds that Foundation can count in milliseconds: deadlines are the caller's.
+    /// Longer than any request: the caller keeps the deadlines. Foundation counts it in milliseconds, which bounds it.
     private static let patience: TimeInterval = 10_000_000
 
     init() {

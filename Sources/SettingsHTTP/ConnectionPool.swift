@@ -130,7 +130,7 @@ extension DispatchTime {
     /// The end of a pause that begins now.
     package static func after(_ pause: Duration) -> DispatchTime {
         let (seconds, fraction) = pause.components
-        // As good as forever, and short enough to be added to a time.
+        // 68 years: a longer time would overflow when it is added to the present.
         return .now() + .seconds(Int(min(seconds, 1 << 31))) + .nanoseconds(Int(fraction / 1_000_000_000))
     }
 }

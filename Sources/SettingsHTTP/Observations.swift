@@ -160,7 +160,7 @@ package struct ObservedPlace: Sendable {
         // The daemon is going down and says when it will be back.
         pause = BackOff.asked(milliseconds: news.retryAfterMs)
         var shape = Shape(observation)
-        // Of suites that are watched by a prefix, only those are told of that something happened to.
+        // For a watched prefix, an answer names only the suites that changed.
         if let known { shape.schemas.merge(known.schemas) { told, _ in told } }
         defer { known = shape }
         // The wait was over and nothing had happened. Without anything known before, the answer itself is news.

@@ -95,7 +95,7 @@ public final class SettingsClient: Sendable {
     }
 
     func deadline<Output>(of endpoint: Endpoint<Output>) -> ContinuousClock.Instant {
-        // As good as forever, and short enough to be added to a time.
+        // 68 years: a longer time would overflow when it is added to the present.
         let longest = Duration.seconds(1 << 31)
         return .now + min(timeout, longest) + .seconds(min(endpoint.wait, longest).wholeSeconds)
     }

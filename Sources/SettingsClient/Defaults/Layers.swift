@@ -112,7 +112,7 @@ extension AdapterCore {
             }
         }
         registered.withLock { [values] in $0.merge(values) { $1 } }
-        // Observers are told of it, and readers of these keys look again.
+        // Notifies observers, and lets the next read of these keys resolve them anew.
         session.change { [values] in $0.register(values) }
     }
 }

@@ -20,8 +20,8 @@ extension DefaultsReference {
 
     /// Reads a key and caches that. Throws if the suite is not loaded, not if a stored value is none of the key.
     ///
-    /// - Parameter moment: the time when the caller of an async form began to wait: it insists on an answer, and is told of
-    ///   a schema that no value of the key fits.
+    /// - Parameter moment: the time when the caller of an async form began to wait: it insists on an answer, and gets
+    ///   an error if no value of the key fits the schema.
     func read(since moment: ContinuousClock.Instant? = nil) throws(DefaultsError) -> Reading<Value> {
         // An unusable key was reported when its slot was made.
         guard let cell = slot.cell, case .success = slot.codec else { return Reading() }

@@ -148,7 +148,7 @@ public struct DictionaryBridge<Key: DefaultsDictionaryKey, Element: DefaultsBrid
             }
             let part: Element.Value
             do { part = try element.decode(member.value) } catch { throw error.inside(member.name) }
-            // Names are told apart by their bytes, keys by their own equality, which takes two spellings of é for one.
+            // Names are compared by their bytes, keys by their own equality, which takes two spellings of é for one.
             guard value.updateValue(part, forKey: key) == nil else {
                 throw BridgeError(at: JSONPointer([member.name]), "is the same key as another name")
             }

@@ -1,6 +1,6 @@
 /// A decoder of Decodable values from JSON, by what their `init(from:)` does.
 ///
-/// Ignores members that the type does not ask for, so that a type may lose fields. Names are told apart by their bytes.
+/// Ignores members that the type does not ask for, so that a type may lose fields. Names are compared by their bytes.
 struct ValueDecoder: Decoder {
     let json: JSONValue
     let place: CodingPlace

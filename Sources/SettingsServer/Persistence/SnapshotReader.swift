@@ -57,12 +57,16 @@ struct SnapshotReader {
             guard logs.restore(log) else { throw damage("the logs are not in order") }
         }
         var history = History(floor: floor, base: base, logs: logs)
+        var newest = Revision.zero
         while try !atLine(SnapshotFormat.historyEnd) {
             // The size is computed anew: another build may need more memory for it, or less.
             guard let fields = try parse(element).array, fields.count == 2, fields[0].integer != nil else {
                 throw damage("a commit that is kept has its size before it")
             }
-            history.append(KeptCommit(try form { () throws(BodyError) in try Commit(json: fields[1]) }), limits: limits)
+            let commit = try form { () throws(BodyError) in try Commit(json: fields[1]) }
+            guard commit.revision > newest else { throw damage("the commits are not in order") }
+            newest = commit.revision
+            history.append(KeptCommit(commit), limits: limits)
         }
         history.restore(passed: passed)
         try advance()

@@ -18,7 +18,7 @@ final class RemoteBackend: SuiteBackend {
     init(suite: SuiteName, server: SharedServer, timeout: Duration) {
         self.suite = suite
         self.server = server
-        // As good as forever, and short enough to be added to a time.
+        // 68 years: a longer time would overflow when it is added to the present.
         self.timeout = min(timeout, .seconds(1 << 31))
     }
 
