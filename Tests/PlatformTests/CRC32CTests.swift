@@ -1,6 +1,7 @@
-import Platform
 import TestSupport
 import Testing
+
+@testable import Platform
 
 @Suite(.ownThread)
 struct CRC32CTests {
@@ -15,6 +16,16 @@ struct CRC32CTests {
     func checksumKnownBytesPublished(_ bytes: [UInt8], _ expected: UInt32) {
         let checksum = CRC32C(of: bytes.span).value
         #expect(checksum == expected)
+    }
+
+    @Test("The tables give the checksum that the processor's instruction gives") func tablesGiveSameChecksum() {
+        let bytes = (0..<300).map { UInt8(truncatingIfNeeded: $0 &* 31) }
+        for end in bytes.indices {
+            let piece = bytes.span.extracting((end / 3)..<end)
+            var check = CRC32C()
+            check.updateByTables(piece)
+            #expect(check == CRC32C(of: piece))
+        }
     }
 
     @Test("Bytes taken in pieces of any length give the same checksum") func bytesTakenPiecesAny() {

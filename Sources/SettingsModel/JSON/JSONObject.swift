@@ -95,7 +95,11 @@ public struct JSONObject: Sendable {
     /// Returns the position of a name in ``members``.
     func position(of name: String) -> Int? {
         if let index { return index.position(of: name, in: members) }
-        return members.firstIndex { $0.name.hasSameBytes(as: name) }
+        let wanted = name.utf8Span.span
+        for position in members.indices where members[position].name.utf8.count == wanted.count {
+            if members[position].name.utf8Span.span.hasSameBytes(as: wanted) { return position }
+        }
+        return nil
     }
 
     /// Appends a member whose name must be new.

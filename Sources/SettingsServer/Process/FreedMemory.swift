@@ -9,7 +9,7 @@ final class FreedMemory: Sendable {
     private static let step = 16 << 20
 
     /// The bytes that were free after the last trim, or fewer.
-    private let left = Mutex(freeBytes())
+    private let left = Mutex(0)
 
     /// Trims the heap if much of it was freed. Not for event loops: while the heap is looked through, threads that allocate
     /// may wait.
