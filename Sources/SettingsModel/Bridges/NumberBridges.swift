@@ -143,3 +143,43 @@ extension SettingFloat {
 
 extension Double: SettingFloat {}
 extension Float: SettingFloat {}
+
+/// A number, or an optional one, which a range can limit.
+public protocol NumericSetting: DefaultsSerializable {
+    /// The type of the number.
+    associatedtype Bound: NumericSetting & Comparable = Self
+
+    /// The number as a limit in a schema; nil for nil.
+    var limit: JSONValue? { get }
+}
+
+extension Optional: NumericSetting where Wrapped: NumericSetting {
+    /// The type of the wrapped number.
+    public typealias Bound = Wrapped.Bound
+
+    /// The limit that the wrapped number is.
+    public var limit: JSONValue? {
+        self?.limit
+    }
+}
+
+extension NumericSetting where Self: FixedWidthInteger {
+    /// The integer; above the largest Int64 its digits, which no schema takes for a limit.
+    public var limit: JSONValue? {
+        Int64(exactly: self).map(JSONValue.integer) ?? .string(String(self))
+    }
+}
+
+extension Double: NumericSetting {
+    /// The number.
+    public var limit: JSONValue? {
+        .double(self)
+    }
+}
+
+extension Float: NumericSetting {
+    /// The number in its own shortest digits.
+    public var limit: JSONValue? {
+        (try? Float.defaultsBridge.encode(self)) ?? .double(Double(self))
+    }
+}

@@ -119,32 +119,6 @@ extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {
     }
 }
 
-/// A number, or an optional one, which a range can limit.
-public protocol NumericSetting: DefaultsSerializable {
-    /// The type of the number.
-    associatedtype Bound: NumericSetting & Comparable = Self
-
-    /// The number as a limit in a schema; nil for nil.
-    var limit: JSONValue? { get }
-}
-
-extension Optional: NumericSetting where Wrapped: NumericSetting {
-    /// The type of the wrapped number.
-    public typealias Bound = Wrapped.Bound
-
-    /// The limit that the wrapped number is.
-    public var limit: JSONValue? {
-        self?.limit
-    }
-}
-
-extension NumericSetting where Self: FixedWidthInteger {
-    /// The integer; above the largest Int64 its digits, which no schema takes for a limit.
-    public var limit: JSONValue? {
-        Int64(exactly: self).map(JSONValue.integer) ?? .string(String(self))
-    }
-}
-
 /// Text, or optional text, which a length and a pattern can limit.
 public protocol TextSetting: DefaultsSerializable {}
 
@@ -157,17 +131,3 @@ public protocol CollectionSetting: DefaultsSerializable {}
 extension Array: CollectionSetting where Element: DefaultsSerializable {}
 extension Set: CollectionSetting where Element: DefaultsSerializable {}
 extension Optional: CollectionSetting where Wrapped: CollectionSetting {}
-
-extension Double: NumericSetting {
-    /// The number.
-    public var limit: JSONValue? {
-        .double(self)
-    }
-}
-
-extension Float: NumericSetting {
-    /// The number in its own shortest digits.
-    public var limit: JSONValue? {
-        (try? Float.defaultsBridge.encode(self)) ?? .double(Double(self))
-    }
-}
