@@ -47,13 +47,13 @@ struct MemoryTests {
 /// More connections than there may be files open, to the real program.
 @Suite(.ownThread, .serialized)
 struct OpenFileLimitTests {
-    /// Some limits, and with `FUZZ_ITERATIONS` one more for each thousand: up to that of the unit file, as far as the test
+    /// Some limits, and with `FUZZ_ITERATIONS` one more for each two thousand beyond the usual: up to that of the unit file, as far as the test
     /// may have so many connections itself.
     static let limits: [Int] = {
         var own = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own)
         let most = max(2048, min(65_536, Int(clamping: own.rlim_max) - 4096))
-        let random = FuzzBudget.generators(share: 0.001).dropFirst().map { random in
+        let random = FuzzBudget.generators(share: 0.0005).dropFirst().map { random in
             var random = random
             return Int(exp(Double.random(in: log(64)...log(Double(most)), using: &random)))
         }
