@@ -86,6 +86,15 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         .fine("the newest snapshot with another check", notes: ["the check fails"], .damaged) {
             try $0.edit("snapshot-8.json") { $0[$0.count - 5] ^= 1 }
         },
+        .fine("the newest snapshot with commits out of order", notes: ["the commits are not in order"], .damaged) {
+            folder in
+            try folder.editLines("snapshot-8.json") { lines in
+                let history = lines.firstIndex(of: Array("],\"history\":[\n".utf8)) ?? 0
+                lines.swapAt(history + 2, history + 3)
+                let digits = CRC32C(of: Array(lines.dropLast().joined()).span).digits
+                for index in digits.indices { lines[lines.count - 1][17 + index] = digits[index] }
+            }
+        },
         .fine("the older snapshot cut", .damaged) { try $0.edit("snapshot-4.json") { $0.removeLast(9) } },
         .bad("both snapshots cut", ["snapshot-8.json, line", "at byte"], kept: 0) { folder in
             try folder.edit("snapshot-8.json") { $0.removeLast(9) }
