@@ -65,14 +65,6 @@ struct Call: Sendable {
 }
 
 extension Call {
-    /// The settings that the call is about.
-    var settings: [Int] {
-        switch request {
-        case .read(let settings): settings
-        case .write(let conditions, let steps): conditions.map(\.setting) + steps.map(\.setting)
-        }
-    }
-
     /// True if its outcome is unknown.
     var isUnknown: Bool {
         if case .unknown = outcome { true } else { false }

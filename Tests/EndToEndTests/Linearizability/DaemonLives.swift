@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import SettingsAPI
 import Synchronization
 import TestSupport
 
@@ -18,6 +19,8 @@ final class DaemonLives: Sendable {
     private struct Life {
         var daemon: DaemonProcess
         var number = 0
+        /// The commits of the lives before.
+        var commits: JournaledCommits?
     }
 
     /// - Parameters:
@@ -68,23 +71,38 @@ final class DaemonLives: Sendable {
         try replace { try $0.killAtOnce() }
     }
 
-    /// Ends the daemon in some way, looks at what it left, and starts another on that.
-    func replace(ending: (DaemonProcess) throws -> Void, between: (String) throws -> Void = { _ in }) throws {
+    /// Ends the daemon in some way, checks and collects what it left, and starts another on that. Returns the last commit.
+    @discardableResult
+    func replace(ending: (DaemonProcess) throws -> Void) throws -> Revision {
         try current.withLock { life in
             revival.enter()
             defer { revival.leave() }
             try ending(life.daemon)
-            try between(data.path)
-            life = Life(daemon: try DaemonProcess(data: data.path, options: options), number: life.number + 1)
+            let commits = try commits(after: life.commits)
+            life = Life(
+                daemon: try DaemonProcess(data: data.path, options: options), number: life.number + 1, commits: commits)
+            return commits.last
         }
     }
 
-    /// Ends the daemon in some way, for good, and looks at what it left.
-    func finish<Found>(ending: (DaemonProcess) throws -> Void, between: (String) throws -> Found) throws -> Found {
+    /// Stops the daemon, for good, and returns all commits.
+    func finish() throws -> JournaledCommits {
         try current.withLock { life in
-            try ending(life.daemon)
-            return try between(data.path)
+            try life.daemon.stop()
+            return try commits(after: life.commits)
         }
+    }
+
+    /// Checks what a daemon left, and adds its commits to those of the lives before.
+    private func commits(after known: JournaledCommits?) throws -> JournaledCommits {
+        let check = try ChildProcess.run(["check", data.path])
+        // A kill may tear the last line.
+        guard check.code == 0 || check.code == 1 else {
+            throw ChildProcess.Failure(description: "the data is damaged: \(check.output)\(check.errors)")
+        }
+        var commits = try known ?? JournaledCommits(directory: data.path)
+        try commits.read(directory: data.path)
+        return commits
     }
 
     /// How often it was killed by counting.

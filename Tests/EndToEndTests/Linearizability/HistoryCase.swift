@@ -1,37 +1,44 @@
 import Testing
 
-/// A history by hand, and what the checker has to say of it. There are three settings, all 0 at revision 1 to begin with.
+/// A history by hand, with the commits of writes that were never answered. There are three settings, all 0 at revision 1 to
+/// begin with.
 struct HistoryCase: CustomTestStringConvertible {
     let name: String
-    /// True if some order of the calls explains the answers, revisions being no more than tags.
-    let isExplained: Bool
-    /// True if revisions and cursors are in order.
-    let isOrdered: Bool
-    var isPipelined = false
+    let isRight: Bool
+    let isPipelined: Bool
+    let lost: [Int64: [Int: Int64?]]
     let calls: [Call]
 
     var testDescription: String { name }
 
-    static let initial = Model((0..<3).map { _ in Model.Standing(value: 0, revision: 1) })
-
-    static func right(_ name: String, isPipelined: Bool = false, _ calls: Call...) -> HistoryCase {
-        HistoryCase(name: name, isExplained: true, isOrdered: true, isPipelined: isPipelined, calls: calls)
+    static func right(
+        _ name: String, isPipelined: Bool = false, lost: [Int64: [Int: Int64?]] = [:], _ calls: Call...
+    ) -> HistoryCase {
+        HistoryCase(name: name, isRight: true, isPipelined: isPipelined, lost: lost, calls: calls)
     }
 
-    /// A history that no order explains.
-    static func wrong(_ name: String, ordered: Bool = true, isPipelined: Bool = false, _ calls: Call...) -> HistoryCase
-    {
-        HistoryCase(name: name, isExplained: false, isOrdered: ordered, isPipelined: isPipelined, calls: calls)
+    static func wrong(
+        _ name: String, isPipelined: Bool = false, lost: [Int64: [Int: Int64?]] = [:], _ calls: Call...
+    ) -> HistoryCase {
+        HistoryCase(name: name, isRight: false, isPipelined: isPipelined, lost: lost, calls: calls)
     }
 
-    /// A history that is wrong in its revisions only.
-    static func disordered(_ name: String, _ calls: Call...) -> HistoryCase {
-        HistoryCase(name: name, isExplained: true, isOrdered: false, calls: calls)
+    /// The commits: those that were lost, and those that answers named.
+    var timeline: Timeline {
+        var commits = lost
+        for case .committed(let revision, _, let after) in calls.map(\.outcome) {
+            for sight in after { commits[revision, default: [:]][sight.setting] = .some(sight.value) }
+        }
+        var timeline = Timeline(from: Model((0..<3).map { _ in Model.Standing(value: 0, revision: 1) }))
+        for (revision, values) in commits.sorted(by: { $0.key < $1.key }) { timeline.append(values, at: revision) }
+        return timeline
     }
 }
 
 extension HistoryCase {
-    static let rightOnes: [HistoryCase] = [
+    static let all = rightOnes + wrongOnes
+
+    private static let rightOnes: [HistoryCase] = [
         .right(
             "one after the other",
             .commit(0, 1...2, [0: .set(5)], 2, before: [.at(0, 0, 1)], after: .at(0, 5, 2)),
@@ -60,17 +67,23 @@ extension HistoryCase {
             .read(1, 2...3, .at(0, 0), .at(1, 0), at: 1), .read(1, 5...6, .at(0, 5), .at(1, 1), at: 2),
             .read(1, 7...8, .at(2, 0, 1), at: 2)),
         .right(
-            "a lost write was made, late", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1),
+            "a lost write was made, late", lost: [3: [0: 5]], .lost(0, 1..., [0: .set(5)]),
+            .read(1, 2...3, .at(0, 0, 1), at: 1),
             .commit(1, 4...5, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2)),
             .read(1, 6...7, .at(0, 5, 3), at: 3)),
         .right(
-            "a lost write was made, and no answer showed its revision", .lost(0, 1..., [0: .add(2)]),
+            "a lost write was made, and no answer showed its revision", lost: [2: [0: 2]], .lost(0, 1..., [0: .add(2)]),
             .commit(1, 4...5, [0: .add(1)], 3, before: [.at(0, 2)], after: .at(0, 3, 3))),
         .right("a lost write was never made", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 0, 1), at: 1)),
         .right(
-            "two lost writes, told apart by their values", .lost(0, 1..., [0: .set(5), 1: .set(5)]),
+            "two lost writes, which the journal tells apart", lost: [2: [0: 6], 3: [0: 5, 1: 5]],
+            .lost(0, 1..., [0: .set(5), 1: .set(5)]),
             .lost(1, 1..., [0: .set(6)]), .read(2, 2...3, .at(0, 6, 2), at: 2), .read(2, 4...5, .at(0, 5, 3), at: 3),
             .read(2, 6...7, .at(1, 5, 3), at: 3)),
+        .right(
+            "two lost writes that may each have been the first, of which one can only have been that",
+            lost: [2: [0: 1], 3: [0: 2]], .lost(0, 1..., [0: .add(1)]),
+            .lost(1, 1..., if: [.isAt(0, revision: 1)], [0: .add(1)])),
         .right(
             "calls of one connection overlap and take effect in order", isPipelined: true,
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(0, 1...9, .at(0, 5, 2), at: 2)),
@@ -78,7 +91,7 @@ extension HistoryCase {
 
     static let wrongOnes: [HistoryCase] = [
         .wrong(
-            "a stale read", ordered: false,
+            "a stale read",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0, 1), at: 1)),
         .wrong(
             "a stale read that shows no revision",
@@ -96,11 +109,11 @@ extension HistoryCase {
             .commit(0, 1...5, if: [.isAt(0, revision: 1)], [0: .set(5)], 2, after: .at(0, 5, 2)),
             .commit(1, 1...5, if: [.isAt(0, revision: 1)], [0: .set(6)], 3, after: .at(0, 6, 3))),
         .wrong(
-            "a value that was never written", ordered: false,
+            "a value that was never written",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 7, 3), at: 3)),
         .wrong("a value that was never written, without a revision", .read(1, 3...4, .at(0, 7))),
         .wrong(
-            "another value at the revision of a write", ordered: false,
+            "another value at the revision of a write",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 6, 2), at: 2)),
         .wrong(
             "half a transaction in one read",
@@ -111,7 +124,7 @@ extension HistoryCase {
             .commit(0, 1...9, [0: .set(5), 1: .set(5)], 2, after: .at(0, 5, 2), .at(1, 5, 2)),
             .read(1, 2...3, .at(0, 5, 2), at: 2), .read(2, 4...5, .at(1, 0, 1), at: 2)),
         .wrong(
-            "half a lost transaction",
+            "half a lost transaction", lost: [2: [0: 5, 1: 5]],
             .lost(0, 1..., [0: .set(5), 1: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2),
             .read(2, 4...5, .at(1, 0, 1), at: 2)),
         .wrong(
@@ -122,24 +135,24 @@ extension HistoryCase {
             .commit(0, 1...5, if: [.hasValue(0, 0)], [1: .set(5)], 2, after: .at(1, 5, 2)),
             .commit(1, 1...5, if: [.hasValue(1, 0)], [0: .set(5)], 3, after: .at(0, 5, 3))),
         .wrong(
-            "a lost write made twice",
+            "a lost write made twice", lost: [2: [0: 1], 3: [0: 2]],
             .lost(0, 1..., [0: .add(1)]), .read(1, 2...3, .at(0, 2), at: 3)),
         .wrong(
-            "a lost write made twice, with both revisions seen",
+            "a lost write made twice, with another write between", lost: [2: [0: 5], 4: [0: 5]],
             .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2),
             .commit(1, 4...5, [0: .set(6)], 3, after: .at(0, 6, 3)), .read(1, 6...7, .at(0, 5, 4), at: 4)),
         .wrong(
-            "a repeated write made twice",
+            "a repeated write made twice", lost: [3: [0: 2]],
             .commit(0, 1...5, [0: .add(1)], 2, after: .at(0, 1, 2)),
             .commit(1, 6...7, [1: .set(5)], 4, after: .at(1, 5, 4)), .read(1, 8...9, .at(0, 2), at: 4)),
         .wrong(
-            "a lost write before it was sent", ordered: false,
+            "a lost write before it was sent", lost: [2: [0: 5]],
             .read(1, 1...2, .at(0, 5, 2), at: 2), .lost(0, 3..., [0: .set(5)])),
         .wrong(
-            "a lost write that is there and gone again",
+            "a lost write that is there and gone again", lost: [2: [0: 5]],
             .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 2), at: 2), .read(1, 4...5, .at(0, 0, 1), at: 2)),
         .wrong(
-            "an acknowledged write that is gone", ordered: false,
+            "an acknowledged write that is gone",
             .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(1, 3...4, .at(0, 0, 1), at: 1),
             .commit(1, 5...6, [0: .set(6)], 2, before: [.at(0, 0, 1)], after: .at(0, 6, 2))),
         .wrong(
@@ -149,23 +162,24 @@ extension HistoryCase {
         .wrong(
             "a read that overtakes a write sent before it on its connection", isPipelined: true,
             .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)), .read(0, 1...9, .at(0, 0, 1), at: 2)),
-        .disordered(
+        .wrong(
             "one revision twice", .commit(0, 1...5, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .commit(1, 1...5, [1: .set(5)], 2, after: .at(1, 5, 2))),
-        .disordered(
+        .wrong(
             "revisions against time", .commit(0, 1...2, [0: .set(5)], 3, after: .at(0, 5, 3)),
             .commit(1, 3...4, [1: .set(5)], 2, after: .at(1, 5, 2))),
-        .disordered(
+        .wrong(
             "a cursor from before a write that was answered", .commit(0, 1...2, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .read(1, 3...4, .at(1, 0, 1), at: 1)),
-        .disordered(
+        .wrong(
             "a cursor from before what another read saw", .commit(0, 1...9, [0: .set(5)], 2, after: .at(0, 5, 2)),
             .read(1, 2...3, .at(0, 5, 2), at: 2), .read(2, 4...5, .at(1, 0, 1), at: 1)),
-        .disordered(
+        .wrong(
             "a cursor that goes back on a connection", .read(0, 1...9, .at(0, 0, 1), at: 4),
             .read(0, 2...9, .at(0, 0, 1), at: 3)),
-        .disordered(
-            "what was seen is from after the cursor", .lost(0, 1..., [0: .set(5)]), .read(1, 2...3, .at(0, 5, 4), at: 3)
+        .wrong(
+            "what was seen is from after the cursor", lost: [4: [0: 5]], .lost(0, 1..., [0: .set(5)]),
+            .read(1, 2...3, .at(0, 5, 4), at: 3)
         ),
     ]
 }

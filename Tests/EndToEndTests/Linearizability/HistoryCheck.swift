@@ -1,180 +1,139 @@
-/// A check that a daemon that does one thing at a time explains all answers.
+/// The commits of a history, in their order, and the settings after each.
+struct Timeline {
+    /// The settings before all commits, then after each of them.
+    private(set) var models: [Model]
+    /// The revision of the commit that led to each model.
+    private(set) var revisions: [Int64]
+
+    init(from initial: Model) {
+        models = [initial]
+        revisions = [initial.standings.map(\.revision).max() ?? 0]
+    }
+
+    /// Adds a commit.
+    mutating func append(_ values: [Int: Int64?], at revision: Int64) {
+        models.append(models[models.count - 1].changed(values, at: revision))
+        revisions.append(revision)
+    }
+
+    /// The position of the model that a commit led to; nil if there is no such commit.
+    func position(of revision: Int64) -> Int? {
+        revisions.dropFirst().firstIndex(of: revision)
+    }
+}
+
+/// A check that all answers are explained by a daemon that does one thing at a time.
+///
+/// The journal has the order of the commits, so nothing has to be searched for. Each other call is put at the earliest place
+/// in that order where its answer is right, behind all calls that were answered before it was sent: as these are only lower
+/// bounds, no later place would be better for the calls that follow.
 struct HistoryCheck {
-    /// What is wrong; empty if the history is linearizable.
-    let violations: [String]
+    private(set) var violations: [String] = []
+
+    private let timeline: Timeline
+
+    /// What calls that are over say of the ones that follow.
+    private struct Floor {
+        var position = 0
+        /// The highest place that an answer named.
+        var cursor: Int64 = 0
+
+        mutating func rise(to other: Floor) {
+            position = max(position, other.position)
+            cursor = max(cursor, other.cursor)
+        }
+    }
 
     /// - Parameters:
     ///   - history: all calls; those of one connection in the order in which they were sent.
-    ///   - initial: what was there before the first of them.
+    ///   - timeline: the commits that the daemon made.
     ///   - isPipelined: true if calls of one connection overlap, and must take effect in order all the same.
-    init(_ history: [Call], from initial: Model, isPipelined: Bool = false) {
-        var violations = RevisionOrder(history, from: initial).violations()
-        // With an order beyond that of real time, parts that are in order by themselves need not be so together.
-        let groups = isPipelined ? [history] : Self.groups(of: history, count: initial.standings.count)
-        for group in groups {
-            switch LinearizationSearch(group, from: initial, isOrdered: isPipelined).run() {
-            case .linearizable: continue
-            case .impossible(let reason): violations.append("not linearizable: \(reason)")
-            case .undecided(let reason): violations.append("too many orders to try: \(reason)")
+    init(_ history: [Call], _ timeline: Timeline, isPipelined: Bool = false) {
+        self.timeline = timeline
+        let sent = history.enumerated().sorted { ($0.element.invoked, $0.offset) < ($1.element.invoked, $1.offset) }
+        var answers: [(at: UInt64, floor: Floor)] = []
+        var (floor, ofClient) = (Floor(), [Int: Floor]())
+        var acknowledged: Set<Int> = []
+        var lost: [(call: Call, floor: Int)] = []
+        for (_, call) in sent {
+            // Those that were answered before this one was sent.
+            answers.removeAll { answer in
+                guard answer.at < call.invoked else { return false }
+                floor.rise(to: answer.floor)
+                return true
+            }
+            if call.isUnknown {
+                if !call.isRead { lost.append((call, floor.position)) }
+                continue
+            }
+            if let commit = call.commit, commit <= floor.cursor {
+                violations.append("committed before \(floor.cursor), which was known when it was sent: \(call)")
+            }
+            var own = floor
+            // The cursors of a connection never go back, also where its requests overlap.
+            if let before = ofClient[call.client] {
+                own.cursor = max(own.cursor, before.cursor)
+                if isPipelined { own.position = max(own.position, before.position) }
+            }
+            own = place(call, behind: own)
+            if call.commit != nil, !acknowledged.insert(own.position).inserted {
+                violations.append("several writes got the revision of \(call)")
+            }
+            ofClient[call.client] = own
+            answers.append((call.answered, own))
+        }
+        explainRest(acknowledged, by: lost)
+    }
+
+    /// Returns where a call took effect, and adds a violation if its answer is right nowhere.
+    private mutating func place(_ call: Call, behind floor: Floor) -> Floor {
+        let cursor = call.cursor ?? .max
+        if cursor < floor.cursor { violations.append("the cursor is before \(floor.cursor), named before: \(call)") }
+        var places = floor.position..<timeline.models.count
+        if let commit = call.commit {
+            let position = timeline.position(of: commit) ?? 0
+            places = position > floor.position ? position..<(position + 1) : 0..<0
+        }
+        let found = places.first { timeline.revisions[$0] <= cursor && explains(call, $0) }
+        if found == nil {
+            violations.append(
+                "not right where settings are \(timeline.models[floor.position]), nor after that: \(call)")
+        }
+        return Floor(position: found ?? floor.position, cursor: max(floor.cursor, call.cursor ?? 0))
+    }
+
+    /// True if the answer to a call is right at a place.
+    private func explains(_ call: Call, _ position: Int) -> Bool {
+        let before = timeline.models[call.commit == nil ? position : position - 1]
+        return before.after(call) == timeline.models[position]
+    }
+
+    /// Finds a lost write for each commit that was not acknowledged, no write for two of them.
+    private mutating func explainRest(_ acknowledged: Set<Int>, by lost: [(call: Call, floor: Int)]) {
+        var commits: [Int: Int] = [:]
+        func finds(_ position: Int, _ tried: inout Set<Int>) -> Bool {
+            for (number, write) in lost.enumerated() where write.floor < position {
+                guard
+                    timeline.models[position - 1].after(lost: write.call, at: timeline.revisions[position])
+                        == timeline.models[position], tried.insert(number).inserted
+                else { continue }
+                if let other = commits[number], !finds(other, &tried) { continue }
+                commits[number] = position
+                return true
+            }
+            return false
+        }
+        for position in timeline.models.indices.dropFirst() where !acknowledged.contains(position) {
+            var tried: Set<Int> = []
+            if !finds(position, &tried) {
+                violations.append("no client wrote \(timeline.models[position]) at \(timeline.revisions[position])")
             }
         }
-        self.violations = violations
     }
 
     /// The violations as a message, or as many of them as one reads.
     var summary: String {
         violations.prefix(5).joined(separator: "\n")
             + (violations.count > 5 ? "\n… and \(violations.count - 5) more" : "")
-    }
-
-    /// Calls about settings that no call connects: each group can be looked at by itself.
-    static func groups(of history: [Call], count: Int) -> [[Call]] {
-        var leaders = Array(0..<count)
-        func leader(_ setting: Int) -> Int {
-            var setting = setting
-            while leaders[setting] != setting { setting = leaders[setting] }
-            return setting
-        }
-        for call in history {
-            guard let first = call.settings.first else { continue }
-            for other in call.settings.dropFirst() { leaders[leader(other)] = leader(first) }
-        }
-        let groups = Dictionary(grouping: history.filter { !$0.settings.isEmpty }) { leader($0.settings[0]) }
-        return groups.sorted { $0.key < $1.key }.map(\.value)
-    }
-}
-
-/// What must hold of revisions and cursors, looked at directly: quick, and with a message that names the calls.
-///
-/// Revisions grow with commits, so they tell an order; whatever contradicts real time in it is wrong.
-struct RevisionOrder {
-    private let history: [Call]
-    private let initial: Model
-
-    init(_ history: [Call], from initial: Model) {
-        self.history = history
-        self.initial = initial
-    }
-
-    /// What is wrong; empty if nothing is.
-    func violations() -> [String] {
-        repeatedCommits() + contradictingValues() + realTime() + connections() + withinCalls()
-    }
-
-    /// Each acknowledged commit has a revision of its own.
-    private func repeatedCommits() -> [String] {
-        let commits = Dictionary(grouping: history.filter { $0.commit != nil }, by: { $0.commit ?? 0 })
-        return commits.filter { $0.value.count > 1 }.sorted { $0.key < $1.key }.map { revision, calls in
-            "several writes got revision \(revision): \(calls)"
-        }
-    }
-
-    /// A setting at a revision has one value, and it is one that was written.
-    private func contradictingValues() -> [String] {
-        var values: [Place: Int64?] = [:]
-        for (setting, standing) in initial.standings.enumerated() {
-            values[Place(setting: setting, revision: standing.revision)] = .some(standing.value)
-        }
-        for case .committed(_, _, let after) in history.map(\.outcome) {
-            for sight in after {
-                guard let revision = sight.revision else { continue }
-                values[Place(setting: sight.setting, revision: revision)] = .some(sight.value)
-            }
-        }
-        let unknown = history.filter { $0.isUnknown && !$0.isRead }
-        var violations: [String] = []
-        for call in history {
-            for sight in call.sights {
-                guard let revision = sight.revision else { continue }
-                let place = Place(setting: sight.setting, revision: revision)
-                if let value = values[place] {
-                    if value != sight.value {
-                        violations.append("\(sight) in \(call) had another value at that revision: \(value ?? 0)")
-                    }
-                } else if unknown.contains(where: { $0.mayHaveWritten(sight) && $0.invoked <= call.answered }) {
-                    values[place] = .some(sight.value)
-                } else {
-                    violations.append("nobody wrote \(sight), which was seen by \(call)")
-                }
-            }
-        }
-        return violations
-    }
-
-    private struct Place: Hashable {
-        let setting: Int
-        let revision: Int64
-    }
-
-    /// Whatever was answered before a call was sent, the call comes after it in history.
-    private func realTime() -> [String] {
-        let sent = history.filter { !$0.isUnknown }.sorted { $0.invoked < $1.invoked }
-        let answered = sent.sorted { $0.answered < $1.answered }
-        var violations: [String] = []
-        var floor: (place: Int64, call: Call)?
-        var next = 0
-        for call in sent {
-            while next < answered.count, answered[next].answered < call.invoked {
-                let place = max(answered[next].cursor ?? 0, answered[next].commit ?? 0)
-                if place > floor?.place ?? -1 { floor = (place, answered[next]) }
-                next += 1
-            }
-            guard let floor else { continue }
-            if let cursor = call.cursor, cursor < floor.place {
-                violations.append("\(call) stands before \(floor.call), which was answered before it was sent")
-            }
-            if let commit = call.commit, commit <= floor.place {
-                violations.append("\(call) was committed before \(floor.call), which was answered before it was sent")
-            }
-        }
-        return violations
-    }
-
-    /// The cursors of a connection never go back, also where requests overlap.
-    private func connections() -> [String] {
-        var last: [Int: Call] = [:]
-        var violations: [String] = []
-        for call in history where call.cursor != nil && !call.isUnknown {
-            if let before = last[call.client], before.cursor ?? 0 > call.cursor ?? 0 {
-                violations.append("on one connection the cursor went back from \(before) to \(call)")
-            }
-            last[call.client] = call
-        }
-        return violations
-    }
-
-    /// An answer shows nothing from after its cursor, and a commit comes after what it changed.
-    private func withinCalls() -> [String] {
-        var violations: [String] = []
-        for call in history {
-            if let cursor = call.cursor {
-                for sight in call.sights where sight.revision ?? 0 > cursor {
-                    violations.append("\(sight) is from after the cursor of \(call)")
-                }
-                if call.commit ?? 0 > cursor { violations.append("the commit is after the cursor in \(call)") }
-            }
-            guard case .committed(let revision, let before, let after) = call.outcome else { continue }
-            for sight in before where sight.revision ?? -1 >= revision {
-                violations.append("\(sight) was before, but its revision is not, in \(call)")
-            }
-            for sight in after where sight.revision ?? revision != revision {
-                violations.append("\(sight) changed at another revision than \(call)")
-            }
-        }
-        return violations
-    }
-}
-
-extension Call {
-    /// True if a write of unknown outcome can have led to this.
-    fileprivate func mayHaveWritten(_ sight: Sight) -> Bool {
-        guard case .write(_, let steps) = request else { return false }
-        let touching = steps.filter { $0.setting == sight.setting }
-        switch touching.last?.action {
-        case .set(let value)?: return sight.value == value
-        case .remove?: return sight.value == nil
-        case .add?: return sight.value != nil
-        case nil: return false
-        }
     }
 }

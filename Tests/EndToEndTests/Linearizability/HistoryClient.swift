@@ -2,6 +2,7 @@ import Dispatch
 import SettingsAPI
 import SettingsModel
 import TestSupport
+import Testing
 
 /// A client that does one thing after the other and keeps a record of it.
 ///
@@ -244,6 +245,18 @@ struct TestedSettings {
             standings.append(Model.Standing(value: 0, revision: body.revision.number))
         }
         return Model(standings)
+    }
+
+    /// The commits after the first values.
+    func timeline(_ commits: JournaledCommits, from initial: Model) throws -> Timeline {
+        var timeline = Timeline(from: initial)
+        for commit in commits.commits where commit.revision.number > timeline.revisions[0] {
+            let values = try commit.changes.map { change in
+                (try #require(position(change.suite, change.key)), change.new?.integer)
+            }
+            if !values.isEmpty { timeline.append(Dictionary(uniqueKeysWithValues: values), at: commit.revision.number) }
+        }
+        return timeline
     }
 }
 

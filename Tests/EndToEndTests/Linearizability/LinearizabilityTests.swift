@@ -23,7 +23,8 @@ struct LinearizabilityTests {
         }
         daemon.stop()
         #expect(history.count >= Self.clients * calls)
-        return HistoryCheck(history, from: initial, isPipelined: depth > 1)
+        let commits = try JournaledCommits(directory: daemon.directory.path)
+        return HistoryCheck(history, try settings.timeline(commits, from: initial), isPipelined: depth > 1)
     }
 
     @Test("calls about single settings are linearizable for each setting", arguments: [1, 2] as [UInt64])
@@ -64,12 +65,10 @@ struct LinearizabilityAcrossKillsTests {
             client.answered = daemon.countAnswer
             return try client.run(120)
         }
-        let check = HistoryCheck(history, from: initial)
-        #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
         #expect(daemon.killCount == 6)
         let last = try Self.read(0..<settings.count, of: settings, daemon)
-        let complete = HistoryCheck(history + last, from: initial)
-        #expect(complete.violations.isEmpty, "seed \(seed), after all: \(complete.summary)")
+        let check = HistoryCheck(history + last, try settings.timeline(daemon.finish(), from: initial))
+        #expect(check.violations.isEmpty, "seed \(seed): \(check.summary)")
     }
 
     @Test("a write repeated after a kill gets its first answer and is not made again")

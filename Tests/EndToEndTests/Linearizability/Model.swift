@@ -1,28 +1,20 @@
-/// What a daemon would hold that did one thing at a time.
-///
-/// Revisions are tags here, without an order: each change of a setting gives it another one. `RevisionOrder` checks that
-/// they grow.
-struct Model: Hashable {
+/// The settings of a daemon that does one thing at a time.
+struct Model: Equatable {
     /// A setting as it stands.
-    struct Standing: Hashable {
+    struct Standing: Equatable {
         var value: Int64?
         /// The commit that changed it last.
         var revision: Int64
     }
 
-    /// The revision of a commit that no answer ever showed.
-    static let unseen: Int64 = -1
-
     private(set) var standings: [Standing]
-    /// Revisions of commits without an answer, given to writes of unknown outcome.
-    private var adopted: [Int64] = []
 
     init(_ standings: [Standing]) {
         self.standings = standings
     }
 
     /// What a write does to a model.
-    enum Effect {
+    private enum Effect {
         case refused(Call.Refusal)
         /// The settings that change, with their values afterwards.
         case change([Int: Int64?])
@@ -51,24 +43,12 @@ struct Model: Hashable {
         }
     }
 
-    /// What may follow if a write of unknown outcome is made here.
-    ///
-    /// - Parameter orphans: what was seen of commits without an answer, by revision and setting.
-    func possibilities(after call: Call, orphans: [Int64: [Int: Int64?]]) -> [Model] {
+    /// The model after a write without an answer, if it was made; nil if it would have changed nothing.
+    func after(lost call: Call, at revision: Int64) -> Model? {
         guard case .write(let conditions, let steps) = call.request,
             case .change(let values) = effect(of: steps, if: conditions), !values.isEmpty
-        else { return [] }
-        let fitting = orphans.keys.sorted().filter { revision in
-            !adopted.contains(revision)
-                && (orphans[revision] ?? [:]).allSatisfy { setting, value in values[setting] == .some(value) }
-        }
-        var possibilities = fitting.map { revision in
-            var model = changed(values, at: revision)
-            model.adopted = (adopted + [revision]).sorted()
-            return model
-        }
-        possibilities.append(changed(values, at: Self.unseen))
-        return possibilities
+        else { return nil }
+        return changed(values, at: revision)
     }
 
     private func agrees(with sights: [Call.Sight]) -> Bool {
@@ -78,13 +58,14 @@ struct Model: Hashable {
         }
     }
 
+    /// The model with these values, set by a commit.
     func changed(_ values: [Int: Int64?], at revision: Int64) -> Model {
         var model = self
         for (setting, value) in values { model.standings[setting] = Standing(value: value, revision: revision) }
         return model
     }
 
-    func effect(of steps: [Call.Step], if conditions: [Call.Condition]) -> Effect {
+    private func effect(of steps: [Call.Step], if conditions: [Call.Condition]) -> Effect {
         guard conditions.allSatisfy(holds) else { return .refused(.condition) }
         var values: [Int: Int64?] = [:]
         for step in steps {

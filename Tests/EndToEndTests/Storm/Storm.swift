@@ -17,8 +17,6 @@ final class Storm: Sendable {
     private let end: UInt64
     private let seconds: Double
     private let configuration: TemporaryDirectory
-    /// What the daemons left so far.
-    private let truth = Mutex<StormTruth?>(nil)
 
     /// What happened.
     struct Outcome: Sendable {
@@ -73,12 +71,7 @@ final class Storm: Sendable {
             }
         }
         let left = try watchersLeft()
-        let truth = try lives.finish {
-            try $0.stop()
-        } between: {
-            try collect($0)
-        }
-        var outcome = judge(parts, truth)
+        var outcome = judge(parts, try lives.finish())
         if left > 0 { outcome.faults.append("seed \(seed): \(left) watchers are left when all are gone") }
         return outcome
     }
@@ -97,16 +90,6 @@ final class Storm: Sendable {
         }
     }
 
-    /// Reads what a daemon left.
-    private func collect(_ directory: String) throws -> StormTruth {
-        try truth.withLock { truth in
-            var more = try truth ?? StormTruth(directory: directory)
-            try more.read(directory: directory)
-            truth = more
-            return more
-        }
-    }
-
     /// Ends the daemon again and again: all at once, save once.
     private func rage(_ random: SeededGenerator) throws -> [StormLife] {
         var random = random
@@ -118,12 +101,12 @@ final class Storm: Sendable {
             let until = end - UInt64(seconds * 1e9) / UInt64(count + 1) * UInt64(count - number)
             while HistoryClient.now < until, !tide.isOver { tide.wait(forMore: 10 + random.below(40), atMost: 1) }
             let isKilled = number != clean
-            try lives.replace {
-                ends.append(StormLife(endedAt: HistoryClient.now, isKilled: isKilled, last: .zero))
+            var endedAt: UInt64 = 0
+            let last = try lives.replace {
+                endedAt = HistoryClient.now
                 try isKilled ? $0.killAtOnce() : $0.stop()
-            } between: {
-                ends[ends.count - 1].last = try collect($0).last
             }
+            ends.append(StormLife(endedAt: endedAt, isKilled: isKilled, last: last))
         }
         return ends
     }
@@ -149,7 +132,7 @@ final class Storm: Sendable {
         return try StormReader(SuiteName(random.pick(StormWrites.suites)), key, in: self, random).run()
     }
 
-    private func judge(_ parts: [Part], _ truth: StormTruth) -> Outcome {
+    private func judge(_ parts: [Part], _ truth: JournaledCommits) -> Outcome {
         var record = StormRecord(truth: truth, lives: [], history: history)
         var answers: [StormAnswer] = []
         for part in parts {

@@ -114,7 +114,7 @@ struct StormLife: Sendable {
 
 /// All that is known of a storm when it is over.
 struct StormRecord: Sendable {
-    var truth: StormTruth
+    var truth: JournaledCommits
     var lives: [StormLife]
     /// How many commits the daemon is configured to keep.
     var history: Int

@@ -46,7 +46,7 @@ enum Handmade {
 
     /// One life, which was killed at 1000 s.
     static let record = StormRecord(
-        truth: StormTruth(epoch: epoch, commits),
+        truth: JournaledCommits(epoch: epoch, commits),
         lives: [StormLife(endedAt: 1_000_000_000_000, isKilled: true, last: revision(7))], history: 100,
         acknowledged: [revision(2): 100_000_000])
 

@@ -2,11 +2,11 @@ import Foundation
 import SettingsAPI
 import SettingsModel
 
-/// Every commit that there ever was, read from the journals that each daemon left when it had ended.
+/// All commits of a data directory, read from the journals that each daemon left when it had ended.
 ///
-/// Not from its answers, since some of those are lost; and by the lines alone, without the code that recovers them, so
+/// Not from its answers, as some of those are lost; and from the lines alone, without the code that recovers them, so
 /// that a defect there does not hide itself.
-struct StormTruth: Sendable {
+struct JournaledCommits: Sendable {
     var epoch: Epoch
     /// All of them, in order.
     var commits: [Commit]
@@ -80,7 +80,7 @@ struct StormTruth: Sendable {
 }
 
 /// The files.
-extension StormTruth {
+extension JournaledCommits {
     private struct Journal {
         let name: String
         let epoch: Epoch
