@@ -1,4 +1,3 @@
-import TestSupport
 import Testing
 
 @testable import HTTPWire
@@ -20,25 +19,6 @@ struct ByteScanTests {
                         return
                     }
                 }
-            }
-        }
-    }
-
-    @Test("In random bytes the first is found, from any place to any other")
-    func randomBytes() {
-        for var generator in FuzzBudget.generators(share: 0.5) {
-            let bytes = (0..<40).map { _ in
-                generator.chance(oneIn: 6) ? UInt8(generator.below(0x24)) : UInt8(truncatingIfNeeded: generator.next())
-            }
-            let start = generator.below(40)
-            let end = start + generator.below(41 - start)
-            let control = (start..<end).first { bytes[$0] < 0x20 || bytes[$0] == 0x7F } ?? end
-            let mark = (start..<end).first { bytes[$0] < 0x21 || [0x7F, 0x3F, 0x23].contains(bytes[$0]) } ?? end
-            guard bytes.span.firstControl(from: start, to: end) == control,
-                bytes.span.firstTargetMark(from: start, to: end) == mark
-            else {
-                Issue.record("seed \(generator.seed)")
-                return
             }
         }
     }

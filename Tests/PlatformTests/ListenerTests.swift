@@ -9,23 +9,6 @@ struct ListenerTests {
         try #require(try SocketAddress.resolve("127.0.0.1", port: port, isNumeric: true).first)
     }
 
-    @Test("A listener has the port that the kernel chose until it goes") func listenerHasPortKernel() throws {
-        let port = try ChildProcess.whileNoneStarts {
-            let listener = try Listener(try loopback())
-            #expect(listener.address.port != 0)
-            _ = try RawClient(port: listener.address.port)
-            return listener.address.port
-        }
-        #expect(throws: RawClient.Failure.self) { try RawClient(port: port) }
-    }
-
-    @Test("An address in use is refused with the kernel's code") func addressUseRefusedKernel() throws {
-        let listener = try Listener(try loopback())
-        #expect(throws: Listener.Failure.system(SystemError(call: "bind", code: EADDRINUSE))) {
-            try Listener(listener.address)
-        }
-    }
-
     @Test("The TCP options of a listener hold for each accepted connection") func tcpOptionsListenerHold() throws {
         let listener = try Listener(try loopback())
         let client = try RawClient(port: listener.address.port)

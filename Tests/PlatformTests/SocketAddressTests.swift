@@ -53,27 +53,4 @@ struct SocketAddressTests {
         }
         #expect(error?.host == host && error?.reason.isEmpty == false)
     }
-
-    @Test(
-        "A host with a port is read",
-        arguments: [
-            ("127.0.0.1:7070", "127.0.0.1", 7070), ("[::1]:0", "::1", 0), ("[::1]", "::1", nil),
-            ("example.com", "example.com", nil), ("a:65535", "a", 65535), ("[fe80::1%eth0]:80", "fe80::1%eth0", 80),
-        ] as [(String, String, UInt16?)])
-    func hostPortRead(_ text: String, _ host: String, _ port: UInt16?) throws {
-        let place = try HostAndPort(text[...])
-        #expect(place.host == host && place.port == port)
-    }
-
-    @Test(
-        "A text that is no host with a port is refused with its fault",
-        arguments: [
-            ("", .noHost), (":80", .noHost), ("[]:80", .noHost), ("a:", .noPort), ("a:65536", .noPort),
-            ("a:-1", .noPort),
-            ("a:+1", .noPort), ("a:http", .noPort), ("::1", .noBrackets), ("::1:80", .noBrackets),
-            ("a]:80", .noBrackets),
-        ] as [(String, HostAndPort.Fault)])
-    func textNoHostPort(_ text: String, _ fault: HostAndPort.Fault) {
-        #expect(throws: fault) { try HostAndPort(text[...]) }
-    }
 }

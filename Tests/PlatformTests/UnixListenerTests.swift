@@ -53,20 +53,6 @@ struct UnixListenerTests {
         withExtendedLifetime(listener) {}
     }
 
-    @Test("A socket that a killed process left is replaced") func socketKilledProcessLeft() throws {
-        let path = try abandon()
-        let listener = try listen(path)
-        expectAnswer(at: path)
-        withExtendedLifetime(listener) {}
-    }
-
-    @Test("A socket that another listener has stays") func socketAnotherListenerHas() throws {
-        let listener = try listen()
-        #expect(throws: Listener.Failure.occupied("another program answers there")) { try listen() }
-        expectAnswer(at: path)
-        withExtendedLifetime(listener) {}
-    }
-
     @Test("A path with a file, a directory or a link stays as it is") func pathFileDirectoryLink() throws {
         let file = try directory.file("file", "text")
         let link = directory.path + "/link"

@@ -1,4 +1,4 @@
-/// Server-sent events out of bytes, as the WHATWG's HTML standard has them interpreted, to the letter.
+/// A parser of server-sent events, as the HTML standard has them, in lines that end with LF alone.
 ///
 /// It keeps what a reader has to: the last event ID and how long to wait before coming back.
 package struct EventStreamParser: Sendable {
@@ -21,15 +21,9 @@ package struct EventStreamParser: Sendable {
     package private(set) var retry: Int?
 
     private var line: [UInt8] = []
-    /// A line just ended with CR: a LF that follows belongs to it.
-    private var isAfterReturn = false
-    /// How much of a byte order mark has been seen at the start; nil behind it.
-    private var markLength: Int? = 0
     private var type: [UInt8] = []
     private var data: [UInt8] = []
     private var id: [UInt8] = []
-
-    private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
 
     /// - Parameter lastEventID: where the reader was when it came back. Only what this stream says counts from the first
     ///   end of a block on, as the standard has it.
@@ -40,29 +34,14 @@ package struct EventStreamParser: Sendable {
     /// The events that end with these bytes. An event that is not ended by an empty line never comes.
     package mutating func feed(_ bytes: some Sequence<UInt8>) -> [Event] {
         var events: [Event] = []
-        for byte in bytes where !takesAsMark(byte) {
-            let endsReturn = isAfterReturn && byte == UInt8(ascii: "\n")
-            isAfterReturn = byte == UInt8(ascii: "\r")
-            if endsReturn { continue }
-            if isAfterReturn || byte == UInt8(ascii: "\n") {
-                if let event = endLine() { events.append(event) }
-            } else {
+        for byte in bytes {
+            if byte != UInt8(ascii: "\n") {
                 line.append(byte)
+            } else if let event = endLine() {
+                events.append(event)
             }
         }
         return events
-    }
-
-    /// True if the byte belongs to a byte order mark. What only began like one is part of the first line.
-    private mutating func takesAsMark(_ byte: UInt8) -> Bool {
-        guard let length = markLength else { return false }
-        if byte == Self.mark[length] {
-            markLength = length + 1 < Self.mark.count ? length + 1 : nil
-            return true
-        }
-        line += Self.mark[..<length]
-        markLength = nil
-        return false
     }
 
     private mutating func endLine() -> Event? {

@@ -44,6 +44,15 @@ struct GuardTests {
             "A tag that is no revision", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"abc\""),
             412, .preconditionFailed, #"{"current":{"value":1}}"#),
         Row(
+            "A tag with a leading zero", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: \"0$1\""),
+            412, .preconditionFailed),
+        Row(
+            "A tag that has a comma", given: ["PUT app/keys/a 1"],
+            Request("PUT app/keys/a 2", "If-Match: \"a,b\",\"$1\""), 200),
+        Row(
+            "Anything and nothing", given: ["PUT app/keys/a 1"], Request("PUT app/keys/a 2", "If-Match: *,"), 400,
+            .badRequest),
+        Row(
             "Another key does not matter", given: ["PUT app/keys/a 1", "PUT app/keys/b 1"],
             Request("PUT app/keys/a 2", "If-Match: \"$1\""), 200),
         Row(

@@ -163,6 +163,60 @@ struct OriginTests {
 }
 
 @Suite(.ownThread)
+struct HostTests {
+    private static func daemon() throws -> TestDaemon {
+        try TestDaemon {
+            $0.hosts = ["Settings.example"]
+            $0.origins = ["https://Console.example:8443"]
+        }
+    }
+
+    static let hosts: [(host: String, isAdmitted: Bool)] = [
+        ("localhost", true), ("LocalHost", true), ("settings.EXAMPLE", true), ("127.0.0.1", true), ("0.0.0.0", true),
+        ("203.0.113.9", true), ("[::1]", true), ("[2001:DB8::1]", true), ("[::ffff:127.0.0.1]", true), ("", false),
+        ("localhost.", false), ("settings.example.", false), ("a.settings.example", false),
+        ("settings.example.evil", false),
+        ("127.0.0.1.nip.io", false), ("127.1", false), ("2130706433", false), ("0x7f.0.0.1", false),
+        ("256.0.0.1", false),
+        ("::1", false), ("[]", false), ("[::1", false), ("[localhost]", false), ("localhost.localdomain", false),
+    ]
+
+    @Test("Addresses, localhost and configured names are admitted, nothing else, whatever was admitted before")
+    func hosts() throws {
+        let daemon = try Self.daemon()
+        var peer = try daemon.connect()
+        for (host, isAdmitted) in Self.hosts + Self.hosts.reversed() {
+            let answer = try peer.ask(Request("GET /healthz", "Host: \(host)"))
+            // What is no host at all is refused as HTTP.
+            #expect(isAdmitted ? answer.status == 200 : [400, 421].contains(answer.status), "\(host): \(answer.text)")
+            if answer.field("Connection") == "close" { peer = try daemon.connect() }
+        }
+    }
+
+    static let origins: [(origin: String, host: String?, port: String?, isAdmitted: Bool)] = [
+        ("http://localhost:7070", "localhost", "7070", true), ("HTTP://LOCALHOST:7070", "localhost", "7070", true),
+        ("https://settings.example", "settings.example", nil, true), ("http://[::1]:7070", "[::1]", "7070", true),
+        ("https://console.example:8443", "localhost", "7070", true), ("http://localhost", "localhost", "7070", false),
+        ("http://localhost:3000", "localhost", "7070", false), ("http://127.0.0.1:7070", "localhost", "7070", false),
+        ("https://console.example", "localhost", nil, false), ("http://console.example:8443", "localhost", nil, false),
+        ("null", "localhost", nil, false), ("", "localhost", nil, false), ("file://", "localhost", nil, false),
+        ("localhost", "localhost", nil, false), ("ftp://localhost", "localhost", nil, false),
+        ("http://localhost", nil, nil, false), ("https://console.example:8443", nil, nil, true),
+    ]
+
+    @Test("A page may use the daemon that it comes from, or one that names it")
+    func pages() throws {
+        let daemon = try Self.daemon()
+        for (origin, host, port, isAdmitted) in Self.origins {
+            let authority = host.map { "Host: " + $0 + (port.map { ":" + $0 } ?? "") }
+            let request = Request("GET /healthz", "Origin: \(origin)", authority ?? "Host")
+            let answer = try daemon.send(host == nil ? request.with(version: "HTTP/1.0") : request)
+            #expect(answer.status == (isAdmitted ? 200 : 403), "\(origin), \(authority ?? ""): \(answer.text)")
+        }
+    }
+}
+
+@Suite(.ownThread)
 struct ListenTests {
     private static let hasIPv6 = (try? Listener.open(.tcp(host: "::1", port: 0))) != nil
 

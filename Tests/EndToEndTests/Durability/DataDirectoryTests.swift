@@ -43,6 +43,16 @@ struct DirectoryTests {
         #expect(try daemon.send("GET /metrics").text.contains("settingsd_ready 0"), name)
     }
 
+    @Test("Only its owner may enter a data directory that a daemon makes, and read its files")
+    func modes() throws {
+        let data = data + "/deep/down"
+        let daemon = try TestDaemon(in: directory, data: data)
+        for (name, mode) in [("", 0o700), ("/LOCK", 0o600), ("/journal-0.jsonl", 0o600)] {
+            #expect(try files.attributesOfItem(atPath: data + name)[.posixPermissions] as? Int == mode, "\(name)")
+        }
+        daemon.stop()
+    }
+
     @Test("Of a directory that was moved away no write is taken, until it is back")
     func moved() throws {
         let daemon = try TestDaemon(in: directory, data: data)

@@ -47,8 +47,8 @@ struct MemoryTests {
 /// More connections than there may be files open, to the real program.
 @Suite(.ownThread, .serialized)
 struct OpenFileLimitTests {
-    /// Some limits, and with `FUZZ_ITERATIONS` one more for each two thousand beyond the usual: up to that of the unit file, as far as the test
-    /// may have so many connections itself.
+    /// Some limits, and with `FUZZ_ITERATIONS` one more for each two thousand beyond the usual: up to that of the unit file,
+    /// as far as the test may have so many connections itself.
     static let limits: [Int] = {
         var own = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &own)

@@ -283,28 +283,18 @@ private struct StormEvent {
 
     /// Reads a piece of a stream; nil if it says only when to come back.
     init?(_ piece: String, of watched: Watched) throws {
-        var fields: [String: String] = [:]
-        var tellsReturn = false
-        for line in piece.split(separator: "\n") {
-            guard let colon = line.firstIndex(of: ":") else { throw Malformed() }
-            let (name, value) = (String(line[..<colon]), String(line[colon...].dropFirst(2)))
-            // The retry line comes with the beginning of the stream, and with its end.
-            if name == "retry", Int(value) != nil {
-                tellsReturn = true
-                continue
-            }
-            guard fields.updateValue(value, forKey: name) == nil else { throw Malformed() }
-        }
-        if fields.isEmpty { return nil }
-        guard let cursor = fields["id"].flatMap({ Cursor($0) }) else { throw Malformed() }
+        var parser = EventStreamParser()
+        let events = parser.feed(piece.utf8)
+        if events.isEmpty, parser.lastEventID.isEmpty, parser.retry != nil { return nil }
+        guard events.count < 2, let cursor = Cursor(parser.lastEventID) else { throw Malformed() }
         self.cursor = cursor
-        guard let name = fields["event"], let data = fields["data"] else {
-            guard fields.count == 1 else { throw Malformed() }
-            told = .place(cursor, isLast: tellsReturn)
+        guard let found = events.first else {
+            told = .place(cursor, isLast: parser.retry != nil)
             return
         }
         let event = try StreamEvent(
-            name: name, data: JSONValue(parsing: Array(data.utf8)), ofSuite: watched.isOne ? watched.suites[0] : nil)
+            name: found.type, data: JSONValue(parsing: Array(found.data.utf8)),
+            ofSuite: watched.isOne ? watched.suites[0] : nil)
         guard let event, event.cursor == cursor else { throw Malformed() }
         switch event {
         case .state(let state): told = .state(state)

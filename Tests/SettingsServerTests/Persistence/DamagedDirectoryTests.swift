@@ -86,33 +86,6 @@ struct DamagedDirectoryTests {
         #expect(again.outcome == .nothingToDo)
     }
 
-    @Test("a last commit that is cut at any byte is left out, and nothing else")
-    func tornAnywhere() throws {
-        let folder = try DataFolder()
-        let states = try folder.fill()
-        let before = try folder.contents()
-        let whole = try #require(before["journal-8.jsonl"])
-        let start = try whole.count - folder.line(5, of: "journal-8.jsonl").count
-        let expected = states[11].map { StateDescription($0) }
-        // Without its line end alone it is whole.
-        for end in start..<(whole.count - 1) {
-            try folder.write("journal-8.jsonl", whole[..<end])
-            let found = try Recovery(of: folder.directory, limits: History.Limits())
-            #expect(found.map { StateDescription($0.state) } == expected, "cut at \(end)")
-            #expect(found?.torn?.offset == (end == start ? nil : start), "cut at \(end)")
-            // To start and to check takes longer.
-            guard (end - start) % 40 == 1 else { continue }
-            #expect(try DirectoryCheck(folder.directory).verdict == .torn, "cut at \(end)")
-            let (recovered, _) = try folder.open()
-            #expect(StateDescription(recovered.state) == expected, "cut at \(end)")
-            #expect(!recovered.beganEpoch)
-            let aside = folder.names.first { $0.hasPrefix("set-aside-") }
-            #expect(try aside.map { try folder.read($0) } == Array(whole[start..<end]))
-            for name in folder.names where name != "LOCK" { try folder.remove(name) }
-            for (name, content) in before { try folder.write(name, content) }
-        }
-    }
-
     @Test("a directory in use names the process that has it")
     func locked() throws {
         let folder = try DataFolder()

@@ -1,8 +1,5 @@
-import Foundation
-import Platform
 import SettingsAPI
 import SettingsEngine
-import SettingsModel
 import TestSupport
 import Testing
 
@@ -51,35 +48,5 @@ struct EpochTests {
         // That one was killed at once.
         let (again, _) = try folder.open(.always)
         #expect(again.beganEpoch == (table.after != .always))
-    }
-
-    @Test("a new directory has a new epoch at revision zero, and only its owner may enter it")
-    func fresh() throws {
-        let temporary = try TemporaryDirectory()
-        let directory = DataDirectory(temporary.path + "/deep/down/data")
-        let options = LocalLog.Options(durability: .always)
-        let epoch = try #require(Epoch("fresh"))
-        let (recovered, log) = try LocalLog.open(
-            directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
-            clock: ManualClock().clock.now)
-        #expect(recovered.beganEpoch && recovered.state.epoch == epoch && recovered.state.revision == .zero)
-        for name in ["", "/LOCK", "/journal-0.jsonl"] {
-            let attributes = try FileManager.default.attributesOfItem(atPath: directory.path + name)
-            #expect((attributes[.posixPermissions] as? Int) == (name.isEmpty ? 0o700 : 0o600), "\(name)")
-        }
-        // A second daemon is told who has it.
-        do {
-            _ = try LocalLog.open(
-                directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
-                clock: ManualClock().clock.now)
-            Issue.record("two have the lock")
-        } catch {
-            #expect(error.kind == .locked)
-            #expect(error.description.contains("process \(ProcessInfo.processInfo.processIdentifier)"))
-        }
-        try log.close()
-        _ = try LocalLog.open(
-            directory, options: options, limits: History.Limits(), log: LogHarness.quiet, newEpoch: { epoch },
-            clock: ManualClock().clock.now)
     }
 }

@@ -12,26 +12,6 @@ struct DeadlineWheelTests {
         DeadlineWheel(now: now, tick: tick, size: 512)
     }
 
-    @Test("A name comes out once its time has passed, within a tick") func nameComesOutOnce() {
-        var wheel = coarse(5 * second)
-        let filed = wheel.file(7, at: 15 * second, now: 5 * second)
-        #expect(wheel.due(now: 15 * second) == nil)
-        let due = wheel.due(now: 15 * second + tick)
-        #expect(due?.tick == filed)
-        #expect(due?.names == [7])
-        #expect(wheel.due(now: 100 * second) == nil)
-        #expect(wheel.wakeTime == DeadlineWheel.never)
-    }
-
-    @Test("It wakes for the earliest") func wakesEarliest() {
-        var wheel = coarse(0)
-        _ = wheel.file(1, at: 75 * second, now: 0)
-        _ = wheel.file(2, at: 10 * second, now: 0)
-        #expect(wheel.wakeTime == 10 * second + tick)
-        #expect(wheel.due(now: 11 * second)?.names == [2])
-        #expect(wheel.wakeTime == 75 * second + tick)
-    }
-
     @Test("A deadline beyond the ring comes out early, never late") func deadlineBeyondRingComes() {
         var wheel = coarse(0)
         var filed = wheel.file(1, at: 1000 * second, now: 0)

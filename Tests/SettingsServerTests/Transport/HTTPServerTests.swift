@@ -19,32 +19,6 @@ struct HTTPServerTests {
         for client in clients { #expect(try client.exchange(get("/b")).text == "GET /b ") }
     }
 
-    @Test("A connection over the limit gets an answer and is closed") func connectionTooManyTold() throws {
-        var limits = TransportLimits()
-        limits.connections = 2
-        let server = try TestServer(loops: 2, limits: limits)
-        let clients = try (0..<2).map { _ in
-            let client = try server.connect()
-            #expect(try client.exchange(get("/a")).status == 200)
-            return client
-        }
-        let third = try server.connect()
-        let refusal = try third.readResponse()
-        #expect(refusal.status == 429)
-        #expect(refusal.field("Connection") == "close")
-        #expect(try third.readUntilClose().isEmpty)
-        third.close()
-        #expect(try clients[1].exchange(get("/a")).status == 200)
-        clients[0].close()
-        // Its end is seen in some batch soon; each attempt is one.
-        var statuses: [Int] = []
-        while statuses.last != 200, statuses.count < 10_000 {
-            let client = try server.connect()
-            statuses.append(try client.exchange(get("/a")).status)
-        }
-        #expect(statuses.last == 200)
-    }
-
     @Test("Without descriptors accepting pauses and goes on when there are some")
     func withoutDescriptorsAcceptingPauses() throws {
         let failing = Atomic(false)
@@ -154,12 +128,6 @@ struct HTTPServerTests {
         server.settle()
     }
 
-    @Test("A server without connections stops") func serverNobodyConnectedStops() throws {
-        let server = try TestServer(loops: 2)
-        server.stop(within: 60)
-        #expect(server.script.log.wait(for: "stopped"))
-    }
-
     @Test("Work from other threads is done in order, also under load") func workFromOtherThreads() throws {
         let server = try TestServer()
         let client = try server.connect()
@@ -168,5 +136,78 @@ struct HTTPServerTests {
         #expect(try client.exchange(get("/a")).status == 200)
         #expect(server.script.log.wait(for: "999"))
         #expect(server.script.log.all.filter { !$0.hasPrefix("handled") } == (0..<1000).map(String.init))
+    }
+
+    @Test("A connection over the limit gets an answer and is closed") func connectionTooManyTold() throws {
+        var limits = TransportLimits()
+        limits.connections = 2
+        let server = try TestServer(loops: 2, limits: limits)
+        let clients = try (0..<2).map { _ in
+            let client = try server.connect()
+            #expect(try client.exchange(get("/a")).status == 200)
+            return client
+        }
+        let third = try server.connect()
+        let refusal = try third.readResponse()
+        #expect(refusal.status == 429)
+        #expect(refusal.field("Connection") == "close")
+        #expect(try third.readUntilClose().isEmpty)
+        third.close()
+        #expect(try clients[1].exchange(get("/a")).status == 200)
+        clients[0].close()
+        // Its end is seen in some batch soon; each attempt is one.
+        var statuses: [Int] = []
+        while statuses.last != 200, statuses.count < 10_000 {
+            let client = try server.connect()
+            statuses.append(try client.exchange(get("/a")).status)
+        }
+        #expect(statuses.last == 200)
+    }
+
+    @Test("Requests that are on their way are handled and answered") func requestsTheirWayHandled() throws {
+        let server = try TestServer()
+        let waiting = try server.connect()
+        try waiting.send(get("/later"))
+        #expect(server.script.log.wait(for: "handled /later"))
+        let slow = try server.connect()
+        let request = get("/slow")
+        try slow.send(get("/a") + request.prefix(10))
+        #expect(try slow.readResponse().text == "GET /a ")
+        server.stop(within: 60)
+        #expect(server.script.log.wait(for: "stopping"))
+        try waiting.send(get("/behind"))
+        #expect(server.script.log.wait(for: "handled /behind"))
+        try slow.send(String(request.dropFirst(10)))
+        let answer = try slow.readResponse()
+        #expect(answer.text == "GET /slow ")
+        #expect(answer.field("Connection") == "close")
+        server.script.answer("/later")
+        #expect(try waiting.readResponse().text == "/later")
+        #expect(try waiting.readResponse().field("Connection") == "close")
+        for client in [waiting, slow] {
+            #expect(try client.readUntilClose().isEmpty)
+            client.close()
+        }
+        #expect(server.script.log.wait(for: "stopped"))
+    }
+
+    @Test("A stream that begins during the stop says that it closes") func streamBeginsDuringStop() throws {
+        let server = try TestServer()
+        let client = try server.connect()
+        try client.send(get("/later"))
+        #expect(server.script.log.wait(for: "handled /later"))
+        let exchange = try #require(server.script.take("/later"))
+        server.stop(within: 60)
+        #expect(server.script.log.wait(for: "stopping"))
+        try server.onLoop(exchange) { loop, ticket in
+            loop.begin(ticket, Script.response("begin"))
+            loop.push(ticket, Span(), isLast: true)
+        }
+        #expect(try client.readHead().field("Connection") == "close")
+        #expect(try client.readChunk() == "begin")
+        #expect(try client.readChunk() == nil)
+        #expect(try client.readUntilClose().isEmpty)
+        client.close()
+        #expect(server.script.log.wait(for: "stopped"))
     }
 }

@@ -4,13 +4,6 @@ import Testing
 
 @Suite(.ownThread)
 struct PipeliningTests {
-    @Test("Pipelined requests are answered in order") func pipelinedRequestsAnsweredOrder() throws {
-        let server = try TestServer()
-        let client = try server.connect()
-        try client.send((0..<2000).map { get("/\($0)") }.joined())
-        for number in 0..<2000 { #expect(try client.readResponse().text == "GET /\(number) ") }
-    }
-
     @Test("Requests are understood wherever the bytes are divided") func requestsUnderstoodWhereverBytes() throws {
         let server = try TestServer()
         let client = try server.connect()
@@ -24,34 +17,12 @@ struct PipeliningTests {
         }
     }
 
-    @Test("Requests are understood byte by byte") func requestsUnderstoodByteByte() throws {
-        let server = try TestServer()
-        let client = try server.connect()
-        let bytes = Array((get("/a") + post("/b", "body")).utf8)
-        try client.send(bytes, splitAt: 1..<bytes.count, after: server.settle)
-        #expect(try client.readResponse().text == "GET /a ")
-        #expect(try client.readResponse().text == "POS /b body")
-    }
-
     @Test("A body larger than the read buffer arrives whole") func bodyLargerThanRead() throws {
         let server = try TestServer()
         let client = try server.connect()
         let body = String(repeating: "0123456789", count: 100_000)
         #expect(try client.exchange(post("/b", body)).text == "POS /b " + body)
         #expect(try client.exchange(get("/a")).text == "GET /a ")
-    }
-
-    @Test("Answers leave in the order of their requests, whatever order they come in") func answersLeaveOrderTheir()
-        throws
-    {
-        let server = try TestServer()
-        let client = try server.connect()
-        try client.send(get("/later1") + get("/later2") + get("/b") + get("/later3") + get("/after"))
-        #expect(server.script.log.wait(for: "not yet"))
-        for path in ["/later3", "/later1", "/later2"] { server.script.answer(path, times: 2) }
-        let answers = try (0..<5).map { _ in try client.readResponse().text }
-        #expect(answers == ["/later1", "/later2", "GET /b ", "/later3", "GET /after "])
-        #expect(server.script.log.count("not yet") == 1)
     }
 
     @Test("A connection with too many answers owed is not read until some have come") func connectionTooManyAnswers()

@@ -7,8 +7,7 @@ import TestSupport
 /// Does what the path says, and writes down what it is told.
 ///
 /// `/later…` is answered when the test says so, `/after` only when nothing is before it, `/big` with eight megabytes,
-/// `/last` and the connection closes. `/laterAlarm` sets an alarm a second ahead and `/laterBegun` begins a stream
-/// before `handle` returns. Anything else is answered with its method, its path and its body.
+/// `/last` and the connection closes. Anything else is answered with its method, its path and its body.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
 
@@ -31,13 +30,6 @@ final class ScriptedHandler: RequestHandler {
         let isLater = path.hasPrefix("/later")
         if isLater { script.owed.withLock { $0.append((path, exchange)) } }
         script.log.add("handled \(path)")
-        switch path {
-        case "/laterAlarm": loop.setAlarm(exchange.ticket, at: loop.now + TransportLimits.second)
-        case "/laterBegun":
-            loop.begin(exchange.ticket, Script.response("begin"))
-            loop.push(exchange.ticket, Array("more".utf8).span)
-        default: break
-        }
         guard !isLater else { return .later }
         switch path {
         case "/big":
@@ -68,22 +60,17 @@ final class ScriptedHandler: RequestHandler {
     }
 
     func batchEnded() {
-        script.hooks.withLock { $0.batchEnded }?(loop)
+        script.whenBatchEnds.withLock(\.self)?(loop)
     }
 
-    func alarm(_ ticket: Ticket) {
-        script.log.add("alarm")
-        script.hooks.withLock(\.alarm)?(loop, ticket)
-    }
+    func alarm(_ ticket: Ticket) {}
 
     func drained(_ ticket: Ticket) {
         script.log.add("drained")
-        script.hooks.withLock(\.drained)?(loop, ticket)
     }
 
     func stopping() {
         script.log.add("stopping")
-        script.hooks.withLock(\.stopping)?(loop)
     }
 
     private static func text(_ bytes: Span<UInt8>) -> String {
@@ -93,16 +80,9 @@ final class ScriptedHandler: RequestHandler {
 
 /// What a test shares with the handlers of its server.
 final class Script: Sendable {
-    /// What a test wants done when the handler is told something.
-    struct Hooks: Sendable {
-        var alarm: (@Sendable (EventLoop, Ticket) -> Void)?
-        var drained: (@Sendable (EventLoop, Ticket) -> Void)?
-        var stopping: (@Sendable (EventLoop) -> Void)?
-        var batchEnded: (@Sendable (EventLoop) -> Void)?
-    }
-
     let log = EventLog()
-    let hooks = Mutex(Hooks())
+    /// Called at the end of each batch of a loop.
+    let whenBatchEnds = Mutex<(@Sendable (EventLoop) -> Void)?>(nil)
     /// Requests that wait for `answer`, oldest first.
     let owed = Mutex<[(path: String, exchange: Exchange)]>([])
 

@@ -11,14 +11,14 @@ struct StreamFlowTests {
     private static let piece = [UInt8](repeating: 0x2E, count: 64 * 1024)
 
     private func begin(
-        _ server: TestServer, receiveBuffer: Int32? = 4096
+        _ server: TestServer, behind before: String = "", receiveBuffer: Int32? = 4096
     ) throws -> (RawClient, Exchange) {
         let client = try server.connect(receiveBuffer: receiveBuffer)
-        try client.send(get("/later"))
+        try client.send(before + get("/later"))
         #expect(server.script.log.wait(for: "handled /later"))
         let exchange = try #require(server.script.take("/later"))
         #expect(try server.onLoop(exchange) { $0.begin($1, Response(status: 200, contentType: .eventStream)) })
-        _ = try client.readHead()
+        if before.isEmpty { _ = try client.readHead() }
         return (client, exchange)
     }
 
@@ -36,33 +36,6 @@ struct StreamFlowTests {
         }
         Issue.record("the kernel takes whatever it is given")
         return 1000
-    }
-
-    @Test("A push returns what the kernel has not taken, the piece included") func pushTellsWhatKernel() throws {
-        let server = try TestServer()
-        let (client, exchange) = try begin(server, receiveBuffer: nil)
-        let counts = try server.onLoop(exchange) { loop, ticket in
-            [loop.push(ticket, Array("abc".utf8).span), loop.push(ticket, Array("de".utf8).span)]
-        }
-        #expect(counts == [8, 15])
-        #expect(try client.readChunk() == "abc")
-        #expect(try client.readChunk() == "de")
-        #expect(try waiting(server, exchange) == 0)
-        client.reset()
-        #expect(server.script.log.wait(for: "closed"))
-        #expect(try server.onLoop(exchange) { $0.push($1, Self.piece.span) } == 0)
-    }
-
-    @Test("A push returns what waits of earlier pieces, too") func pushTellsWhatWaits() throws {
-        let server = try TestServer()
-        let (client, exchange) = try begin(server)
-        let pieces = try fill(server, exchange)
-        let waits = try waiting(server, exchange)
-        #expect(waits < Self.piece.count + 20)
-        #expect(try server.onLoop(exchange) { $0.push($1, Array("abc".utf8).span) } == waits + 8)
-        for _ in 0..<pieces { #expect(try client.readChunk()?.utf8.count == Self.piece.count) }
-        #expect(try client.readChunk() == "abc")
-        #expect(try waiting(server, exchange) == 0)
     }
 
     @Test("What is pushed when room has just come goes out, however much it is") func whatPushedWhenRoom() throws {
@@ -113,9 +86,9 @@ struct StreamFlowTests {
         let (client, exchange) = try begin(server)
         let state = [UInt8](repeating: 0x2E, count: 8 << 20)
         let isPushed = Atomic(false)
-        server.script.hooks.withLock { hooks in
-            // By then it is settled that all is sent, and the next batch is to tell it.
-            hooks.batchEnded = { loop in
+        server.script.whenBatchEnds.withLock { hook in
+            // The loop has decided by then that all is sent, and calls `drained` in the next batch.
+            hook = { loop in
                 guard !isPushed.exchange(true, ordering: .relaxed) else { return }
                 loop.push(exchange.ticket, state.span)
             }
@@ -126,30 +99,6 @@ struct StreamFlowTests {
         #expect(try client.readChunk()?.utf8.count == state.count)
         #expect(server.script.log.wait(for: "drained"))
         #expect(try waiting(server, exchange) == 0)
-    }
-
-    @Test("A long backlog goes piece by piece, and the others have their turns") func longBacklogGoesPiece() throws {
-        var limits = TransportLimits.patient
-        limits.streamBytes = 1000
-        let server = try TestServer(limits: limits)
-        let (client, exchange) = try begin(server, receiveBuffer: nil)
-        let left = Atomic(400)
-        server.script.hooks.withLock { hooks in
-            hooks.drained = { loop, ticket in
-                let rest = left.subtract(1, ordering: .relaxed).newValue
-                loop.push(ticket, Self.piece.span, isLast: rest == 0)
-                if rest > 0 { loop.whenDrained(ticket) }
-            }
-        }
-        try server.onLoop(exchange) { $0.whenDrained($1) }
-        let other = try server.connect()
-        for _ in 0..<400 {
-            #expect(try client.readChunk()?.utf8.count == Self.piece.count)
-            #expect(try other.exchange(get("/a")).status == 200)
-        }
-        #expect(try client.readChunk() == nil)
-        #expect(server.script.log.count("drained") == 400)
-        #expect(server.script.log.count("closed") == 0)
     }
 
     @Test("A long first piece is not held against its reader, what comes behind it is") func longFirstPieceNot() throws
@@ -233,5 +182,24 @@ struct StreamFlowTests {
         for _ in 0..<2 { try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span.extracting(..<6000)) } }
         #expect(server.script.log.wait(for: "closed", times: 2))
         client.close()
+    }
+
+    @Test("A peer that is gone when its stream ends affects no other connection", arguments: [false, true])
+    func peerGoneWhenStream(isBehind: Bool) throws {
+        let server = try TestServer()
+        let (client, exchange) = try begin(server, behind: isBehind ? get("/later0") : "", receiveBuffer: nil)
+        let first = server.script.take("/later0")
+        let isReset = DispatchSemaphore(value: 0)
+        exchange.loop.run {
+            // Before the loop could hear of it.
+            isReset.wait()
+            if let first { exchange.loop.respond(first.ticket, Script.response("first")) }
+            exchange.loop.push(exchange.ticket, Array("end".utf8).span, isLast: true)
+        }
+        client.reset()
+        isReset.signal()
+        server.settle()
+        #expect(server.server.connectionCount == 0)
+        #expect(try server.connect().exchange(get("/a")).text == "GET /a ")
     }
 }
