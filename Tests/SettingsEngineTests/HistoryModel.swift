@@ -1,7 +1,6 @@
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
-
-@testable import SettingsEngine
 
 /// The rules of the history, told plainly: an array that is gone through for everything.
 struct HistoryModel {

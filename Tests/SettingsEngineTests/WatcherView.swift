@@ -1,9 +1,8 @@
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing
-
-@testable import SettingsEngine
 
 /// What a watcher makes of what it is told: the values of each suite, and the place in history that they are true at.
 struct WatcherView: Equatable {

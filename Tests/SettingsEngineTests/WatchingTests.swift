@@ -1,9 +1,8 @@
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing
-
-@testable import SettingsEngine
 
 @Suite(.ownThread)
 struct WatchingTests {

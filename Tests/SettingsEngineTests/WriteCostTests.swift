@@ -1,9 +1,8 @@
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing
-
-@testable import SettingsEngine
 
 /// There is one writer for all: no request may keep it, or make it tell, much more than it brings along.
 @Suite(.ownThread)

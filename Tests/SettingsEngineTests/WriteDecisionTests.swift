@@ -1,9 +1,8 @@
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing
-
-@testable import SettingsEngine
 
 /// Random writes, decided and applied, held against plain dictionaries and against what was remembered.
 @Suite(.ownThread)

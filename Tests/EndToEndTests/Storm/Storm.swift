@@ -78,7 +78,7 @@ final class Storm: Sendable {
 
     /// The daemon's own count of watchers, once it had the time to notice that there are none.
     private func watchersLeft() throws -> Int {
-        let end = HistoryClient.now + Patience.telling
+        let end = HistoryClient.now + Patience.delivery
         while true {
             let peer = try lives.connect()
             let line = try peer.exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text

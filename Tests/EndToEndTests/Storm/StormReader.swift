@@ -16,10 +16,10 @@ struct Readings: Sendable {
         let wait: Int
         let askedAt: UInt64
         var at: UInt64 = 0
-        var told: Told = .lost
+        var content: Content = .lost
     }
 
-    enum Told: Sendable {
+    enum Content: Sendable {
         case answer(status: Int, code: String?, tag: Revision?, place: Cursor, body: JSONValue?)
         case left, lost, silence
         case nonsense(String)
@@ -65,9 +65,10 @@ final class StormReader {
         if let tag { request.fields.append("If-None-Match: \"\(tag)\"") }
         do {
             try client.send(request.bytes)
-            reading.told = try hear(client, &reading, leavesAfter: random.chance(oneIn: 3) ? random.below(2000) : nil)
+            reading.content = try receive(
+                client, &reading, leavesAfter: random.chance(oneIn: 3) ? random.below(2000) : nil)
         } catch {
-            reading.told = .lost
+            reading.content = .lost
         }
         reading.at = HistoryClient.now
         readings.all.append(reading)
@@ -75,10 +76,10 @@ final class StormReader {
         if wait == 0 || tag == nil { storm.tide.wait(forMore: 3) }
     }
 
-    private func hear(
+    private func receive(
         _ client: RawClient, _ reading: inout Readings.Reading, leavesAfter: Int?
-    ) throws -> Readings.Told {
-        let longest = min(leavesAfter ?? .max, reading.wait * 1000 + Int(Patience.telling / 1_000_000))
+    ) throws -> Readings.Content {
+        let longest = min(leavesAfter ?? .max, reading.wait * 1000 + Int(Patience.delivery / 1_000_000))
         var left = longest
         while !client.hasNews(within: min(left, 50)) {
             left -= 50
@@ -119,13 +120,13 @@ struct ReadingCheck {
     }
 
     private mutating func judge(_ reading: Readings.Reading) {
-        func told(_ fault: String) -> String { "\(readings.target), \(reading): \(fault)" }
-        switch reading.told {
+        func about(_ fault: String) -> String { "\(readings.target), \(reading): \(fault)" }
+        switch reading.content {
         case .answer(let status, let code, let tag, let place, let body):
             tally["readings \(status)", default: 0] += 1
             guard place.epoch == record.truth.epoch, place.revision >= furthest,
                 reading.life >= record.lives.count || place.revision <= record.lives[reading.life].last
-            else { return violations.append(told("the cursor is of another epoch, or goes back, or ahead")) }
+            else { return violations.append(about("the cursor is of another epoch, or goes back, or ahead")) }
             furthest = place.revision
             let begin = position
             while position < commits.count, commits[position].revision <= furthest {
@@ -136,14 +137,14 @@ struct ReadingCheck {
                 fault(status, code, tag, body, known: reading.known),
                 early(reading, status, code, tag, since: commits[begin..<position]),
             ]
-            violations += faults.compactMap { $0.map(told) }
-        case .silence: violations.append(told("nothing came long after the time was up"))
-        case .nonsense(let text): violations.append(told(text))
+            violations += faults.compactMap { $0.map(about) }
+        case .silence: violations.append(about("nothing came long after the time was up"))
+        case .nonsense(let text): violations.append(about(text))
         case .left: tally["readings left", default: 0] += 1
         case .lost:
             tally["readings lost", default: 0] += 1
             if reading.life < record.lives.count, reading.at < record.lives[reading.life].endedAt {
-                violations.append(told("the connection was lost to a daemon that was well"))
+                violations.append(about("the connection was lost to a daemon that was well"))
             }
         }
     }

@@ -48,7 +48,7 @@ struct TranscriptCheckTests {
         ] as [([Change], Int64, String?)])
     func answers(_ changes: [Change], _ revision: Int64, _ fault: String?) {
         let summary = WriteSummary(revision: Handmade.revision(revision), changed: true, changes: changes)
-        let answer = StormAnswer(request: "POST", life: 0, at: 0, requestKey: nil, told: .summary(summary))
+        let answer = StormAnswer(request: "POST", life: 0, at: 0, requestKey: nil, content: .summary(summary))
         let faults = Handmade.record.faults(in: [answer])
         #expect(fault.map { fault in faults.contains { $0.contains(fault) } } ?? faults.isEmpty, "\(faults)")
     }
@@ -102,11 +102,11 @@ struct ReadingCase: CustomTestStringConvertible {
         let body = SettingState(
             suite: Handmade.app, key: a, value: value, source: value == nil ? .unset : .stored,
             revision: Handmade.revision(tag ?? 0), modified: nil)
-        let told = Readings.Told.answer(
+        let content = Readings.Content.answer(
             status: status, code: code, tag: tag.map(Handmade.revision), place: Handmade.cursor(place),
             body: try? JSONValue(parsing: body.jsonBytes()))
         let reading = Readings.Reading(
-            life: 0, known: known.map(Handmade.revision), wait: 2, askedAt: 0, at: after * 1_000_000, told: told)
+            life: 0, known: known.map(Handmade.revision), wait: 2, askedAt: 0, at: after * 1_000_000, content: content)
         return Readings(suite: Handmade.app, key: a, all: [reading])
     }
 

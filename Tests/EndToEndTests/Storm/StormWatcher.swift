@@ -79,10 +79,10 @@ final class StormWatcher {
     }
 }
 
-/// Hearing things.
+/// Received things.
 extension StormWatcher {
-    func hear(_ told: Hearing.Told, _ ask: Ask) {
-        transcript.steps.append(.heard(Hearing(ask: ask, told: told, at: HistoryClient.now)))
+    func record(_ content: Received.Content, _ ask: Ask) {
+        transcript.steps.append(.received(Received(ask: ask, content: content, at: HistoryClient.now)))
     }
 
     func know(_ cursor: Cursor) {
@@ -102,7 +102,7 @@ extension StormWatcher {
         do {
             try client.send(bytes.bytes)
         } catch {
-            hear(.lost, ask)
+            record(.lost, ask)
             return nil
         }
         return client
@@ -136,28 +136,28 @@ extension StormWatcher {
         if isLatest { target += "latest&" }
         let client = try send(&ask, String(target.dropLast()), [])
         guard let client else { return true }
-        let longest = ask.wait * 1000 + Int(Patience.telling / 1_000_000)
+        let longest = ask.wait * 1000 + Int(Patience.delivery / 1_000_000)
         if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: asksOn) {
             guard leavesAfter != nil || storm.tide.isOver && !asksOn else {
-                hear(.silence, ask)
+                record(.silence, ask)
                 return true
             }
             guard random.chance(oneIn: 3) else {
-                hear(.left, ask)
+                record(.left, ask)
                 leave(client)
                 return true
             }
             client.endSending()
             (ask.isHalfClosed, ask.at) = (true, HistoryClient.now)
-            guard waitForNews(client, milliseconds: Int(Patience.telling / 1_000_000), isPatient: true) else {
-                hear(.silence, ask)
+            guard waitForNews(client, milliseconds: Int(Patience.delivery / 1_000_000), isPatient: true) else {
+                record(.silence, ask)
                 return true
             }
         }
         do {
             if random.chance(oneIn: 25) {
                 _ = try client.readHead()
-                hear(.tore, ask)
+                record(.tore, ask)
                 leave(client)
                 return true
             }
@@ -165,7 +165,7 @@ extension StormWatcher {
             if answer.field("Connection") != "close", !ask.isHalfClosed { connection = (client, ask.life) }
             return take(answer, ask)
         } catch {
-            hear(.lost, ask)
+            record(.lost, ask)
             return true
         }
     }
@@ -174,25 +174,25 @@ extension StormWatcher {
         do {
             switch answer.status {
             case 200:
-                let told = try SettingsObservation(json: JSONValue(parsing: answer.body))
-                know(told.cursor)
-                switch told {
-                case .state(let state): hear(.state(state), ask)
+                let content = try SettingsObservation(json: JSONValue(parsing: answer.body))
+                know(content.cursor)
+                switch content {
+                case .state(let state): record(.state(state), ask)
                 case .changes(let changes):
-                    hear(.changes(changes), ask)
+                    record(.changes(changes), ask)
                     return changes.hasMore
                 }
-            case 404: hear(try absence(answer), ask)
-            case 503: hear(.refused, ask)
-            default: hear(.nonsense("\(answer.status) \(answer.text)"), ask)
+            case 404: record(try absence(answer), ask)
+            case 503: record(.refused, ask)
+            default: record(.nonsense("\(answer.status) \(answer.text)"), ask)
             }
         } catch {
-            hear(.nonsense("\(error) in \(answer.text)"), ask)
+            record(.nonsense("\(error) in \(answer.text)"), ask)
         }
         return false
     }
 
-    private func absence(_ answer: RawResponse) throws -> Hearing.Told {
+    private func absence(_ answer: RawResponse) throws -> Received.Content {
         guard answer.json?["code"] == "unknown_suite", answer.field("Retry-After") != nil,
             let place = answer.field("Settings-Cursor").flatMap({ Cursor($0) })
         else { return .nonsense("\(answer.fields) \(answer.text)") }
@@ -218,7 +218,7 @@ extension StormWatcher {
         let end = HistoryClient.now + UInt64(leavesAfter) * 1_000_000
         do {
             guard waitForNews(client, milliseconds: 36_000, isPatient: false) else {
-                hear(storm.tide.isOver ? .left : .silence, ask)
+                record(storm.tide.isOver ? .left : .silence, ask)
                 return leave(client)
             }
             let head = try client.readHead()
@@ -235,24 +235,24 @@ extension StormWatcher {
                     storm.tide.wait(forMore: random.pick(isGlutted ? [20, 4000] : [20, 100, 400]))
                 }
                 guard waitForNews(client, milliseconds: min(leavesAfter, 200), isPatient: false) else { continue }
-                guard let piece = try nextPiece(client) else { return hear(.ended, ask) }
+                guard let piece = try nextPiece(client) else { return record(.ended, ask) }
                 take(piece, ask)
             }
             if random.chance(oneIn: 4) {
                 client.endSending()
                 ask.isHalfClosed = true
                 while let piece = try nextPiece(client) { take(piece, ask) }
-                return hear(.ended, ask)
+                return record(.ended, ask)
             }
-            hear(client.hasNews || ask.isSlow ? .tore : .left, ask)
+            record(client.hasNews || ask.isSlow ? .tore : .left, ask)
             leave(client)
         } catch {
-            hear(.lost, ask)
+            record(.lost, ask)
         }
     }
 
-    /// The next piece of a stream; nil at its end. A stream that was still being told what happened before ends with the line
-    /// that says when to come back, which no empty line follows: its reader keeps the last place that it was told.
+    /// The next piece of a stream; nil at its end. A stream in the middle of its backlog ends with the line
+    /// that says when to come back, which no empty line follows: its reader keeps its last place.
     private func nextPiece(_ client: RawClient) throws -> String? {
         do {
             return try client.readPiece()
@@ -267,9 +267,9 @@ extension StormWatcher {
         do {
             guard let event = try StormEvent(piece, of: transcript.watched) else { return }
             know(event.cursor)
-            hear(event.told, ask)
+            record(event.content, ask)
         } catch {
-            hear(.nonsense("\(error) in \(piece)"), ask)
+            record(.nonsense("\(error) in \(piece)"), ask)
         }
     }
 }
@@ -277,7 +277,7 @@ extension StormWatcher {
 /// An event of a stream as it came.
 private struct StormEvent {
     let cursor: Cursor
-    let told: Hearing.Told
+    let content: Received.Content
 
     struct Malformed: Error {}
 
@@ -289,7 +289,7 @@ private struct StormEvent {
         guard events.count < 2, let cursor = Cursor(parser.lastEventID) else { throw Malformed() }
         self.cursor = cursor
         guard let found = events.first else {
-            told = .place(cursor, isLast: parser.retry != nil)
+            content = .place(cursor, isLast: parser.retry != nil)
             return
         }
         let event = try StreamEvent(
@@ -297,9 +297,9 @@ private struct StormEvent {
             ofSuite: watched.isOne ? watched.suites[0] : nil)
         guard let event, event.cursor == cursor else { throw Malformed() }
         switch event {
-        case .state(let state): told = .state(state)
-        case .commit(let commit): told = .commit(commit)
-        case .missing(_, let cursor): told = .missing(cursor)
+        case .state(let state): content = .state(state)
+        case .commit(let commit): content = .commit(commit)
+        case .missing(_, let cursor): content = .missing(cursor)
         }
     }
 }

@@ -10,9 +10,9 @@ struct StormAnswer: Sendable {
     let at: UInt64
     /// The key that it was sent with, the same each time.
     let requestKey: String?
-    let told: Told
+    let content: Content
 
-    enum Told: Sendable {
+    enum Content: Sendable {
         case setting(SettingState)
         case summary(WriteSummary)
         /// Nothing was done.
@@ -22,7 +22,7 @@ struct StormAnswer: Sendable {
 
     /// The commit that it reports; nil if there was none.
     var revision: Revision? {
-        switch told {
+        switch content {
         case .setting(let setting): setting.changed == true && !setting.isDryRun ? setting.revision : nil
         case .summary(let summary): summary.changed && !summary.isDryRun ? summary.revision : nil
         case .refused, .nonsense: nil
@@ -65,11 +65,11 @@ final class StormWriter {
                 if answer.field("Connection") == "close" { connection = nil }
                 // A stop refuses what it does not do any more.
                 if answer.status == 503, key != nil { continue }
-                let told = Self.read(answer)
+                let content = Self.read(answer)
                 answers.append(
                     StormAnswer(
                         request: "\(request.method) \(request.target)", life: life, at: HistoryClient.now,
-                        requestKey: key, told: told))
+                        requestKey: key, content: content))
                 if answers.last?.revision != nil { storm.tide.rise() }
                 return
             } catch RawClient.Failure.timeout {
@@ -81,7 +81,7 @@ final class StormWriter {
         }
     }
 
-    private static func read(_ answer: RawResponse) -> StormAnswer.Told {
+    private static func read(_ answer: RawResponse) -> StormAnswer.Content {
         guard answer.status < 300 else {
             return [404, 409, 422, 503].contains(answer.status)
                 ? .refused(answer.status) : .nonsense("\(answer.status) \(answer.text)")
@@ -110,7 +110,7 @@ extension StormRecord {
             faults.append("the write \(key) was made at \(revisions)")
         }
         for answer in answers {
-            if case .nonsense(let text) = answer.told { faults.append("\(answer.request): \(text)") }
+            if case .nonsense(let text) = answer.content { faults.append("\(answer.request): \(text)") }
             guard let revision = answer.revision else { continue }
             guard let commit = truth[revision] else {
                 faults.append("\(answer.request) was acknowledged as \(revision), which is gone")
@@ -131,7 +131,7 @@ extension StormAnswer {
             change.record = Change.Record()
             return change
         }
-        switch told {
+        switch content {
         case .setting(let setting):
             guard let change = changes.first, changes.count == 1 else { return false }
             return setting.key == change.key && setting.suite == change.suite && setting.value == change.new

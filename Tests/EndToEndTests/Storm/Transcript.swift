@@ -8,7 +8,7 @@ struct Transcript: Sendable {
     var steps: [Step] = []
 
     enum Step: Sendable {
-        case heard(Hearing)
+        case received(Received)
         /// What is known is kept for later.
         case kept
         /// What was kept is gone back to, as by a client that begins with what it once saved.
@@ -25,14 +25,14 @@ struct Transcript: Sendable {
 }
 
 /// A question and one thing that came of it; a stream has many.
-struct Hearing: Sendable {
+struct Received: Sendable {
     var ask: Ask
-    var told: Told
+    var content: Content
     /// When that came.
     var at: UInt64
 
     /// What came.
-    enum Told: Sendable {
+    enum Content: Sendable {
         case state(ObservedState)
         case changes(ObservedChanges)
         case commit(StreamCommit)
@@ -100,7 +100,7 @@ enum Patience {
     /// By how much a wait may be too short.
     static let clocks: UInt64 = 50_000_000
     /// Until a watcher is answered: far more than a sound daemon takes on a busy machine.
-    static let telling: UInt64 = 4_000_000_000
+    static let delivery: UInt64 = 4_000_000_000
 }
 
 /// One start of the daemon.

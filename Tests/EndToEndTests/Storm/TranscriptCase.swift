@@ -85,7 +85,7 @@ extension Transcript.Step {
         let contents = SuiteContents(
             suite: Handmade.app, schemaRevision: Handmade.revision(schema),
             values: values.map { SuiteContents.Entry(key: (try? KeyName($0.key)).unsafelyThere, value: $0.value) })
-        return heard(
+        return received(
             since, .state(ObservedState(.one(contents), cursor: Handmade.cursor(number), isReset: isReset)))
     }
 
@@ -96,7 +96,7 @@ extension Transcript.Step {
         epoch: Epoch = Handmade.epoch
     ) -> Self {
         let schema = SuiteRevision(suite: Handmade.app, revision: Handmade.revision(schema))
-        return heard(
+        return received(
             since,
             .changes(
                 ObservedChanges(
@@ -110,16 +110,16 @@ extension Transcript.Step {
         _ changes: [Change], since: Int64? = nil, at number: Int64, schema: Int64? = nil, dropped: Bool = false
     ) -> Self {
         let scope = StreamCommit.Scope.one(schemaRevision: schema.map(Handmade.revision), isDropped: dropped)
-        return heard(
+        return received(
             since, .commit(StreamCommit(scope, cursor: Handmade.cursor(number), changes: changes)), .stream)
     }
 
-    static func heard(
-        _ since: Int64?, _ told: Hearing.Told,
+    static func received(
+        _ since: Int64?, _ content: Received.Content,
         _ form: Ask.Form = .poll(wait: 2, limit: nil, isLatest: false), after milliseconds: UInt64 = 10
     ) -> Self {
         let ask = Ask(life: 0, since: since.map { .revision(Handmade.revision($0)) }, form: form, at: 0)
-        return .heard(Hearing(ask: ask, told: told, at: milliseconds * 1_000_000))
+        return .received(Received(ask: ask, content: content, at: milliseconds * 1_000_000))
     }
 }
 
@@ -180,23 +180,23 @@ extension TranscriptCase {
         .right(
             "going back to what was kept", first, .kept, .changes([a2], since: 1, to: 2), .wentBack,
             .changes([a2], since: 1, to: 2)),
-        .right("absence after the drop", isComplete: true, .heard(nil, .absent(Handmade.cursor(7)), after: 2000)),
+        .right("absence after the drop", isComplete: true, .received(nil, .absent(Handmade.cursor(7)), after: 2000)),
     ]
 
     static let wrongOnes: [TranscriptCase] = [
         .wrong("a commit missed by a poll", "missing: [", first, .changes([b3, c3], since: 1, to: 3)),
         .wrong("a commit missed by a stream", "come next", first, .event([b3, c3], at: 3)),
         .wrong(
-            "a commit missed where nothing is told", "missing: [", first,
+            "a commit missed where nothing comes", "missing: [", first,
             .changes([], since: 1, to: 2, after: 2000)),
         .wrong(
             "a schema missed by a stream", "come next", .state(["b": 1, "c": 1], at: 5),
             .event([b7, c7], at: 7, dropped: true)),
         .wrong(
-            "a commit told twice by polls", "told without reason: [", first, .changes([a2], since: 1, to: 2),
+            "a commit that comes twice by polls", "unexpected: [", first, .changes([a2], since: 1, to: 2),
             .changes([a2, b3, c3], since: 2, to: 3)),
-        .wrong("a commit told twice by a stream", "come next", first, .event([a2], at: 2), .event([a2], at: 2)),
-        .wrong("a change told twice in one answer", "told without reason", first, .changes([a2, a2], since: 1, to: 2)),
+        .wrong("a commit that comes twice by a stream", "come next", first, .event([a2], at: 2), .event([a2], at: 2)),
+        .wrong("a change that comes twice in one answer", "unexpected", first, .changes([a2, a2], since: 1, to: 2)),
         .wrong("commits out of order in an answer", "comes after", first, .changes([b3, c3, a2], since: 1, to: 3)),
         .wrong("commits out of order in a stream", "come next", first, .event([b3, c3], at: 3), .event([a2], at: 2)),
         .wrong(
@@ -206,7 +206,7 @@ extension TranscriptCase {
             "a commit split over two answers", "missing: [", .state(["a": 2], at: 2), .changes([b3], since: 2, to: 3),
             .changes([c3], since: 3, to: 3)),
         .wrong(
-            "a commit split over two answers, its revision told with the second", "told without reason",
+            "a commit split over two answers, its revision in the second", "unexpected",
             .state(["a": 2], at: 2), .changes([b3], since: 2, to: 2, more: true, limit: 1),
             .changes([c3], since: 2, to: 3)),
         .wrong("half a commit on a stream", "missing: [", .state(["a": 2], at: 2), .event([b3], at: 3)),
@@ -220,7 +220,7 @@ extension TranscriptCase {
             "a commit that was never made", "come next", first, .event([a2], at: 2),
             .event([Handmade.change("a", 2, 3, 4)], at: 4)),
         .wrong("a cursor that goes back", "goes back", .state(["a": 2], at: 2), .changes([], since: 2, to: 1)),
-        .wrong("a state from before what was told", "before", .state(["a": 2], at: 2), .forgot, first),
+        .wrong("a state from before what came", "before", .state(["a": 2], at: 2), .forgot, first),
         .wrong(
             "a cursor of another epoch", "another epoch", first,
             .changes([a2], since: 1, to: 2, epoch: Epoch("e2") ?? Handmade.epoch)),
@@ -228,7 +228,7 @@ extension TranscriptCase {
         .wrong("a state that was not there", "not Optional", .state(["a": 1], at: 2)),
         .wrong("a schema that was not there", "not Optional", .state(["a": 1], at: 1, schema: 1)),
         .wrong(
-            "a schema told late", "schema of app", .state(["b": 1, "c": 1], at: 5), .changes([], since: 5, to: 6)),
+            "a schema that comes late", "schema of app", .state(["b": 1, "c": 1], at: 5), .changes([], since: 5, to: 6)),
         .wrong(
             "a drop that is not said", "dropped is false", .state(["b": 1, "c": 1], at: 6, schema: 6),
             .changes([b7, c7], since: 6, to: 7)),
@@ -240,10 +240,10 @@ extension TranscriptCase {
             .state(["a": 2], at: 2, reset: true, since: 1)),
         .wrong("a state to a watcher with a cursor", "came with a cursor", first, .state(["a": 2], at: 2, since: 1)),
         .wrong(
-            "nothing, before the time is up", "was told of nothing", .state(["a": 2], at: 2),
+            "nothing, before the time is up", "nothing came after", .state(["a": 2], at: 2),
             .changes([], since: 2, to: 2, after: 500)),
-        .wrong("a commit told late", "ms later", first, .changes([a2], since: 1, to: 2, after: 9000)),
-        .wrong("a commit not told at all", "ms later", first, .heard(1, .left, .stream, after: 9000)),
+        .wrong("a commit that comes late", "ms later", first, .changes([a2], since: 1, to: 2, after: 9000)),
+        .wrong("a commit that does not come", "ms later", first, .received(1, .left, .stream, after: 9000)),
         .wrong("more than the limit", "over the limit", first, .changes([a2, b3, c3], since: 1, to: 3, limit: 2)),
         .wrong(
             "less than the limit", "more would be within", first, .changes([a2], since: 1, to: 2, more: true, limit: 3)),
@@ -253,19 +253,19 @@ extension TranscriptCase {
         .wrong("an end before the end", "it ends at", isComplete: true, first, .changes([a2], since: 1, to: 2)),
         .wrong(
             "absence of a suite that is there", "the suite exists",
-            .heard(nil, .absent(Handmade.cursor(6)), after: 2000)),
-        .wrong("absence, before the time is up", "was told of nothing", .heard(nil, .absent(Handmade.cursor(7)))),
+            .received(nil, .absent(Handmade.cursor(6)), after: 2000)),
+        .wrong("absence, before the time is up", "nothing came after", .received(nil, .absent(Handmade.cursor(7)))),
         .wrong(
-            "absence in place of the drop", "was not told", .state(["b": 1, "c": 1], at: 6, schema: 6),
-            .heard(6, .absent(Handmade.cursor(7)), after: 2000)),
-        .wrong("a connection lost for nothing", "that was well", first, .heard(1, .lost)),
-        .wrong("a stream that ends", "the stream ended", first, .heard(1, .ended, .stream)),
-        .wrong("an answer that never comes", "nothing came", first, .heard(1, .silence)),
+            "absence in place of the drop", "was left out", .state(["b": 1, "c": 1], at: 6, schema: 6),
+            .received(6, .absent(Handmade.cursor(7)), after: 2000)),
+        .wrong("a connection lost for nothing", "that was well", first, .received(1, .lost)),
+        .wrong("a stream that ends", "the stream ended", first, .received(1, .ended, .stream)),
+        .wrong("an answer that never comes", "nothing came", first, .received(1, .silence)),
         .wrong(
             "a stream that is kept alive all the time", "had not been silent", .state(["a": 2], at: 2),
-            .heard(2, .place(Handmade.cursor(2)), .stream)),
+            .received(2, .place(Handmade.cursor(2)), .stream)),
         .wrong(
-            "a place beyond what was told", "passes over", first,
-            .heard(1, .place(Handmade.cursor(2)), .stream, after: 16_000)),
+            "a place beyond what came", "passes over", first,
+            .received(1, .place(Handmade.cursor(2)), .stream, after: 16_000)),
     ]
 }

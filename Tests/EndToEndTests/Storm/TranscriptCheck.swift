@@ -20,7 +20,7 @@ struct TranscriptCheck {
     /// The furthest cursor so far.
     private var furthest = Revision.zero
     /// When something last came on a stream.
-    private var lastHeard: UInt64 = 0
+    private var lastReceived: UInt64 = 0
     private var step = 0
     /// True if the last event of a stream said that the suite is missing.
     var isMissing = false
@@ -52,7 +52,7 @@ struct TranscriptCheck {
         for (number, next) in transcript.steps.enumerated() {
             step = number
             switch next {
-            case .heard(let hearing): judge(hearing)
+            case .received(let received): judge(received)
             case .kept: kept = known
             case .wentBack: kept.map { known = $0 }
             case .forgot: (known.cursor, known.view) = (nil, [:])
@@ -63,33 +63,33 @@ struct TranscriptCheck {
         }
     }
 
-    private mutating func judge(_ hearing: Hearing) {
-        let ask = hearing.ask
-        tally[hearing.told.kind, default: 0] += 1
-        switch hearing.told {
-        case .state(let state): judge(state, hearing)
-        case .changes(let changes): judge(changes, hearing)
-        case .commit(let commit): judge(commit, hearing)
-        case .place(let cursor, let isLast): judge(place: cursor, isLast: isLast, hearing)
+    private mutating func judge(_ received: Received) {
+        let ask = received.ask
+        tally[received.content.kind, default: 0] += 1
+        switch received.content {
+        case .state(let state): judge(state, received)
+        case .changes(let changes): judge(changes, received)
+        case .commit(let commit): judge(commit, received)
+        case .place(let cursor, let isLast): judge(place: cursor, isLast: isLast, received)
         case .absent(let cursor):
-            judge(absentAt: cursor, hearing)
-            if hearing.ask.waitsForSuite { judgeQuiet(hearing) }
+            judge(absentAt: cursor, received)
+            if received.ask.waitsForSuite { judgeQuiet(received) }
         case .missing(let cursor):
-            judge(absentAt: cursor, hearing)
+            judge(absentAt: cursor, received)
             known.view = [:]
             settle(at: cursor.revision)
         case .ended:
-            if !ask.isHalfClosed && !isStopping(hearing) { refuse("the stream ended") }
+            if !ask.isHalfClosed && !isStopping(received) { refuse("the stream ended") }
         case .refused:
-            if !isStopping(hearing) { refuse("it was told of a stop that was none") }
-        case .left: judgeLeaving(hearing)
-        case .lost: judgeLoss(hearing)
+            if !isStopping(received) { refuse("it was refused for a stop that was none") }
+        case .left: judgeLeaving(received)
+        case .lost: judgeLoss(received)
         case .tore: break
         case .silence: refuse("nothing came long after the time was up")
         case .nonsense(let text): refuse(text)
         }
-        lastHeard = hearing.at
-        isMissing = if case .missing = hearing.told { true } else { isMissing && hearing.told.isPlace }
+        lastReceived = received.at
+        isMissing = if case .missing = received.content { true } else { isMissing && received.content.isPlace }
     }
 
     mutating func refuse(_ text: String) {
@@ -101,17 +101,17 @@ struct TranscriptCheck {
     }
 
     /// True if the daemon was asked to stop by then.
-    func isStopping(_ hearing: Hearing) -> Bool {
-        guard hearing.ask.life < record.lives.count else { return false }
-        let life = record.lives[hearing.ask.life]
-        return !life.isKilled && hearing.at >= life.endedAt
+    func isStopping(_ received: Received) -> Bool {
+        guard received.ask.life < record.lives.count else { return false }
+        let life = record.lives[received.ask.life]
+        return !life.isKilled && received.at >= life.endedAt
     }
 }
 
 /// Places in history.
 extension TranscriptCheck {
     /// Takes a cursor in; false if nothing can be judged by it.
-    mutating func take(_ cursor: Cursor, _ hearing: Hearing, from known: Revision, isNewest: Bool) -> Bool {
+    mutating func take(_ cursor: Cursor, _ received: Received, from known: Revision, isNewest: Bool) -> Bool {
         guard cursor.epoch == record.truth.epoch else {
             refuse("the cursor \(cursor) is of another epoch than \(record.truth.epoch)")
             return false
@@ -121,11 +121,11 @@ extension TranscriptCheck {
             return false
         }
         if isNewest, cursor.revision < furthest {
-            refuse("the cursor \(cursor.revision) is before \(furthest), which was told of before")
+            refuse("the cursor \(cursor.revision) is before \(furthest), which it had before")
             return false
         }
-        if hearing.ask.life < record.lives.count, cursor.revision > record.lives[hearing.ask.life].last {
-            refuse("the cursor \(cursor.revision) is ahead of all that was committed in life \(hearing.ask.life)")
+        if received.ask.life < record.lives.count, cursor.revision > record.lives[received.ask.life].last {
+            refuse("the cursor \(cursor.revision) is ahead of all that was committed in life \(received.ask.life)")
             return false
         }
         furthest = max(furthest, cursor.revision)
@@ -168,65 +168,65 @@ extension TranscriptCheck {
 /// Time.
 extension TranscriptCheck {
     /// An answer without changes must not come before the time is up.
-    mutating func judgeQuiet(_ hearing: Hearing) {
-        let took = hearing.at &- hearing.ask.at
-        guard !hearing.ask.isHalfClosed else {
-            if took > Patience.telling { refuse("its closing was noticed after \(took / 1_000_000) ms only") }
+    mutating func judgeQuiet(_ received: Received) {
+        let took = received.at &- received.ask.at
+        guard !received.ask.isHalfClosed else {
+            if took > Patience.delivery { refuse("its closing was noticed after \(took / 1_000_000) ms only") }
             return
         }
-        guard took < hearing.ask.least, !isStopping(hearing) else { return }
-        refuse("it was told of nothing after \(took / 1_000_000) ms of \(hearing.ask.wait) s")
+        guard took < received.ask.least, !isStopping(received) else { return }
+        refuse("nothing came after \(took / 1_000_000) ms of \(received.ask.wait) s")
     }
 
     /// A commit must reach its watchers soon.
-    mutating func judgeDelay(of concern: Concern, _ hearing: Hearing) {
-        guard !hearing.ask.isSlow, let known = record.acknowledged[concern.commit.revision] else { return }
-        let since = max(known, hearing.ask.at)
-        guard hearing.at > since, hearing.at - since > Patience.telling else { return }
-        refuse("\(concern.commit.revision) was told, or not, \((hearing.at - since) / 1_000_000) ms later")
+    mutating func judgeDelay(of concern: Concern, _ received: Received) {
+        guard !received.ask.isSlow, let known = record.acknowledged[concern.commit.revision] else { return }
+        let since = max(known, received.ask.at)
+        guard received.at > since, received.at - since > Patience.delivery else { return }
+        refuse("\(concern.commit.revision) came, or did not, \((received.at - since) / 1_000_000) ms later")
     }
 
-    private mutating func judgeLeaving(_ hearing: Hearing) {
+    private mutating func judgeLeaving(_ received: Received) {
         guard let cursor = known.cursor, !record.isForgotten(cursor, at: record.truth.last) else { return }
-        if let next = concerning[known.position...].first { judgeDelay(of: next, hearing) }
+        if let next = concerning[known.position...].first { judgeDelay(of: next, received) }
     }
 
-    private mutating func judgeLoss(_ hearing: Hearing) {
-        let isOver = hearing.ask.life < record.lives.count && hearing.at >= record.lives[hearing.ask.life].endedAt
-        if hearing.ask.isSlow, !isOver { count("slow readers cut off") }
-        guard !hearing.ask.isSlow, hearing.ask.life < record.lives.count else { return }
-        let life = record.lives[hearing.ask.life]
-        if hearing.at < life.endedAt {
-            if case .stream = hearing.ask.form, waitingBytes(hearing) > 1 << 20 {
+    private mutating func judgeLoss(_ received: Received) {
+        let isOver = received.ask.life < record.lives.count && received.at >= record.lives[received.ask.life].endedAt
+        if received.ask.isSlow, !isOver { count("slow readers cut off") }
+        guard !received.ask.isSlow, received.ask.life < record.lives.count else { return }
+        let life = record.lives[received.ask.life]
+        if received.at < life.endedAt {
+            if case .stream = received.ask.form, waitingBytes(received) > 1 << 20 {
                 // It may have been cut off: readers that take each event apart before the next do not always keep up.
                 count("readers cut off that were behind")
             } else {
                 refuse("the connection was lost to a daemon that was well")
             }
         }
-        if !life.isKilled, hearing.ask.at + Patience.telling / 4 < life.endedAt {
+        if !life.isKilled, received.ask.at + Patience.delivery / 4 < life.endedAt {
             refuse("the daemon stopped and said nothing")
         }
     }
 
     /// How much was certainly sent, and not read, when something came.
-    private func waitingBytes(_ hearing: Hearing) -> Int {
+    private func waitingBytes(_ received: Received) -> Int {
         concerning[known.position...].reduce(0) { bytes, next in
-            guard let known = record.acknowledged[next.commit.revision], known < hearing.at else { return bytes }
+            guard let known = record.acknowledged[next.commit.revision], known < received.at else { return bytes }
             return next.changes.reduce(bytes) {
                 $0 + ($1.old?.jsonText().utf8.count ?? 0) + ($1.new?.jsonText().utf8.count ?? 0)
             }
         }
     }
 
-    mutating func judge(place cursor: Cursor, isLast: Bool, _ hearing: Hearing) {
-        guard let cursorBefore = known.cursor else { return refuse("a place is told before any state") }
-        guard take(cursor, hearing, from: cursorBefore, isNewest: false) else { return }
+    mutating func judge(place cursor: Cursor, isLast: Bool, _ received: Received) {
+        guard let cursorBefore = known.cursor else { return refuse("a place comes before any state") }
+        guard take(cursor, received, from: cursorBefore, isNewest: false) else { return }
         for missed in expected(upTo: cursor.revision) {
-            refuse("\(cursor) passes over \(missed.commit.revision), which was not told")
+            refuse("\(cursor) passes over \(missed.commit.revision), which did not come")
         }
         // The end of a stream has the place, too.
-        if !isLast, !hearing.ask.isSlow, hearing.at - max(lastHeard, hearing.ask.at) < 14_000_000_000 {
+        if !isLast, !received.ask.isSlow, received.at - max(lastReceived, received.ask.at) < 14_000_000_000 {
             refuse("a stream was kept alive that had not been silent")
         }
         settle(at: cursor.revision)
@@ -249,17 +249,17 @@ extension Transcript.Step {
         case .kept: return "kept"
         case .wentBack: return "went back"
         case .forgot: return "forgot"
-        case .heard(let hearing):
-            let ask = hearing.ask
+        case .received(let received):
+            let ask = received.ask
             let since = ask.since.map { "since \($0)" } ?? "from nowhere"
             let marks = (ask.isHalfClosed ? " half-closed" : "") + (ask.isSlow ? " slow" : "")
-            let took = hearing.at > ask.at ? (hearing.at - ask.at) / 1_000_000 : 0
-            return "life \(ask.life), \(ask.form) \(since)\(marks), after \(took) ms: \(hearing.told.brief)"
+            let took = received.at > ask.at ? (received.at - ask.at) / 1_000_000 : 0
+            return "life \(ask.life), \(ask.form) \(since)\(marks), after \(took) ms: \(received.content.brief)"
         }
     }
 }
 
-extension Hearing.Told {
+extension Received.Content {
     fileprivate var isPlace: Bool {
         if case .place = self { true } else { false }
     }

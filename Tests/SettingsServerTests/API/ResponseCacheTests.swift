@@ -1,11 +1,11 @@
 import Dispatch
 import HTTPWire
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing
 
-@testable import SettingsEngine
 @testable import SettingsServer
 
 @Suite(.ownThread)

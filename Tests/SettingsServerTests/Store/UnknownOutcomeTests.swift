@@ -1,11 +1,11 @@
 import Glibc
 import Platform
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing
 
-@testable import SettingsEngine
 @testable import SettingsServer
 
 /// The writer over a log whose disk fails: what it answers while a commit may come back with the next start.

@@ -1,9 +1,9 @@
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import TestSupport
 import Testing
 
-@testable import SettingsEngine
 @testable import SettingsServer
 
 @Suite(.ownThread)

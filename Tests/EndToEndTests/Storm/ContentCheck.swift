@@ -3,8 +3,8 @@ import SettingsModel
 
 /// Judges states and commits.
 extension TranscriptCheck {
-    mutating func judge(_ state: ObservedState, _ hearing: Hearing) {
-        guard take(state.cursor, hearing, from: known.cursor ?? .zero, isNewest: true) else { return }
+    mutating func judge(_ state: ObservedState, _ received: Received) {
+        guard take(state.cursor, received, from: known.cursor ?? .zero, isNewest: true) else { return }
         let place = state.cursor.revision
         if state.isReset {
             if let cursor = known.cursor, !record.isForgotten(cursor, at: place), !isMissing {
@@ -12,7 +12,7 @@ extension TranscriptCheck {
             }
             if known.cursor == nil { refuse("it was reset, though it knew nothing") }
         } else if known.cursor != nil {
-            refuse("it was told the state at \(place), though it came with a cursor")
+            refuse("it got the state at \(place), though it came with a cursor")
         }
         advance(to: place)
         var shown: [SuiteName: WatchedModel.Contents] = [:]
@@ -20,7 +20,7 @@ extension TranscriptCheck {
             var suite = WatchedModel.Contents(schema: contents.schemaRevision)
             for entry in contents.values {
                 if suite.values.updateValue(entry.value, forKey: entry.key) != nil {
-                    refuse("\(entry.key) is told twice")
+                    refuse("\(entry.key) comes twice")
                 }
             }
             for entry in contents.invalid {
@@ -46,50 +46,50 @@ extension TranscriptCheck {
         return one.shows(other)
     }
 
-    mutating func judge(absentAt cursor: Cursor, _ hearing: Hearing) {
-        guard take(cursor, hearing, from: .zero, isNewest: true) else { return }
-        guard transcript.watched.isOne else { return refuse("absence is told of several suites") }
-        let untold = expected(upTo: cursor.revision)
-        if let known = known.cursor, let first = untold.first, !record.isForgotten(known, at: cursor.revision) {
-            refuse("\(first.commit.revision) was not told, but that the suite does not exist at \(cursor)")
+    mutating func judge(absentAt cursor: Cursor, _ received: Received) {
+        guard take(cursor, received, from: .zero, isNewest: true) else { return }
+        guard transcript.watched.isOne else { return refuse("several suites are absent") }
+        let missed = expected(upTo: cursor.revision)
+        if let known = known.cursor, let first = missed.first, !record.isForgotten(known, at: cursor.revision) {
+            refuse("\(first.commit.revision) was left out, and the suite is absent at \(cursor)")
         }
         var model = known.model
-        for concern in untold { model.apply(concern.commit) }
+        for concern in missed { model.apply(concern.commit) }
         if !model.suites.isEmpty { refuse("the suite exists at \(cursor)") }
     }
 
-    mutating func judge(_ told: ObservedChanges, _ hearing: Hearing) {
-        guard let since = known.cursor, hearing.ask.since?.revision == since else {
+    mutating func judge(_ content: ObservedChanges, _ received: Received) {
+        guard let since = known.cursor, received.ask.since?.revision == since else {
             return refuse(
-                "changes are told to somebody who asked since \(String(describing: hearing.ask.since)) "
+                "changes answer a watcher that asked since \(String(describing: received.ask.since)) "
                     + "and knows \(String(describing: known.cursor))")
         }
-        guard take(told.cursor, hearing, from: since, isNewest: !told.hasMore) else { return }
-        let place = told.cursor.revision
+        guard take(content.cursor, received, from: since, isNewest: !content.hasMore) else { return }
+        let place = content.cursor.revision
         let expected = expected(upTo: place)
-        judge(told.changes, against: expected, hearing)
-        judge(limitOf: told, expected, hearing)
+        judge(content.changes, against: expected, received)
+        judge(limitOf: content, expected, received)
         if let first = expected.first {
-            judgeDelay(of: first, hearing)
+            judgeDelay(of: first, received)
         } else {
-            judgeQuiet(hearing)
+            judgeQuiet(received)
         }
-        if told.retryAfterMs != nil && !isStopping(hearing) { refuse("it was told when to come back, without a stop") }
-        take(told.changes)
+        if content.retryAfterMs != nil && !isStopping(received) { refuse("it was sent away without a stop") }
+        take(content.changes)
         let commits = expected.map(\.commit)
         settle(at: place)
         let drops = transcript.watched.suites.filter { name in commits.contains { $0.drops(name) } }
-        switch told.scope {
+        switch content.scope {
         case .one(let schema, let isDropped):
             judge(schemas: [schema.suite: schema.revision], absentAsZero: true, at: place)
             if isDropped == drops.isEmpty { refuse("dropped is \(isDropped) up to \(place)") }
         case .several(let schemas, let dropped, let missing):
             judge(
                 schemas: Dictionary(schemas.map { ($0.suite, $0.revision) }) { one, _ in one },
-                absentAsZero: told.hasMore, at: place)
+                absentAsZero: content.hasMore, at: place)
             if dropped != drops { refuse("\(dropped) are called dropped up to \(place), not \(drops)") }
             // With more to come, missing suites are those of now.
-            if !told.hasMore, missing != known.model.missing {
+            if !content.hasMore, missing != known.model.missing {
                 refuse("\(missing) are called missing at \(place), not \(known.model.missing)")
             }
         }
@@ -103,45 +103,46 @@ extension TranscriptCheck {
                 continue
             }
             if absentAsZero, schemas[name] == nil { continue }
-            refuse("the schema of \(name) is told as \(schemas[name] ?? .zero) at \(place), not \(there ?? .zero)")
+            refuse("the schema of \(name) is \(schemas[name] ?? .zero) at \(place), not \(there ?? .zero)")
         }
     }
 
-    private mutating func judge(limitOf told: ObservedChanges, _ expected: ArraySlice<Concern>, _ hearing: Hearing) {
-        guard case .poll(_, let limit, _) = hearing.ask.form, let limit else {
-            if told.hasMore { refuse("there is more, without a limit") }
+    private mutating func judge(limitOf content: ObservedChanges, _ expected: ArraySlice<Concern>, _ received: Received)
+    {
+        guard case .poll(_, let limit, _) = received.ask.form, let limit else {
+            if content.hasMore { refuse("there is more, without a limit") }
             return
         }
         let count = expected.reduce(0) { $0 + $1.changes.count }
-        if count > limit && expected.count > 1 { refuse("\(count) changes are told, over the limit of \(limit)") }
-        guard told.hasMore else { return }
+        if count > limit && expected.count > 1 { refuse("\(count) changes, over the limit of \(limit)") }
+        guard content.hasMore else { return }
         guard let next = concerning[(known.position + expected.count)...].first, let last = expected.last else {
             return refuse("there is said to be more, and is not")
         }
-        if last.commit.revision != told.cursor.revision { refuse("the cursor is not that of the last commit told") }
+        if last.commit.revision != content.cursor.revision { refuse("the cursor is not that of the last commit") }
         if count + next.changes.count <= limit {
-            refuse("\(count) changes are told, and more would be within \(limit)")
+            refuse("\(count) changes, and more would be within \(limit)")
         }
     }
 
-    mutating func judge(_ told: StreamCommit, _ hearing: Hearing) {
-        guard let since = known.cursor else { return refuse("a commit is told before any state") }
-        guard take(told.cursor, hearing, from: since, isNewest: false) else { return }
-        let place = told.cursor.revision
+    mutating func judge(_ content: StreamCommit, _ received: Received) {
+        guard let since = known.cursor else { return refuse("a commit comes before any state") }
+        guard take(content.cursor, received, from: since, isNewest: false) else { return }
+        let place = content.cursor.revision
         let expected = expected(upTo: place)
         guard expected.count == 1, let next = expected.first, next.commit.revision == place else {
             // A stream whose place is forgotten gets the drop without what led to it.
-            guard told.scope == .one(schemaRevision: nil, isDropped: true), told.changes.isEmpty,
+            guard content.scope == .one(schemaRevision: nil, isDropped: true), content.changes.isEmpty,
                 record.isForgotten(since, at: place)
-            else { return refuse("\(place) is told as one commit where \(expected.map(\.commit.revision)) come next") }
+            else { return refuse("\(place) comes as one commit where \(expected.map(\.commit.revision)) come next") }
             advance(to: place)
             if !known.model.suites.isEmpty { refuse("the suite exists at \(place)") }
             known.view = [:]
             return settle(at: place)
         }
-        judge(told.changes, against: expected, hearing)
-        judgeDelay(of: next, hearing)
-        take(told.changes)
+        judge(content.changes, against: expected, received)
+        judgeDelay(of: next, received)
+        take(content.changes)
         settle(at: place)
         let schemas = next.commit.suiteChanges.compactMap { change -> SuiteRevision? in
             guard transcript.watched.suites.contains(change.suite) else { return nil }
@@ -156,11 +157,11 @@ extension TranscriptCheck {
             transcript.watched.isOne
             ? .one(schemaRevision: schemas.last?.revision, isDropped: !drops.isEmpty)
             : .several(schemas: schemas, dropped: drops)
-        if told.scope != scope { refuse("\(place) is told with \(told.scope), not \(scope)") }
+        if content.scope != scope { refuse("\(place) comes with \(content.scope), not \(scope)") }
     }
 
     /// Compares changes with those of the expected commits.
-    private mutating func judge(_ changes: [Change], against expected: ArraySlice<Concern>, _ hearing: Hearing) {
+    private mutating func judge(_ changes: [Change], against expected: ArraySlice<Concern>, _ received: Received) {
         for change in changes where !transcript.watched.admits(change) {
             refuse("\(change.brief) is not what is watched")
         }
@@ -168,12 +169,12 @@ extension TranscriptCheck {
             refuse("\(next.brief) comes after \(one.brief)")
         }
         var due = expected.flatMap(\.changes)
-        if case .poll(_, _, true) = hearing.ask.form { due = due.newest() }
+        if case .poll(_, _, true) = received.ask.form { due = due.newest() }
         guard changes.inOrder() != due.inOrder() else { return }
         let missing = due.filter { !changes.contains($0) }
         let wrong = changes.filter { !due.contains($0) }
         refuse(
-            "up to \(expected.last?.commit.revision ?? .zero) are missing: \(missing.map(\.brief)), and told without reason: "
+            "up to \(expected.last?.commit.revision ?? .zero) are missing: \(missing.map(\.brief)), and unexpected: "
                 + "\(wrong.map(\.brief)), of \(due.count) and \(changes.count)")
     }
 }
