@@ -31,9 +31,10 @@ def build(configuration="release", run=True, product="settingsd"):
 
 
 class Settingsd(Service):
-    """A daemon of our own over the data directory `data`, on a port of its choice unless told where."""
+    """A daemon of our own over the data directory `data`, on a port of its choice unless told where. It may have no
+    more than `open_files` files and sockets open, if that is given."""
 
-    def __init__(self, program, data, durability=ALWAYS, options=None, address="127.0.0.1:0"):
+    def __init__(self, program, data, durability=ALWAYS, options=None, address="127.0.0.1:0", open_files=None):
         self.data = pathlib.Path(data)
         self.durability = durability
         command = [program, "--listen", address, "--data", self.data, "--durability", durability]
@@ -41,6 +42,8 @@ class Settingsd(Service):
             configuration = self.data.with_name(self.data.name + ".config.json")
             configuration.write_text(json.dumps(options))
             command += ["--config", configuration]
+        if open_files:
+            command = ["prlimit", f"--nofile={open_files}:{open_files}", *command]
         super().__init__("settingsd", command, LISTENING)
 
     @property

@@ -97,9 +97,20 @@ class Service:
 
     def resident_bytes(self):
         """Resident memory of the program now, as the kernel counts it."""
+        return self._status_bytes("VmRSS:")
+
+    def peak_resident_bytes(self):
+        """The most resident memory that the program had since its start or the last `forget_peak`."""
+        return self._status_bytes("VmHWM:")
+
+    def forget_peak(self):
+        with open(f"/proc/{self.pid}/clear_refs", "w") as references:
+            references.write("5")
+
+    def _status_bytes(self, name):
         with open(f"/proc/{self.pid}/status") as status:
             for line in status:
-                if line.startswith("VmRSS:"):
+                if line.startswith(name):
                     return int(line.split()[1]) * 1024
         raise ServiceFailed(f"{self.name} has no resident memory: it has ended; it printed:\n{self.printed()}")
 

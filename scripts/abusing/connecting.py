@@ -1,0 +1,74 @@
+"""Rows of connections that take their time, or come in numbers."""
+
+from collections.abc import Callable
+
+from harness.http import render
+
+from .requests import head, setting
+from .row import Abuse, Build, Scale
+from .swarm import Await, Role, Script, Send, Sleep, held
+
+SUITE = "slow"
+GET = render("GET", setting(SUITE, "key"))
+
+
+def _byte_by_byte(request: bytes, pause: float) -> Callable[[], Script]:
+    def script() -> Script:
+        for byte in request:
+            yield Send(bytes([byte]))
+            yield Sleep(pause)
+        yield Await()
+    return script
+
+
+def slow_heads(scale: Scale) -> Abuse:
+    """4,000 connections that send their requests at a byte a second"""
+    return Abuse(lambda _: [Role(_byte_by_byte(GET, 1), scale.pick(4_000, 500))], seconds=scale.pick(15, 0))
+
+
+def slow_bodies(scale: Scale) -> Abuse:
+    """2,000 connections that send a kilobyte of a body every 5 seconds"""
+    begun, progress = head("PUT", setting(SUITE, "key"), 100_000), b" " * 1100
+
+    def script() -> Script:
+        yield Send(begun)
+        while True:
+            yield Send(progress)
+            yield Sleep(5)
+
+    return Abuse(lambda _: [Role(script, scale.pick(2_000, 500))], seconds=scale.pick(15, 0))
+
+
+def chunks_of_a_byte(scale: Scale) -> Abuse:
+    """100 connections that send bodies in chunks of one byte, as fast as they can"""
+    begun = f"PUT {setting(SUITE, 'key')} HTTP/1.1\r\nHost: 127.0.0.1\r\nTransfer-Encoding: chunked\r\n\r\n".encode()
+    request = begun + b"1\r\n1\r\n" + b"1\r\n \r\n" * 15_000 + b"0\r\n\r\n"
+
+    def script() -> Script:
+        while True:
+            yield Send(request)
+            yield Await()
+
+    return Abuse(lambda _: [Role(script, scale.pick(100, 10))])
+
+
+def idle_connections(scale: Scale) -> Abuse:
+    """900 connections that ask for something and stay, of about 1,000 that a daemon with 1,024 files has room for"""
+    return Abuse(lambda _: [Role(held(GET), scale.pick(900, 900))], open_files=1024)
+
+
+def flood(scale: Scale) -> Abuse:
+    """3,000 connections beyond the limit of a daemon with 1,024 files; the bystander keeps its own"""
+    return Abuse(lambda _: [Role(held(GET), scale.pick(3_000, 2_000))], open_files=1024, connects_anew=False)
+
+
+def churn(scale: Scale) -> Abuse:
+    """500 connections that ask for something, close without reading the answer, and come again"""
+    def script() -> Script:
+        yield Send(GET * 10)
+        yield Sleep(0.01)
+
+    return Abuse(lambda _: [Role(script, scale.pick(500, 100), reads=0)])
+
+
+ROWS: list[Build] = [slow_heads, slow_bodies, chunks_of_a_byte, idle_connections, flood, churn]

@@ -1,0 +1,81 @@
+"""Requests that rows are made of, and data to load before them."""
+
+import itertools
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from harness.http import Connection, render
+
+MB = 1_000_000
+MINIMAL = [("Prefer", "return=minimal")]
+# Names of this many keys, and numbers as values, fill a body of less than half the default limit.
+PORTION = 100_000
+
+
+def suite(name: str) -> str:
+    return f"/v1/suites/{name}"
+
+
+def setting(name: str, key: str) -> str:
+    return f"{suite(name)}/keys/{key}"
+
+
+def key(number: int) -> str:
+    return f"k{number:06}"
+
+
+def members(numbers: Iterable[int], value: Any) -> dict[str, Any]:
+    return {key(number): value for number in numbers}
+
+
+def fill(connection: Connection, name: str, count: int, value: Any = 1) -> None:
+    """Gives a suite so many keys."""
+    for begin in range(0, count, PORTION):
+        portion = members(range(begin, min(begin + PORTION, count)), value)
+        connection.request("PATCH", suite(name), portion, MINIMAL)
+
+
+def put(connection: Connection, name: str, key: str, value: Any) -> None:
+    connection.request("PUT", setting(name, key), value, MINIMAL)
+
+
+def put_suite(connection: Connection, name: str, values: dict[str, Any]) -> None:
+    connection.request("PUT", suite(name), values, MINIMAL)
+
+
+def put_schema(connection: Connection, name: str, schema: dict[str, Any]) -> None:
+    connection.request("PUT", f"{suite(name)}/schema", {"type": "object", **schema}, MINIMAL)
+
+
+def cursor(connection: Connection) -> str:
+    """Where history is now."""
+    return connection.request("GET", "/v1").fields["settings-cursor"]
+
+
+def numbers(size: int) -> list[int]:
+    """A list of small numbers whose JSON has about so many bytes."""
+    return list(range(1_000_000, 1_000_000 + size // 8))
+
+
+def wide_object(count: int) -> dict[str, int]:
+    """An object of many small members."""
+    return members(range(count), 1)
+
+
+def pipelined(requests: Iterable[bytes], count: int) -> bytes:
+    """So many requests in a row."""
+    return b"".join(itertools.islice(itertools.cycle(requests), count))
+
+
+def head(method: str, path: str, length: int) -> bytes:
+    """The head of a request whose body comes later."""
+    return f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {length}\r\n\r\n".encode()
+
+
+def compact(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def patch(path: str, body: Any, content_type: str = "application/json") -> bytes:
+    return render("PATCH", path, body, [("Content-Type", content_type), *MINIMAL])

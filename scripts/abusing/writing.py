@@ -1,0 +1,164 @@
+"""Rows of costly writes: large values, many keys at once, bodies that do not end."""
+
+from collections.abc import Callable, Iterable
+
+from harness.http import Connection, render
+
+from .requests import (MB, MINIMAL, compact, fill, head, key, members, numbers, patch, pipelined, put, setting, suite,
+                       wide_object)
+from .row import Abuse, Build, Scale
+from .swarm import Await, Role, Script, Send, Sleep, repeated
+
+LARGE, WIDE = "large", "wide"
+MERGE_PATCH, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
+BODY_BYTES = 16 << 20
+
+
+def one_after_the_other(requests: Callable[[], Iterable[bytes]]) -> Callable[[], Script]:
+    """A script that sends each request after the answer to the one before, then begins anew."""
+    def script() -> Script:
+        while True:
+            for request in requests():
+                yield Send(request)
+                yield Await()
+    return script
+
+
+def dry_run_patches(scale: Scale) -> Abuse:
+    """100 pipelined dry-run PATCHes of 27 bytes, of a value of 10 MB"""
+    request = render("PATCH", f"{setting(LARGE, 'list')}?dryRun=true", {"op": "append", "values": [0]})
+    requests = request * 100
+
+    def load(connection: Connection) -> None:
+        put(connection, LARGE, "list", numbers(scale.pick(10 * MB, MB)))
+
+    return Abuse(lambda _: [Role(repeated(requests, 100)), Role(repeated(requests, 100), reads=0)], load)
+
+
+def unfinished_bodies(scale: Scale) -> Abuse:
+    """150 bodies of which 15 of 16 MB come at once, and a kilobyte every few seconds"""
+    begun = head("PUT", setting(LARGE, "list"), BODY_BYTES) + b" " * scale.pick(15 << 20, 15 << 18)
+    progress = b" " * 1024
+
+    def script() -> Script:
+        yield Send(begun)
+        while True:
+            yield Sleep(9)
+            yield Send(progress)
+
+    return Abuse(lambda _: [Role(script, 150)], seconds=scale.pick(15, 0))
+
+
+def large_values(scale: Scale) -> Abuse:
+    """20 connections, each with 10 pipelined PUTs of a value of 10 MB"""
+    def requests(connection: int) -> bytes:
+        size = scale.pick(10 * MB, MB)
+        bodies = ([which, *numbers(size)] for which in range(2))
+        return pipelined([render("PUT", setting(LARGE, key(connection)), body, MINIMAL) for body in bodies], 2)
+
+    def script(connection: int) -> Callable[[], Script]:
+        pair = requests(connection)
+
+        def send() -> Script:
+            while True:
+                for _ in range(5):
+                    yield Send(pair)
+                yield Await(10)
+        return send
+
+    return Abuse(lambda _: [Role(script(connection)) for connection in range(20)])
+
+
+def large_transactions(scale: Scale) -> Abuse:
+    """4 connections with transactions of 100,000 operations and as many conditions"""
+    count = scale.pick(100_000, 5_000)
+
+    def transaction(connection: int, value: int) -> bytes:
+        name = f"{WIDE}-{connection}"
+        operations = [{"op": "set", "suite": name, "key": key(number), "value": value} for number in range(count)]
+        conditions = [{"suite": name, "key": key(number), "stored": True} for number in range(count)]
+        return render("POST", "/v1/transaction", {"if": conditions, "do": operations})
+
+    def load(connection: Connection) -> None:
+        for number in range(4):
+            fill(connection, f"{WIDE}-{number}", count)
+
+    def roles(_: Connection) -> list[Role]:
+        return [Role(one_after_the_other(lambda pair=pair: pair))
+                for pair in ([transaction(number, value) for value in (2, 3)] for number in range(4))]
+
+    return Abuse(roles, load)
+
+
+def wide_suite(scale: Scale) -> Abuse:
+    """PUT of a suite of 1,300,000 keys, each time with other values"""
+    names = [f"{number:x}" for number in range(scale.pick(1_300_000, 50_000))]
+    bodies = [compact(dict.fromkeys(names, value)) for value in (1, 2)]
+
+    def load(connection: Connection) -> None:
+        connection.request("PUT", suite(WIDE), bodies[0], MINIMAL)
+
+    def requests() -> Iterable[bytes]:
+        return (render("PUT", suite(WIDE), body, MINIMAL) for body in reversed(bodies))
+
+    return Abuse(lambda _: [Role(one_after_the_other(requests))], load)
+
+
+def removal_by_prefix(scale: Scale) -> Abuse:
+    """DELETE by prefix of 1,000,000 keys, which are then put back"""
+    count = scale.pick(1_000_000, 50_000)
+    removal = render("DELETE", f"{suite(WIDE)}?prefix=k", fields=MINIMAL)
+
+    def portions() -> Iterable[bytes]:
+        for begin in range(0, count, 500_000):
+            yield patch(suite(WIDE), members(range(begin, min(begin + 500_000, count)), 1))
+
+    back = list(portions())
+    return Abuse(lambda _: [Role(one_after_the_other(lambda: [removal, *back]))],
+                 lambda connection: fill(connection, WIDE, count))
+
+
+def json_patches(scale: Scale) -> Abuse:
+    """JSON Patches that remove and move members of an object of 600,000"""
+    count, touched = scale.pick(600_000, 20_000), scale.pick(5_000, 200)
+    moves = [{"op": "move", "from": f"/{key(number)}", "path": f"/moved{number}"} for number in range(touched)]
+    back = [{"op": "move", "from": f"/moved{number}", "path": f"/{key(number)}"} for number in range(touched)]
+    removes = [{"op": "remove", "path": f"/{key(number)}"} for number in range(touched)]
+    path = setting(LARGE, "object")
+    requests = [patch(f"{path}?dryRun=true", removes, JSON_PATCH), patch(path, moves, JSON_PATCH),
+                patch(path, back, JSON_PATCH)]
+
+    def load(connection: Connection) -> None:
+        put(connection, LARGE, "object", wide_object(count))
+
+    return Abuse(lambda _: [Role(one_after_the_other(lambda: requests))], load)
+
+
+def merges(scale: Scale) -> Abuse:
+    """Pipelined PATCHes of a member each, of an object of 600,000, from 10 connections"""
+    path = setting(LARGE, "object")
+
+    def requests(connection: int) -> bytes:
+        return pipelined([patch(path, {key(connection): number}, MERGE_PATCH) for number in range(2)], 20)
+
+    def load(connection: Connection) -> None:
+        put(connection, LARGE, "object", wide_object(scale.pick(600_000, 20_000)))
+
+    return Abuse(lambda _: [Role(repeated(requests(connection), 20)) for connection in range(10)], load)
+
+
+def bad_bodies(scale: Scale) -> Abuse:
+    """16 MB bodies that are wrong at their end: deep, with a name twice, with a number too large"""
+    size = scale.pick(15 * MB, MB)
+    bodies = [
+        b"[" * 120 + b"]" * 119 + b" " * size,
+        compact(wide_object(size // 12))[:-1] + b',"k000000":1}',
+        compact(numbers(size))[:-1] + b",1e999]",
+        b'"' + b"\\u00e9" * (size // 6) + b'\\ud800"',
+    ]
+    requests = [render("PUT", setting(LARGE, "list"), body) for body in bodies]
+    return Abuse(lambda _: [Role(one_after_the_other(lambda: requests), 4)])
+
+
+ROWS: list[Build] = [dry_run_patches, unfinished_bodies, large_values, large_transactions, wide_suite,
+                     removal_by_prefix, json_patches, merges, bad_bodies]
