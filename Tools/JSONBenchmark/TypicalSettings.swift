@@ -2,7 +2,7 @@ import SettingsModel
 
 /// Settings as programs have them: flags, counts, fractions, words, sentences, lists and small objects.
 enum TypicalSettings {
-    /// A document of groups of settings, the same each time, whose compact text has at least this many bytes.
+    /// Returns a document of groups of settings, the same each time, whose compact text has at least so many bytes.
     static func document(ofAtLeast size: Int) -> JSONValue {
         var groups = JSONObject()
         var written = 0

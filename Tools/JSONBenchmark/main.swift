@@ -10,7 +10,7 @@ func median(_ values: [Double]) -> Double {
     values.sorted()[values.count / 2]
 }
 
-/// Seconds for one call, measured over as many calls as make the clock's own cost vanish.
+/// Returns the seconds for one call, measured over so many calls that reading the clock does not count.
 func secondsPerCall(_ calls: Int, _ body: () throws -> Void) rethrows -> Double {
     let clock = ContinuousClock()
     let start = clock.now

@@ -1,8 +1,8 @@
 import SettingsModel
 
-/// What the groups of a test suite came to.
+/// A tally that counts how the groups of a test suite were judged.
 struct ConformanceTally {
-    /// A file that is not a file of groups.
+    /// An error about a file that is not a file of groups.
     struct NotATestFile: Error, CustomStringConvertible {
         let description: String
     }
@@ -29,12 +29,12 @@ struct ConformanceTally {
         if content.array == nil { throw NotATestFile(description: "not an array of groups") }
     }
 
-    /// Notes a file that could not be judged.
+    /// Adds a file that could not be read.
     mutating func unreadable(_ reason: String) {
         failures.append(reason)
     }
 
-    /// Whether every group agreed or was refused for a good reason, and there was any.
+    /// True if there was a group, and each agreed or was refused for a reason that the suite allows.
     var isSound: Bool {
         failures.isEmpty && groups > 0
     }

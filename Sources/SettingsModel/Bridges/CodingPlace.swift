@@ -205,7 +205,7 @@ extension WideInteger {
 
     init(json: JSONValue) throws(BridgeError) {
         guard let value = Self(exactly: try Int64.defaultsBridge.decode(json)) else {
-            throw BridgeError("must be between \(Self.min) and \(Self.max), but is \(json)")
+            throw BridgeError(outside: Self.min, Self.max, found: json)
         }
         self = value
     }

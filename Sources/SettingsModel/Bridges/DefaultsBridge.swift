@@ -109,6 +109,12 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init("must be \(expected), but is \(json.kindPhrase)")
     }
 
+    /// Makes an error about a number that a type cannot hold. Not inlined, as each integer type decodes with it.
+    @inline(never)
+    init(outside least: any CustomStringConvertible, _ greatest: any CustomStringConvertible, found json: JSONValue) {
+        self.init("must be between \(least) and \(greatest), but is \(json)")
+    }
+
     /// Returns the same error seen from the array or object around the value.
     public func inside(_ token: String) -> BridgeError {
         BridgeError(at: JSONPointer([token] + pointer.tokens), reason)

@@ -9,23 +9,19 @@ public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge
 
     /// Decodes an integer in the range of the type, also one written as `1.0`.
     public func decode(_ json: JSONValue) throws(BridgeError) -> Value {
-        switch json {
-        case .integer(let integer):
-            guard let value = Value(exactly: integer) else {
-                throw BridgeError("must be between \(Value.min) and \(Value.max), but is \(json)")
-            }
-            return value
-        case .double(let double):
-            guard let integer = double.exactInteger else { throw BridgeError(expected: "an integer", found: json) }
-            return try decode(.integer(integer))
-        case .string(let digits) where Int64(exactly: Value.max) == nil:
-            guard let value = Value(digits), Int64(exactly: value) == nil, String(value).hasSameBytes(as: digits) else {
-                throw BridgeError("must be an integer or the digits of one beyond \(Int64.max)")
-            }
-            return value
-        default:
-            throw BridgeError(expected: "an integer", found: json)
+        if case .string(let digits) = json, Int64(exactly: Value.max) == nil { return try value(ofDigits: digits) }
+        guard let integer = json.exactInteger else { throw BridgeError(expected: "an integer", found: json) }
+        guard let value = Value(exactly: integer) else {
+            throw BridgeError(outside: Value.min, Value.max, found: .integer(integer))
         }
+        return value
+    }
+
+    private func value(ofDigits digits: String) throws(BridgeError) -> Value {
+        guard let value = Value(digits), Int64(exactly: value) == nil, String(value).hasSameBytes(as: digits) else {
+            throw BridgeError("must be an integer or the digits of one beyond \(Int64.max)")
+        }
+        return value
     }
 
     /// An integer in the range of the type.
@@ -39,6 +35,13 @@ public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge
             ])
         }
         return lower == .min && upper == .max ? .integer : .integer(in: lower...upper)
+    }
+}
+
+extension JSONValue {
+    /// The integer that this number stands for, as `1` also for `1.0`; nil for any other value.
+    var exactInteger: Int64? {
+        if case .double(let double) = self { double.exactInteger } else { integer }
     }
 }
 

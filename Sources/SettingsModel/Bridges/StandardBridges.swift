@@ -178,19 +178,15 @@ private enum DecimalText {
 
     /// Returns sign and digits without superfluous zeros.
     private static func normalized(_ text: String) -> String? {
-        var cursor = ByteCursor(text[...].utf8)
+        var cursor = ByteCursor(text)
         let isNegative = cursor.take("-")
-        let whole = cursor.take(while: ASCII.isDigit)
-        guard !whole.isEmpty else { return nil }
-        var fraction = cursor.rest.prefix(0)
-        if cursor.take(".") {
-            fraction = cursor.take(while: ASCII.isDigit)
-            if fraction.isEmpty { return nil }
-        }
-        guard cursor.isAtEnd else { return nil }
+        let whole = cursor.take(while: .digits)
+        let hasPoint = cursor.take(".")
+        var fraction = hasPoint ? cursor.take(while: .digits) : []
+        guard !whole.isEmpty, !hasPoint || !fraction.isEmpty, cursor.isAtEnd else { return nil }
         while fraction.last == UInt8(ascii: "0") { fraction.removeLast() }
         let digits = whole.drop { $0 == UInt8(ascii: "0") }
         let sign = isNegative && !(digits.isEmpty && fraction.isEmpty) ? "-" : ""
-        return "\(sign)\(Substring(digits)).\(Substring(fraction))"
+        return sign + String(decoding: digits + ".".utf8 + fraction, as: UTF8.self)
     }
 }

@@ -20,7 +20,7 @@ final class ValueEncoder: Encoder {
     let place: CodingPlace
     private let session: CodingSession
     private let calls: Int
-    private(set) lazy var enclosure = CodingPlace.Enclosure(place)
+    private lazy var enclosure = CodingPlace.Enclosure(place)
     private var shape: Shape?
     private var members = JSONObject()
     private var elements: [JSONValue] = []
@@ -35,13 +35,13 @@ final class ValueEncoder: Encoder {
         self.calls = calls
     }
 
-    /// Encodes a whole value by its `encode(to:)`: a keyed container is an object with its members in the order of the calls,
-    /// an unkeyed one an array. Throws the value's own errors with their place, and for more levels than
+    /// Encodes a whole value by its `encode(to:)`: a keyed container as an object with its members in the order of the
+    /// calls, an unkeyed one as an array. Throws the value's own errors with their place, and for more levels than
     /// `JSONValue.maximumDepth` or containers of different kinds at one place.
-    static func encode<Value: Encodable>(_ value: Value, allowsNonFinite: Bool) throws(BridgeError) -> JSONValue {
+    static func encode(_ value: some Encodable, allowsNonFinite: Bool) throws(BridgeError) -> JSONValue {
         let session = CodingSession(allowsNonFinite: allowsNonFinite)
         do {
-            return try ValueEncoder(at: .root, in: session, calls: 0).json(of: value, at: .root)
+            return try ValueEncoder(at: .root, in: session, calls: 0).json(of: value)
         } catch {
             throw session.bridgeError(for: error)
         }
@@ -148,13 +148,14 @@ final class ValueEncoder: Encoder {
         if failure == nil { failure = place.refusal(error, of: single) }
     }
 
-    /// Encodes a value at this place or inside it: by its standard form if its type has one, else by its `encode(to:)`.
+    /// Encodes a value at this place, or inside it under a key: by its standard form if its type has one, else by its
+    /// `encode(to:)`.
     ///
-    /// Values recurse through this, so that what needs room on the stack is in functions of its own.
-    func json<Value: Encodable>(of value: Value, at place: @autoclosure () -> CodingPlace) throws -> JSONValue {
+    /// Takes any type in one function, as a generic one would be compiled again for each standard type.
+    func json(of value: any Encodable, under key: (any CodingKey)? = nil) throws -> JSONValue {
         if let failure { throw failure }
         if let plain = Self.plainForm(of: value) { return plain }
-        let place = place()
+        let place = key.map { CodingPlace($0, in: enclosure) } ?? place
         if let standard = try standardForm(of: value, at: place) { return standard }
         guard calls < CodingSession.maximumCalls else { throw place.refusal(.nestedTooDeep, of: value) }
         let encoder = ValueEncoder(at: place, in: session, calls: calls + 1)
@@ -168,34 +169,32 @@ final class ValueEncoder: Encoder {
     }
 
     /// Returns the form of the most frequent types, without a search for their conformance.
-    private static func plainForm<Value>(of value: Value) -> JSONValue? {
-        if Value.self == String.self, let text = value as? String { return .string(text) }
-        if Value.self == Int.self, let integer = value as? Int { return .integer(Int64(integer)) }
-        if Value.self == Bool.self, let bool = value as? Bool { return .bool(bool) }
-        if Value.self == Double.self, let double = value as? Double, double.isFinite { return .double(double) }
+    private static func plainForm(of value: any Encodable) -> JSONValue? {
+        let type = type(of: value)
+        if type == String.self, let text = value as? String { return .string(text) }
+        if type == Int.self, let integer = value as? Int { return .integer(Int64(integer)) }
+        if type == Bool.self, let bool = value as? Bool { return .bool(bool) }
+        if type == Double.self, let double = value as? Double, double.isFinite { return .double(double) }
         return nil
     }
 
-    private func standardForm<Value>(of value: Value, at place: CodingPlace) throws -> JSONValue? {
+    private func standardForm(of value: any Encodable, at place: CodingPlace) throws -> JSONValue? {
         do throws(BridgeError) {
             if let value = value as? any StandardForm {
                 let json = try value.json(allowsNonFinite: session.allowsNonFinite)
                 guard json.isNested(atMost: JSONValue.maximumDepth - place.depth) else { throw .nestedTooDeep }
                 return json
             }
-            if let value = value as? any WideInteger { return try value.json() }
-            return nil
+            return try (value as? any WideInteger)?.json()
         } catch {
             throw place.refusal(error, of: value)
         }
     }
 
     /// Returns the whole of what a value was encoded as, in canonical order if its own order means nothing.
-    private func finished<Value>(as value: Value) throws -> JSONValue {
+    private func finished(as value: any Encodable) throws -> JSONValue {
         let json = try finished()
-        guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
-            return json
-        }
+        guard let collection = value as? any UnorderedCollection else { return json }
         do { return try collection.ordered(json) } catch { throw place.refusal(error, of: value) }
     }
 }
@@ -206,15 +205,15 @@ extension ValueEncoder: SingleValueEncodingContainer {
     }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try setSingle(to: json(of: value, at: place))
+        try setSingle(to: json(of: value))
     }
 
     func encode(_ value: Int128) throws {
-        try setSingle(to: json(of: value, at: place))
+        try setSingle(to: json(of: value))
     }
 
     func encode(_ value: UInt128) throws {
-        try setSingle(to: json(of: value, at: place))
+        try setSingle(to: json(of: value))
     }
 }
 
@@ -231,15 +230,15 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try encoder.set(key.stringValue, to: encoder.json(of: value, at: CodingPlace(key, in: encoder.enclosure)))
+        try encoder.set(key.stringValue, to: encoder.json(of: value, under: key))
     }
 
     func encode(_ value: Int128, forKey key: Key) throws {
-        try encoder.set(key.stringValue, to: encoder.json(of: value, at: CodingPlace(key, in: encoder.enclosure)))
+        try encoder.set(key.stringValue, to: encoder.json(of: value, under: key))
     }
 
     func encode(_ value: UInt128, forKey key: Key) throws {
-        try encoder.set(key.stringValue, to: encoder.json(of: value, at: CodingPlace(key, in: encoder.enclosure)))
+        try encoder.set(key.stringValue, to: encoder.json(of: value, under: key))
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -278,15 +277,15 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try encoder.append(encoder.json(of: value, at: nextPlace))
+        try encoder.append(encoder.json(of: value, under: PlainKey.index(count)))
     }
 
     func encode(_ value: Int128) throws {
-        try encoder.append(encoder.json(of: value, at: nextPlace))
+        try encoder.append(encoder.json(of: value, under: PlainKey.index(count)))
     }
 
     func encode(_ value: UInt128) throws {
-        try encoder.append(encoder.json(of: value, at: nextPlace))
+        try encoder.append(encoder.json(of: value, under: PlainKey.index(count)))
     }
 
     func nestedContainer<NestedKey: CodingKey>(
@@ -301,9 +300,5 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     func superEncoder() -> any Encoder {
         encoder.nextElement()
-    }
-
-    private var nextPlace: CodingPlace {
-        CodingPlace(PlainKey.index(count), in: encoder.enclosure)
     }
 }

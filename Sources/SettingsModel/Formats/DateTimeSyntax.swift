@@ -1,16 +1,12 @@
-/// An RFC 3339 `date-time`, as written.
+/// A reader of an RFC 3339 `date-time` that keeps it as written.
 struct DateTimeSyntax {
     let date: CivilDate
     let time: ClockTime
 
-    init?(_ bytes: Substring.UTF8View) {
-        guard let timestamp = ByteCursor.readAll(of: bytes, as: DateTimeSyntax.init(reading:)) else { return nil }
-        self = timestamp
-    }
-
-    private init?(reading cursor: inout ByteCursor) {
+    init?(_ text: String) {
+        var cursor = ByteCursor(text)
         guard let date = CivilDate(reading: &cursor), cursor.take(ignoringCase: "t"),
-            let time = ClockTime(reading: &cursor)
+            let time = ClockTime(reading: &cursor), cursor.isAtEnd
         else { return nil }
         self.date = date
         self.time = time
@@ -33,14 +29,14 @@ extension CivilDate {
     }
 }
 
-/// An RFC 3339 `full-time`: a time of day together with its distance from UTC.
+/// A time of day with its distance from UTC: the `full-time` of RFC 3339.
 struct ClockTime {
     let hour: Int
     let minute: Int
     /// 60 in a leap second.
     let second: Int
     /// The digits after the decimal point, as many as were written.
-    let fraction: Substring.UTF8View
+    let fraction: ArraySlice<UInt8>
     /// Minutes ahead of UTC.
     let offset: Int
 
@@ -61,10 +57,10 @@ struct ClockTime {
         self.offset = offset
     }
 
-    /// Empty without a decimal point; nil if no digit follows one.
-    private static func takeFraction(_ cursor: inout ByteCursor) -> Substring.UTF8View? {
-        guard cursor.take(".") else { return cursor.rest.prefix(0) }
-        let digits = cursor.take(while: ASCII.isDigit)
+    /// Reads the digits behind a decimal point. Returns nil if there is a point without digits.
+    private static func takeFraction(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
+        guard cursor.take(".") else { return [] }
+        let digits = cursor.take(while: .digits)
         return digits.isEmpty ? nil : digits
     }
 
@@ -93,7 +89,7 @@ package struct CivilDate: Equatable {
         self.day = day
     }
 
-    /// The day that is `days` after 2001-01-01.
+    /// Makes the day that is `days` after 2001-01-01.
     ///
     /// Counts years from 1 March, so that the leap day ends its year and the lengths of months follow one formula: from
     /// March they repeat as 31 30 31 30 31, which is 153 days in five months.

@@ -36,33 +36,32 @@ enum InstantText {
     /// Reads any `date-time` of RFC 3339 as the nearest `Date`, and what `text(for:)` writes beyond that. A leap second counts
     /// as the second after it.
     static func date(from text: String) -> Date? {
-        let bytes = text[...].utf8
         let seconds =
-            if let timestamp = DateTimeSyntax(bytes) {
+            if let timestamp = DateTimeSyntax(text) {
                 DecimalSeconds(whole: timestamp.secondsSince2001, fraction: timestamp.time.fraction).value
             } else {
-                extendedSeconds(bytes)
+                extendedSeconds(text)
             }
         return seconds.map(Date.init(timeIntervalSinceReferenceDate:))
     }
 
     /// Reads a text that `extendedPattern` matches; nil also for a number too large for a `Double`.
-    private static func extendedSeconds(_ bytes: Substring.UTF8View) -> Double? {
-        guard bytes.starts(with: extendedPrefix.utf8) else { return nil }
-        var cursor = ByteCursor(bytes.dropFirst(extendedPrefix.utf8.count))
+    private static func extendedSeconds(_ text: String) -> Double? {
+        guard text.hasBytePrefix(extendedPrefix) else { return nil }
+        var cursor = ByteCursor(Array(text.utf8).dropFirst(extendedPrefix.utf8.count))
         let isNegative = cursor.take("-")
         guard isNegative || cursor.take("+") else { return nil }
         let number = cursor.rest.dropLast()
-        guard 1...17 ~= cursor.take(while: ASCII.isDigit).count else { return nil }
+        guard 1...17 ~= cursor.take(while: .digits).count else { return nil }
         if cursor.take(".") {
-            guard 1...17 ~= cursor.take(while: ASCII.isDigit).count else { return nil }
+            guard 1...17 ~= cursor.take(while: .digits).count else { return nil }
         }
         if cursor.take("e") {
-            guard cursor.take("+"), 1...3 ~= cursor.take(while: ASCII.isDigit).count else { return nil }
+            guard cursor.take("+"), 1...3 ~= cursor.take(while: .digits).count else { return nil }
         }
-        guard cursor.take("s"), cursor.isAtEnd, let seconds = Double(Substring(number)), seconds.isFinite else {
-            return nil
-        }
+        guard cursor.take("s"), cursor.isAtEnd, let seconds = Double(String(decoding: number, as: UTF8.self)),
+            seconds.isFinite
+        else { return nil }
         return isNegative ? -seconds : seconds
     }
 
@@ -86,37 +85,26 @@ struct DecimalSeconds {
     private static let longestFraction = 1_100
     private static let zero = UInt8(ascii: "0")
 
-    /// Takes any number of fraction digits. One digit stands for all that are too far behind to matter.
-    init(whole: Int, fraction digits: some Sequence<UInt8>) {
-        var fraction: [UInt8] = []
-        var hasMore = false
-        for digit in digits {
-            if fraction.count < Self.longestFraction {
-                fraction.append(digit)
-            } else if digit != Self.zero {
-                hasMore = true
-                break
-            }
+    /// Makes a number with any fraction digits. One digit stands for all that are too far behind to matter.
+    init(whole: Int, fraction digits: ArraySlice<UInt8>) {
+        var fraction = Array(digits.prefix(Self.longestFraction))
+        if digits.dropFirst(Self.longestFraction).contains(where: { $0 != Self.zero }) {
+            fraction.append(UInt8(ascii: "1"))
         }
-        if hasMore { fraction.append(UInt8(ascii: "1")) }
         while fraction.last == Self.zero { fraction.removeLast() }
         self.whole = whole
         self.fraction = fraction
     }
 
-    /// Takes the shortest decimal that reads back as `value`; nil if that is not finite or too large for an `Int`.
+    /// Makes the shortest decimal that reads back as `value`; nil if that is not finite or too large for an `Int`.
     init?(_ value: Double) {
-        let parts = value.magnitude.description.utf8.split(separator: UInt8(ascii: "e"))
-        guard value.isFinite, value.magnitude < 0x1p53, let mantissa = parts.first,
-            let exponent = parts.count > 1 ? Int(Substring(parts[1])) : 0
-        else { return nil }
-        let digits = mantissa.filter(ASCII.isDigit)
-        let point = mantissa.prefix(while: ASCII.isDigit).count + exponent
-        guard let magnitude = point > 0 ? Int(String(decoding: digits.prefix(point), as: UTF8.self)) : 0 else {
-            return nil
-        }
-        let zeros = Array(repeating: Self.zero, count: max(0, -point))
-        let positive = DecimalSeconds(whole: magnitude, fraction: zeros + digits.dropFirst(max(0, point)))
+        guard value.magnitude < 0x1p53, let decimal = DecimalDigits(.double(value)) else { return nil }
+        // The last digits of the text are the fraction.
+        let places = max(0, -decimal.exponent)
+        let digits = Array(String(decimal.digits).utf8)
+        let text = [UInt8](repeating: Self.zero, count: max(0, places + 1 - digits.count)) + digits
+        let whole = text.dropLast(places).reduce(0) { $0 * 10 + Int($1 - Self.zero) }
+        let positive = DecimalSeconds(whole: whole, fraction: text.suffix(places))
         self = value < 0 ? positive.negated : positive
     }
 
@@ -133,6 +121,6 @@ struct DecimalSeconds {
         guard let last = fraction.last else { return DecimalSeconds(whole: -whole, fraction: []) }
         let nine = UInt8(ascii: "9")
         let complement = fraction.dropLast().map { nine - $0 + Self.zero } + [nine - last + Self.zero + 1]
-        return DecimalSeconds(whole: -whole - 1, fraction: complement)
+        return DecimalSeconds(whole: -whole - 1, fraction: complement[...])
     }
 }

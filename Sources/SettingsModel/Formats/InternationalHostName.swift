@@ -1,15 +1,15 @@
 /// A checker for the labels of internationalized host names in the form that DNS sees: `xn--` and Punycode (IDNA 2008).
 ///
-/// Swift knows most of the Unicode properties that the rules need, so characters that Unicode adds become permitted with a
-/// newer Swift. Scripts, joining types, directions and composition come from the tables below, as of Unicode 17. Only
-/// characters that IDNA permits are looked up in them, so a range may include others.
+/// Swift knows most of the Unicode properties that the rules need, so a newer Swift permits the characters that Unicode added.
+/// Scripts, joining types, directions and composition are in tables below, as of Unicode 17. Only permitted characters are
+/// looked up in them, so a range may include others.
 enum InternationalHostName {
-    static func isInternational(_ label: Substring.UTF8View) -> Bool {
+    static func isInternational(_ label: ArraySlice<UInt8>) -> Bool {
         label.prefix(4).map(ASCII.lowercased).elementsEqual("xn--".utf8)
     }
 
     /// True if IDNA 2008 allows a host name, of which at least one label is international.
-    static func accepts(_ labels: [Substring.UTF8View]) -> Bool {
+    static func accepts(_ labels: [ArraySlice<UInt8>]) -> Bool {
         var unicodeLabels: [[Unicode.Scalar]] = []
         for label in labels {
             if isInternational(label) {

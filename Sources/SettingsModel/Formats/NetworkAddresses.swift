@@ -5,23 +5,24 @@ enum HostNameSyntax {
     /// The 255 bytes of RFC 1035 include a length before the first label and a zero at the end.
     private static let longestName = 253
     private static let longestLabel = 63
+    private static let characters = ByteSet.lettersAndDigits.union("-")
 
-    static func accepts(_ bytes: Substring.UTF8View) -> Bool {
+    static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard bytes.count <= longestName else { return false }
         let labels = bytes.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard labels.allSatisfy(isLabel), !isDottedDecimal(labels) else { return false }
         return !labels.contains(where: InternationalHostName.isInternational) || InternationalHostName.accepts(labels)
     }
 
-    private static func isLabel(_ bytes: Substring.UTF8View) -> Bool {
+    private static func isLabel(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard 1...longestLabel ~= bytes.count, bytes.first != UInt8(ascii: "-"), bytes.last != UInt8(ascii: "-") else {
             return false
         }
-        return bytes.allSatisfy { ASCII.isLetterOrDigit($0) || $0 == UInt8(ascii: "-") }
+        return bytes.allSatisfy(characters.contains)
     }
 
     /// RFC 1123: a host name never has the form of an IPv4 address, its numbers in range or not.
-    private static func isDottedDecimal(_ labels: [Substring.UTF8View]) -> Bool {
+    private static func isDottedDecimal(_ labels: [ArraySlice<UInt8>]) -> Bool {
         labels.count == 4 && labels.allSatisfy { $0.allSatisfy(ASCII.isDigit) }
     }
 }
@@ -31,18 +32,22 @@ enum HostNameSyntax {
 /// The domain must be a host name, as no mail could be delivered otherwise. The local part has no limit of 64 bytes, which
 /// the RFC demands of servers rather than of addresses.
 enum MailboxSyntax {
-    static func accepts(_ bytes: Substring.UTF8View) -> Bool {
+    private static let atomText = ByteSet.lettersAndDigits.union("!#$%&'*+-/=?^_`{|}~")
+    private static let printable = ByteSet(0x20...0x7E)
+    private static let plainQuotedText = printable.inverted.union("\"\\").inverted
+
+    static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
         guard takeLocalPart(&cursor), cursor.take("@") else { return false }
         guard cursor.take("[") else { return HostNameSyntax.accepts(cursor.rest) }
-        let literal = cursor.take(while: { $0 != UInt8(ascii: "]") })
+        let literal = cursor.take(while: ByteSet("]").inverted)
         return cursor.take("]") && cursor.isAtEnd && isAddressLiteral(literal)
     }
 
     private static func takeLocalPart(_ cursor: inout ByteCursor) -> Bool {
         if cursor.take("\"") { return takeQuotedText(&cursor) }
         repeat {
-            guard !cursor.take(while: isAtomText).isEmpty else { return false }
+            guard !cursor.take(while: atomText).isEmpty else { return false }
         } while cursor.take(".")
         return true
     }
@@ -50,25 +55,17 @@ enum MailboxSyntax {
     /// Reads from behind the opening quote past the closing one.
     private static func takeQuotedText(_ cursor: inout ByteCursor) -> Bool {
         while true {
-            _ = cursor.take(while: { isPrintable($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") })
+            _ = cursor.take(while: plainQuotedText)
             if cursor.take("\"") { return true }
-            guard cursor.take("\\"), cursor.take(if: isPrintable) else { return false }
+            guard cursor.take("\\"), cursor.take(oneOf: printable) else { return false }
         }
     }
 
-    private static func isPrintable(_ byte: UInt8) -> Bool {
-        0x20...0x7E ~= byte
-    }
-
-    private static func isAtomText(_ byte: UInt8) -> Bool {
-        ASCII.isLetterOrDigit(byte) || "!#$%&'*+-/=?^_`{|}~".utf8.contains(byte)
-    }
-
     /// True for an IPv4 address or one with the tag `IPv6`, the only tag ever registered.
-    private static func isAddressLiteral(_ bytes: Substring.UTF8View) -> Bool {
+    private static func isAddressLiteral(_ bytes: ArraySlice<UInt8>) -> Bool {
         if IPv4Syntax.accepts(bytes, allowingLeadingZeros: true) { return true }
         var cursor = ByteCursor(bytes)
-        let tag = cursor.take(while: { $0 != UInt8(ascii: ":") })
+        let tag = cursor.take(while: .lettersAndDigits)
         return tag.map(ASCII.lowercased).elementsEqual("ipv6".utf8) && cursor.take(":")
             && IPv6Syntax.accepts(cursor.rest, dialect: .mail)
     }
@@ -78,17 +75,17 @@ enum MailboxSyntax {
 enum IPv4Syntax {
     /// True for four decimal numbers up to 255, the `IPv4address` of RFC 3986. Leading zeros are allowed in RFC 5321 only, as
     /// many programs take such numbers for octal.
-    static func accepts(_ bytes: Substring.UTF8View, allowingLeadingZeros: Bool = false) -> Bool {
+    static func accepts(_ bytes: ArraySlice<UInt8>, allowingLeadingZeros: Bool = false) -> Bool {
         var cursor = ByteCursor(bytes)
         for position in 0..<4 {
             if position > 0, !cursor.take(".") { return false }
-            let digits = cursor.take(while: ASCII.isDigit)
+            let digits = cursor.take(while: .digits)
             guard isOctet(digits, allowingLeadingZeros: allowingLeadingZeros) else { return false }
         }
         return cursor.isAtEnd
     }
 
-    private static func isOctet(_ digits: Substring.UTF8View, allowingLeadingZeros: Bool) -> Bool {
+    private static func isOctet(_ digits: ArraySlice<UInt8>, allowingLeadingZeros: Bool) -> Bool {
         guard let first = digits.first, digits.count <= 3 else { return false }
         guard allowingLeadingZeros || first != UInt8(ascii: "0") || digits.count == 1 else { return false }
         return digits.reduce(0) { $0 * 10 + Int($1) - 0x30 } <= 255
@@ -106,7 +103,7 @@ enum IPv6Syntax {
         case mail
     }
 
-    static func accepts(_ bytes: Substring.UTF8View, dialect: Dialect = .plain) -> Bool {
+    static func accepts(_ bytes: ArraySlice<UInt8>, dialect: Dialect = .plain) -> Bool {
         var cursor = ByteCursor(bytes)
         var groups = 0
         var isElided = false
@@ -116,7 +113,7 @@ enum IPv6Syntax {
         }
         while !(isElided && cursor.isAtEnd) {
             let start = cursor
-            let digits = cursor.take(while: ASCII.isHexDigit)
+            let digits = cursor.take(while: .hexDigits)
             if cursor.take(".") {
                 guard IPv4Syntax.accepts(start.rest, allowingLeadingZeros: dialect == .mail) else { return false }
                 groups += 2
@@ -140,7 +137,14 @@ enum IPv6Syntax {
 /// A checker for URIs and relative references, RFC 3986 appendix A. `http://999.999.999.999/` is a URI: what is no IPv4
 /// address is still a `reg-name`.
 enum URISyntax {
-    static func accepts(_ bytes: Substring.UTF8View, orRelative: Bool) -> Bool {
+    private static let scheme = ByteSet.lettersAndDigits.union("+-.")
+    private static let registeredName = ByteSet.lettersAndDigits.union("-._~!$&'()*+,;=")
+    private static let userInfo = registeredName.union(":")
+    private static let segmentWithoutColon = registeredName.union("@")
+    private static let path = registeredName.union(":@/")
+    private static let queryOrFragment = path.union("?")
+
+    static func accepts(_ bytes: ArraySlice<UInt8>, orRelative: Bool) -> Bool {
         var cursor = ByteCursor(bytes)
         let hasScheme = takeScheme(&cursor)
         guard hasScheme || orRelative else { return false }
@@ -163,78 +167,56 @@ enum URISyntax {
     /// Moves past a scheme and its colon, or not at all.
     private static func takeScheme(_ cursor: inout ByteCursor) -> Bool {
         var ahead = cursor
-        let name = ahead.take(while: { ASCII.isLetterOrDigit($0) || "+-.".utf8.contains($0) })
+        let name = ahead.take(while: scheme)
         guard let first = name.first, ASCII.isLetter(first), ahead.take(":") else { return false }
         cursor = ahead
         return true
     }
 
     /// Moves past `//` and what follows it up to the path, or not at all.
-    private static func takeAuthority(_ cursor: inout ByteCursor) -> Substring.UTF8View? {
+    private static func takeAuthority(_ cursor: inout ByteCursor) -> ArraySlice<UInt8>? {
         var ahead = cursor
         guard ahead.take("/"), ahead.take("/") else { return nil }
-        let authority = ahead.take(while: { !"/?#".utf8.contains($0) })
+        let authority = ahead.take(while: ByteSet("/?#").inverted)
         cursor = ahead
         return authority
     }
 
-    private static func isAuthority(_ bytes: Substring.UTF8View) -> Bool {
+    private static func isAuthority(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
         var afterUserInfo = cursor
         if afterUserInfo.skip(userInfo), afterUserInfo.take("@") {
             cursor = afterUserInfo
         }
         if cursor.take("[") {
-            let literal = cursor.take(while: { $0 != UInt8(ascii: "]") })
+            let literal = cursor.take(while: ByteSet("]").inverted)
             guard cursor.take("]"), IPv6Syntax.accepts(literal) || isFutureAddress(literal) else { return false }
         } else {
             guard cursor.skip(registeredName) else { return false }
         }
         if cursor.take(":") {
-            _ = cursor.take(while: ASCII.isDigit)
+            _ = cursor.take(while: .digits)
         }
         return cursor.isAtEnd
     }
 
     /// True for `IPvFuture`, which RFC 3986 reserves for later address families.
-    private static func isFutureAddress(_ bytes: Substring.UTF8View) -> Bool {
+    private static func isFutureAddress(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
-        guard cursor.take(ignoringCase: "v"), !cursor.take(while: ASCII.isHexDigit).isEmpty, cursor.take(".") else {
+        guard cursor.take(ignoringCase: "v"), !cursor.take(while: .hexDigits).isEmpty, cursor.take(".") else {
             return false
         }
         return !cursor.take(while: userInfo).isEmpty && cursor.isAtEnd
     }
-
-    private static func registeredName(_ byte: UInt8) -> Bool {
-        ASCII.isLetterOrDigit(byte) || "-._~!$&'()*+,;=".utf8.contains(byte)
-    }
-
-    private static func userInfo(_ byte: UInt8) -> Bool {
-        registeredName(byte) || byte == UInt8(ascii: ":")
-    }
-
-    private static func segmentWithoutColon(_ byte: UInt8) -> Bool {
-        registeredName(byte) || byte == UInt8(ascii: "@")
-    }
-
-    private static func path(_ byte: UInt8) -> Bool {
-        registeredName(byte) || ":@/".utf8.contains(byte)
-    }
-
-    private static func queryOrFragment(_ byte: UInt8) -> Bool {
-        path(byte) || byte == UInt8(ascii: "?")
-    }
 }
 
 extension ByteCursor {
-    /// Moves past bytes that satisfy `belongs` and past percent-encoded ones. Returns false at a `%` that encodes nothing.
-    fileprivate mutating func skip(_ belongs: (UInt8) -> Bool) -> Bool {
+    /// Moves past bytes of the set and past percent-encoded ones. Returns false at a `%` that encodes nothing.
+    fileprivate mutating func skip(_ set: ByteSet) -> Bool {
         while true {
-            _ = take(while: belongs)
+            _ = take(while: set)
             guard take("%") else { return true }
-            for _ in 0..<2 {
-                guard take(if: ASCII.isHexDigit) else { return false }
-            }
+            guard take(oneOf: .hexDigits), take(oneOf: .hexDigits) else { return false }
         }
     }
 }

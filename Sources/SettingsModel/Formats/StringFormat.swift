@@ -15,11 +15,12 @@ package enum StringFormat: String, CaseIterable, Sendable {
     case regex
 
     package func accepts(_ text: String) -> Bool {
-        let bytes = text[...].utf8
+        var cursor = ByteCursor(text)
+        let bytes = cursor.rest
         return switch self {
-        case .dateTime: DateTimeSyntax(bytes) != nil
-        case .date: ByteCursor.readAll(of: bytes, as: CivilDate.init(reading:)) != nil
-        case .time: ByteCursor.readAll(of: bytes, as: ClockTime.init(reading:)) != nil
+        case .dateTime: DateTimeSyntax(text) != nil
+        case .date: CivilDate(reading: &cursor) != nil && cursor.isAtEnd
+        case .time: ClockTime(reading: &cursor) != nil && cursor.isAtEnd
         case .duration: DurationSyntax.accepts(bytes)
         case .email: MailboxSyntax.accepts(bytes)
         case .hostname: HostNameSyntax.accepts(bytes)
@@ -28,12 +29,12 @@ package enum StringFormat: String, CaseIterable, Sendable {
         case .uri: URISyntax.accepts(bytes, orRelative: false)
         case .uriReference: URISyntax.accepts(bytes, orRelative: true)
         case .uuid: UUIDSyntax.accepts(bytes)
-        case .jsonPointer: JSONPointerSyntax.accepts(bytes)
-        case .regex: Self.isPattern(text)
+        case .jsonPointer: JSONPointer(text) != nil
+        case .regex: (try? Pattern.checkSyntax(text)) != nil
         }
     }
 
-    /// The end of a sentence that begins "must be …".
+    /// The words behind "must be" in a message.
     var expectation: String {
         switch self {
         case .dateTime: "an RFC 3339 date and time such as 2026-11-20T10:00:00Z"
@@ -51,23 +52,14 @@ package enum StringFormat: String, CaseIterable, Sendable {
         case .regex: "an ECMA-262 regular expression such as ^[a-z]+$"
         }
     }
-
-    private static func isPattern(_ text: String) -> Bool {
-        do {
-            try Pattern.checkSyntax(text)
-            return true
-        } catch {
-            return false
-        }
-    }
 }
 
 /// A checker for the ISO 8601 durations of RFC 3339 appendix A.
 ///
 /// The grammar is narrower than ISO 8601: whole numbers only, weeks only alone, and no unit skipped between the first and
-/// the last, so `P1Y2D` is refused. Lower-case letters are allowed, as ABNF literals ignore case (RFC 5234 section 2.3).
+/// the last, so `P1Y2D` is refused. Lower-case letters are allowed, as literals of ABNF ignore case (RFC 5234 section 2.3).
 enum DurationSyntax {
-    static func accepts(_ bytes: Substring.UTF8View) -> Bool {
+    static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
         guard cursor.take(ignoringCase: "p") else { return false }
         if isWeeks(cursor) { return true }
@@ -80,14 +72,14 @@ enum DurationSyntax {
 
     private static func isWeeks(_ start: ByteCursor) -> Bool {
         var cursor = start
-        return !cursor.take(while: ASCII.isDigit).isEmpty && cursor.take(ignoringCase: "w") && cursor.isAtEnd
+        return !cursor.take(while: .digits).isEmpty && cursor.take(ignoringCase: "w") && cursor.isAtEnd
     }
 
     /// Reads at least one number with its unit, the units being neighbours in `units` and in that order.
     private static func takeUnits(_ units: String, from cursor: inout ByteCursor) -> Bool {
         var remaining = units.unicodeScalars[...]
         var isFirst = true
-        while !cursor.take(while: ASCII.isDigit).isEmpty {
+        while !cursor.take(while: .digits).isEmpty {
             guard let index = remaining.firstIndex(where: { cursor.take(ignoringCase: $0) }),
                 isFirst || index == remaining.startIndex
             else { return false }
@@ -100,90 +92,12 @@ enum DurationSyntax {
 
 /// A checker for UUIDs in the hexadecimal form of RFC 4122, of any version and variant.
 enum UUIDSyntax {
-    static func accepts(_ bytes: Substring.UTF8View) -> Bool {
+    static func accepts(_ bytes: ArraySlice<UInt8>) -> Bool {
         var cursor = ByteCursor(bytes)
         for (position, length) in [8, 4, 4, 4, 12].enumerated() {
             if position > 0, !cursor.take("-") { return false }
-            guard cursor.take(while: ASCII.isHexDigit).count == length else { return false }
+            guard cursor.take(while: .hexDigits).count == length else { return false }
         }
         return cursor.isAtEnd
-    }
-}
-
-/// A checker for JSON pointers, RFC 6901 section 3. Refuses the form for URI fragments with a leading `#`.
-enum JSONPointerSyntax {
-    static func accepts(_ bytes: Substring.UTF8View) -> Bool {
-        guard bytes.isEmpty || bytes.first == UInt8(ascii: "/") else { return false }
-        var isEscape = false
-        for byte in bytes {
-            if isEscape {
-                guard byte == UInt8(ascii: "0") || byte == UInt8(ascii: "1") else { return false }
-                isEscape = false
-            } else {
-                isEscape = byte == UInt8(ascii: "~")
-            }
-        }
-        return !isEscape
-    }
-}
-
-/// A cursor over the unread bytes of a text. A copy of it remembers a place to return to.
-///
-/// The grammars of the formats are ASCII. No byte of a longer UTF-8 sequence equals an ASCII byte, so reading bytes refuses
-/// all other characters.
-struct ByteCursor {
-    private(set) var rest: Substring.UTF8View
-
-    init(_ bytes: Substring.UTF8View) {
-        rest = bytes
-    }
-
-    var isAtEnd: Bool { rest.isEmpty }
-
-    var next: UInt8? { rest.first }
-
-    mutating func take(if belongs: (UInt8) -> Bool) -> Bool {
-        guard let byte = rest.first, belongs(byte) else { return false }
-        rest.removeFirst()
-        return true
-    }
-
-    /// Moves past `character` if it comes next; `character` is ASCII.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
-        take(if: { Unicode.Scalar($0) == character })
-    }
-
-    /// Moves past `letter`, an ASCII letter in lower case, if it comes next in either case.
-    mutating func take(ignoringCase letter: Unicode.Scalar) -> Bool {
-        take(if: { Unicode.Scalar(ASCII.lowercased($0)) == letter })
-    }
-
-    /// Moves past the longest run of bytes that satisfy `belongs`, which may be empty.
-    mutating func take(while belongs: (UInt8) -> Bool) -> Substring.UTF8View {
-        let run = rest.prefix(while: belongs)
-        rest = rest[run.endIndex...]
-        return run
-    }
-
-    /// Reads a decimal number of exactly `count` digits, few enough for an `Int`.
-    ///
-    /// Leaves a further digit unread.
-    mutating func takeNumber(digits count: Int) -> Int? {
-        var number = 0
-        for _ in 0..<count {
-            guard let byte = rest.first, ASCII.isDigit(byte) else { return nil }
-            rest.removeFirst()
-            number = number * 10 + Int(byte - 0x30)
-        }
-        return number
-    }
-
-    /// Returns the result of `read`, or nil if it leaves bytes unread.
-    static func readAll<Value>(
-        of bytes: Substring.UTF8View, as read: (inout ByteCursor) -> Value?
-    ) -> Value? {
-        var cursor = ByteCursor(bytes)
-        guard let value = read(&cursor), cursor.isAtEnd else { return nil }
-        return value
     }
 }

@@ -7,7 +7,7 @@ package enum JSONNumber: Hashable, Sendable {
     /// 2⁶³, the first double beyond every Int64.
     private static let beyondInt64 = 9_223_372_036_854_775_808.0
 
-    /// Takes a double that is exactly an Int64 as that, so that equal numbers have one form.
+    /// Makes an integer of a double that is exactly an Int64, so that equal numbers have one form.
     init(reduced value: Double) {
         if let exact = Int64(exactly: value) { self = .integer(exact) } else { self = .double(value) }
     }
@@ -62,35 +62,26 @@ extension JSONValue {
     }
 }
 
-/// A number as the decimal that was written, digits times a power of ten, rather than the binary fraction near it.
-private struct DecimalDigits {
+/// A number that is taken as the decimal that was written, digits times a power of ten, not as the binary fraction near it.
+struct DecimalDigits {
     /// At most 19 digits, without sign.
-    private let digits: UInt64
-    private let exponent: Int
+    let digits: UInt64
+    let exponent: Int
 
-    /// Takes the fewest digits that read back to a double. Returns nil for anything but a number.
+    /// Makes the decimal with the fewest digits that reads back to a double; nil for anything but a number.
     init?(_ value: JSONValue) {
         switch value {
         case .integer(let integer):
             digits = integer.magnitude
             exponent = 0
         case .double(let double):
-            var digits: UInt64 = 0
-            var exponent = 0
-            var isFraction = false
-            let parts = double.magnitude.description.utf8.split(separator: UInt8(ascii: "e"))
-            for byte in parts.first ?? Substring().utf8 {
-                if byte == UInt8(ascii: ".") {
-                    isFraction = true
-                } else {
-                    // A double's shortest text has at most 17 digits, of which a last zero may be written out.
-                    digits = digits &* 10 &+ UInt64(byte &- UInt8(ascii: "0"))
-                    if isFraction { exponent -= 1 }
-                }
-            }
-            if parts.count > 1 { exponent += Int(Substring(parts[1])) ?? 0 }
-            self.digits = digits
-            self.exponent = exponent
+            var cursor = ByteCursor(double.magnitude.description)
+            let whole = cursor.take(while: .digits)
+            let fraction = cursor.take(".") ? cursor.take(while: .digits) : []
+            let written = cursor.take("e") ? Int(String(decoding: cursor.rest, as: UTF8.self)) ?? 0 : 0
+            // At most 17 digits, of which a last zero may be written out.
+            digits = (whole + fraction).reduce(0) { $0 &* 10 &+ UInt64($1 &- UInt8(ascii: "0")) }
+            exponent = written - fraction.count
         default:
             return nil
         }
@@ -110,7 +101,7 @@ private struct DecimalDigits {
         return UInt128(digits).isMultiple(of: modulus * Self.powerOfTen(-shift, modulo: .max))
     }
 
-    /// Returns ten to a power by squaring. No product exceeds 128 bits, as the modulus has 64 or is not reached.
+    /// Returns ten to a power, by squaring. No product exceeds 128 bits, as the modulus has 64 or is not reached.
     private static func powerOfTen(_ power: Int, modulo modulus: UInt128) -> UInt128 {
         var result: UInt128 = 1 % modulus
         var square: UInt128 = 10 % modulus

@@ -9,7 +9,7 @@ public struct JSONObject: Sendable {
         /// The value of the name.
         public var value: JSONValue
 
-        /// A member.
+        /// Makes a member.
         public init(name: String, value: JSONValue) {
             self.name = name
             self.value = value
@@ -19,16 +19,15 @@ public struct JSONObject: Sendable {
     /// The members in their order.
     public private(set) var members: [Member]
 
-    /// The positions of the names, if there are enough members for it to pay.
+    /// The positions of the names; nil for an object that is small enough to be searched without an index.
     private var index: JSONNameIndex?
 
-    /// An object without members.
+    /// Makes an object without members.
     public init() {
         members = []
-        index = nil
     }
 
-    /// An object of these members; `nil` if two of them have one name.
+    /// Makes an object of members; `nil` if two of them have one name.
     public init?(_ members: [Member]) {
         self.init()
         self.members.reserveCapacity(members.count)
@@ -81,7 +80,7 @@ public struct JSONObject: Sendable {
         rebuildIndex()
     }
 
-    /// The same names in the same order with other values.
+    /// Returns an object of the same names in the same order with other values.
     package func mapValues<Failure: Error>(
         _ transform: (JSONValue) throws(Failure) -> JSONValue
     ) throws(Failure) -> JSONObject {
@@ -124,7 +123,7 @@ public struct JSONObject: Sendable {
 }
 
 extension JSONObject: Sequence {
-    /// Goes through the members in their order.
+    /// Makes an iterator over the members in their order.
     public func makeIterator() -> IndexingIterator<[Member]> {
         members.makeIterator()
     }
@@ -136,8 +135,12 @@ extension JSONObject: Sequence {
 }
 
 extension JSONObject: ExpressibleByDictionaryLiteral {
-    /// An object with its members in the order of the literal. The last of two members with one name wins.
+    /// Makes an object with its members in the order of the literal. The last of two members with one name wins.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
+        self.init(literal: elements)
+    }
+
+    init(literal elements: [(String, JSONValue)]) {
         self.init()
         for (name, value) in elements { self[name] = value }
     }

@@ -32,28 +32,26 @@ extension JSONValue {
     }
 }
 
-/// A filter for names that an object may already have: one bit for each of 64 classes of names.
-///
-/// Most names of a small object are alone in their class, so that they need no comparison.
-private struct NameTraces {
+/// A Bloom filter that tells which names an object surely does not have yet, so that most need no comparison.
+private struct NameFilter {
     private var bits: UInt64 = 0
-    /// True after a name with escapes, as equal names can then be of different classes.
-    private var isBlurred = false
+    /// True after a name with escapes, as equal names can then have different bits.
+    private var hasEscapes = false
 
-    /// Adds a name, given also as it is written in the text with its quotation marks. Returns true if it is surely new.
+    /// Adds a name, also given as it is written with its quotation marks. Returns true if it is surely new.
     mutating func insert(_ name: String, writtenAs quoted: Span<UInt8>) -> Bool {
         // Every escape is longer than what it stands for.
-        if quoted.count != name.utf8.count + 2 { isBlurred = true }
+        if quoted.count != name.utf8.count + 2 { hasEscapes = true }
         let middle = quoted[quoted.count / 2]
         let bit: UInt64 = 1 << ((UInt64(quoted.count) &* 7 &+ UInt64(middle) &+ UInt64(quoted[1]) &* 3) & 63)
-        let isNew = bits & bit == 0 && !isBlurred
+        let isNew = bits & bit == 0 && !hasEscapes
         bits |= bit
         return isNew
     }
 }
 
-/// A recursive-descent parser. The bytes, which must be valid UTF-8, are an argument of each step, as an escapable struct
-/// cannot hold a span.
+/// A parser that reads JSON by recursive descent. The bytes, which must be valid UTF-8, are an argument of each method, as an
+/// escapable struct cannot hold a span.
 struct JSONParser {
     let maximumDepth: Int
     var position = 0
@@ -66,7 +64,7 @@ struct JSONParser {
         self.maximumDepth = min(maximumDepth, Self.deepest)
     }
 
-    /// Throws if bytes are not UTF-8, with the place of the first that is wrong.
+    /// Throws if bytes are not UTF-8, at the first that is wrong.
     static func checkUTF8(_ bytes: Span<UInt8>) throws(JSONParseError) {
         do {
             _ = try UTF8Span(validating: bytes)
@@ -137,14 +135,14 @@ struct JSONParser {
 
     private mutating func object(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONObject {
         var object = JSONObject()
-        var known = NameTraces()
+        var names = NameFilter()
         try enter(bytes)
         if take(UInt8(ascii: "}"), bytes) {
             leave()
             return object
         }
         while true {
-            try member(of: &object, &known, bytes)
+            try member(of: &object, &names, bytes)
             skipWhitespace(bytes)
             if take(UInt8(ascii: ","), bytes) {
                 skipWhitespace(bytes)
@@ -158,14 +156,14 @@ struct JSONParser {
     }
 
     private mutating func member(
-        of object: inout JSONObject, _ known: inout NameTraces, _ bytes: Span<UInt8>
+        of object: inout JSONObject, _ names: inout NameFilter, _ bytes: Span<UInt8>
     ) throws(JSONParseError) {
         let start = position
         guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
             throw fail(bytes, "expected a name in quotation marks, found \(found(bytes))")
         }
         let name = try string(bytes)
-        let isSurelyNew = known.insert(name, writtenAs: bytes.extracting(start..<position))
+        let isSurelyNew = names.insert(name, writtenAs: bytes.extracting(start..<position))
         skipWhitespace(bytes)
         guard take(UInt8(ascii: ":"), bytes) else {
             throw fail(bytes, "expected ':' after the name, found \(found(bytes))")
@@ -212,7 +210,7 @@ struct JSONParser {
         JSONParseError(at: position, in: bytes, reason)
     }
 
-    /// The character at the position, for an error message.
+    /// Describes the character at the position for an error message.
     func found(_ bytes: Span<UInt8>) -> String {
         guard position < bytes.count else { return "the end" }
         var end = position + 1
@@ -226,7 +224,7 @@ struct JSONParser {
         }
     }
 
-    /// Makes a string of bytes that are known to be UTF-8.
+    /// Makes a string of bytes, which must be valid UTF-8.
     static func text(_ bytes: Span<UInt8>) -> String {
         String(copying: UTF8Span(unchecked: bytes))
     }

@@ -1,4 +1,4 @@
-/// A place inside a JSON value (RFC 6901): the names and positions that lead to it.
+/// A place inside a JSON value that consists of the names and positions leading to it (RFC 6901).
 public struct JSONPointer: Hashable, Sendable {
     /// The steps from the outside in, unescaped; the position in an array is its decimal digits.
     public private(set) var tokens: [String]
@@ -6,7 +6,7 @@ public struct JSONPointer: Hashable, Sendable {
     /// The whole value.
     public static let root = JSONPointer([])
 
-    /// A pointer of these steps.
+    /// Makes a pointer of its steps.
     public init(_ tokens: [String]) {
         self.tokens = tokens
     }
@@ -14,30 +14,32 @@ public struct JSONPointer: Hashable, Sendable {
     /// Reads the text form, as `/player/volume`; nil for any other text.
     public init?(_ text: String) {
         tokens = []
-        guard !text.isEmpty else { return }
-        guard text.utf8.first == UInt8(ascii: "/") else { return nil }
-        for part in text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false) {
+        var rest = Array(text.utf8)[...]
+        while let slash = rest.popFirst() {
+            guard slash == UInt8(ascii: "/") else { return nil }
+            let part = rest.prefix { $0 != UInt8(ascii: "/") }
             guard let token = Self.unescaped(part) else { return nil }
             tokens.append(token)
+            rest = rest[part.endIndex...]
         }
     }
 
     /// Reads a reference inside a document, as `#/$defs/name`: a percent-encoded pointer after `#`; nil for any other text.
     init?(reference: String) {
         guard reference.utf8.first == UInt8(ascii: "#"),
-            let pointer = PercentEncoding.decoded(reference.utf8.dropFirst()).flatMap({ JSONPointer($0) })
+            let pointer = PercentEncoding.decoded(Array(reference.utf8).dropFirst()).flatMap({ JSONPointer($0) })
         else { return nil }
         self = pointer
     }
 
-    /// The pointer one step further in.
+    /// Returns the pointer to a member of the value here.
     package func appending(_ token: String) -> JSONPointer {
         var longer = self
         longer.tokens.append(token)
         return longer
     }
 
-    /// The pointer one step further in, to an element of an array.
+    /// Returns the pointer to an element of the array here.
     package func appending(_ index: Int) -> JSONPointer {
         appending(String(index))
     }
@@ -60,9 +62,9 @@ public struct JSONPointer: Hashable, Sendable {
         return Int(token)
     }
 
-    private static func unescaped(_ part: Substring.UTF8View) -> String? {
+    private static func unescaped(_ part: ArraySlice<UInt8>) -> String? {
         var bytes: [UInt8] = []
-        var rest = part[...]
+        var rest = part
         while let byte = rest.popFirst() {
             guard byte == UInt8(ascii: "~") else {
                 bytes.append(byte)
@@ -97,7 +99,7 @@ extension JSONPointer: CustomStringConvertible {
 }
 
 extension JSONPointer: ExpressibleByArrayLiteral {
-    /// A pointer of these steps.
+    /// Makes a pointer of its steps.
     public init(arrayLiteral elements: String...) {
         self.init(elements)
     }

@@ -1,6 +1,6 @@
 /// Numbers: exact integers, and doubles rounded once and correctly.
 extension JSONParser {
-    /// Reads a number, standing on its sign or first digit.
+    /// Reads a number from its sign or first digit on.
     mutating func number(_ bytes: Span<UInt8>) throws(JSONParseError) -> JSONValue {
         let start = position
         let isNegative = bytes[position] == UInt8(ascii: "-")
@@ -46,7 +46,7 @@ extension JSONParser {
         }
     }
 
-    /// Reads an exponent, standing on its `e`. Stops counting at 10¹⁷: no text has enough digits to make up for that.
+    /// Reads an exponent from its `e` on. Stops counting at 10¹⁷: no text has enough digits to make up for that.
     private mutating func readExponent(_ bytes: Span<UInt8>) throws(JSONParseError) -> Int {
         position += 1
         var isNegative = false
@@ -92,7 +92,7 @@ extension JSONParser {
     }
 }
 
-/// The digits of a number as an integer, as far as they fit.
+/// An accumulator that makes an integer of the digits of a number.
 private struct Significand {
     private(set) var value: UInt64 = 0
     private(set) var overflowed = false
@@ -123,9 +123,9 @@ private struct Significand {
     ]
 }
 
-/// Strings: the part of the parser between two quotation marks.
+/// Strings, with their escapes.
 extension JSONParser {
-    /// Reads a string, standing on its opening quotation mark. One without escapes is copied as one slice.
+    /// Reads a string from its opening quotation mark on. One without escapes is copied as one slice.
     mutating func string(_ bytes: Span<UInt8>) throws(JSONParseError) -> String {
         position += 1
         let start = position
@@ -161,8 +161,8 @@ extension JSONParser {
     /// True if none of eight bytes is a quotation mark, a backslash or a control character.
     ///
     /// Subtracting one from each byte borrows into its highest bit if it was zero, as it is after an exclusive or with the
-    /// byte to find. Subtracting a space borrows if the byte was less. A borrow from a neighbour can only raise a false
-    /// alarm, after which the bytes are checked one by one.
+    /// byte to find. Subtracting a space borrows if the byte was less. A borrow from a neighbour can only give a wrong false,
+    /// after which the bytes are checked one by one.
     private static func isPlain(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
@@ -187,7 +187,7 @@ extension JSONParser {
         }
     }
 
-    /// Reads one escape, standing on its backslash.
+    /// Reads one escape from its backslash on.
     private mutating func escape(into text: inout [UInt8], _ bytes: Span<UInt8>) throws(JSONParseError) {
         guard position + 1 < bytes.count else {
             position = bytes.count
@@ -230,7 +230,7 @@ extension JSONParser {
         throw JSONParseError(at: start, in: bytes, "this escape is one half of a surrogate pair without the other")
     }
 
-    /// Reads `\uXXXX`, standing on the backslash, whose `u` has been seen.
+    /// Reads `\uXXXX` from its backslash on. The caller has seen the `u`.
     private mutating func codeUnit(_ bytes: Span<UInt8>) throws(JSONParseError) -> UInt16 {
         position += 2
         var unit: UInt16 = 0

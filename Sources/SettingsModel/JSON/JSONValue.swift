@@ -77,36 +77,34 @@ extension JSONValue {
 extension JSONValue: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
     ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    /// A boolean.
+    /// Makes a boolean.
     public init(booleanLiteral value: Bool) {
         self = .bool(value)
     }
 
-    /// An integer.
+    /// Makes an integer.
     public init(integerLiteral value: Int64) {
         self = .integer(value)
     }
 
-    /// A floating-point number, also for `1.0`.
+    /// Makes a floating-point number, also of `1.0`.
     public init(floatLiteral value: Double) {
         self = .double(value)
     }
 
-    /// A string.
+    /// Makes a string.
     public init(stringLiteral value: String) {
         self = .string(value)
     }
 
-    /// An array.
+    /// Makes an array.
     public init(arrayLiteral elements: JSONValue...) {
         self = .array(elements)
     }
 
-    /// An object with its members in the order of the literal. The last of two members with one name wins.
+    /// Makes an object with its members in the order of the literal. The last of two members with one name wins.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
-        var object = JSONObject()
-        for (name, value) in elements { object[name] = value }
-        self = .object(object)
+        self = .object(JSONObject(literal: elements))
     }
 }
 
@@ -157,9 +155,9 @@ extension JSONValue {
     private static let briefLength = 80
 }
 
-/// Walks over a value that end as soon as the answer is known.
+/// Measures of a value. Each stops as soon as the answer is known.
 extension JSONValue {
-    /// The limit that a value was found to exceed.
+    /// An error that names the limit that a value exceeds.
     package enum Excess: Error {
         case depth
         case weight

@@ -1,4 +1,4 @@
-/// A writer that appends JSON text piece by piece to bytes.
+/// A writer that appends JSON text to bytes piece by piece.
 ///
 /// The calls mirror the document: `beginObject`, then for each member its `name` and a value, then `endObject`. The writer
 /// adds commas, line breaks and escapes. The caller must nest the calls properly.
@@ -9,7 +9,7 @@
 ///     writer.write(integer: 17)
 ///     writer.endObject()
 public struct JSONWriter: Sendable {
-    /// A layout of the text.
+    /// A style that says how the text is laid out.
     public struct Style: Hashable, Sendable {
         /// True for each member and element on a line of its own, indented by two spaces a level.
         public var isPretty: Bool

@@ -20,19 +20,13 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
         do {
             _ = try KeyName(key.name)
         } catch {
-            throw SchemaError(problems: [SchemaError.Problem(.root, "properties", error.description)])
+            throw SchemaError(.root, "properties", error.description)
         }
         if let model, let value = try? bridge.encodeStored(key.defaultValue), model.schema.allows(value) {
             schema = model.schema
             return
         }
-        let document: JSONObject
-        do {
-            document = try key.schemaDocument()
-        } catch {
-            throw SchemaError(problems: [SchemaError.Problem(["default"], "default", error.description)])
-        }
-        schema = try JSONSchema(.object(document))
+        schema = try JSONSchema(.object(try key.documentForSchema()))
     }
 
     /// Encodes a value to store; nil to remove the stored one. Throws if the value has no JSON form or is beyond the key's
@@ -103,12 +97,12 @@ extension Schema {
     /// A key whose type says nothing of its values, as a `Codable` type without a schema of its own, agrees with any rule. Of a
     /// key that the schema admits without listing it, only the type is compared. Throws if the key's default has no JSON form.
     public func differences(from key: some AnyDefaultsKey) throws(SchemaError) -> [SchemaDifference] {
-        let document: JSONObject
-        do {
-            document = try key.schemaDocument()
-        } catch {
-            throw SchemaError(problems: [SchemaError.Problem(["default"], "default", error.description)])
-        }
-        return differences(from: document, named: key.name, isSecret: key.traits.isSecret)
+        differences(from: try key.documentForSchema(), named: key.name, isSecret: key.traits.isSecret)
+    }
+}
+
+extension AnyDefaultsKey {
+    fileprivate func documentForSchema() throws(SchemaError) -> JSONObject {
+        do { return try schemaDocument() } catch { throw SchemaError(["default"], "default", error.description) }
     }
 }

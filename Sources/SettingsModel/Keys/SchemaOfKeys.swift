@@ -24,22 +24,23 @@ extension Schema {
     /// Makes the schema of a list of keys.
     public init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
         var properties = JSONObject()
-        var types: [UTF8Text: any DefaultsSerializable.Type] = [:]
+        var positions: [UTF8Text: Int] = [:]
         var problems: [SchemaError.Problem] = []
-        for key in keys {
+        for (index, key) in keys.enumerated() {
             let pointer = JSONPointer(["properties", key.name])
             do {
                 let document = JSONValue.object(try key.schemaDocument())
-                let member = JSONObject.Member(name: key.name, value: document)
-                let known = types[UTF8Text(key.name)]
-                if let known, known != key.valueType {
+                let known = keys[positions[UTF8Text(key.name)] ?? index].valueType
+                if known != key.valueType {
                     let detail = "\(key.name) is defined twice: as \(Self.names(known, key.valueType))"
                     problems.append(SchemaError.Problem(pointer, "properties", detail))
-                } else if !properties.append(member), properties[key.name] != document {
+                } else if let other = properties[key.name], other != document {
                     let detail = "\(key.name) is defined twice, with other limits or another default"
                     problems.append(SchemaError.Problem(pointer, "properties", detail))
+                } else {
+                    properties[key.name] = document
+                    positions[UTF8Text(key.name)] = index
                 }
-                types[UTF8Text(key.name)] = known ?? key.valueType
             } catch {
                 let detail = "\(key.name) has a default or an allowed value that cannot be stored: \(error)"
                 problems.append(SchemaError.Problem(pointer, "default", detail))
@@ -72,13 +73,13 @@ extension Schema {
 /// cannot be found, or if a store within it lacks a prefix of its own.
 package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
     if let problem = nestedStoreProblem(in: store) {
-        throw SchemaError(problems: [SchemaError.Problem(["properties"], "properties", problem)])
+        throw SchemaError(["properties"], "properties", problem)
     }
     let keys = reflectedKeys(of: store)
     guard keys.isEmpty else { return keys }
     let detail =
         "\(type(of: store)) has no stored keys, and computed ones cannot be found: list them, as { \\.username }"
-    throw SchemaError(problems: [SchemaError.Problem(["properties"], "properties", detail)])
+    throw SchemaError(["properties"], "properties", detail)
 }
 
 private func reflectedKeys(of store: Any) -> [any AnyDefaultsKey] {

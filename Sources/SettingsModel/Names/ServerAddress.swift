@@ -29,28 +29,34 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
 
     /// Reads an address. Throws the reason if the text is not valid.
     public init(_ text: String) throws(ServerAddressError) {
-        let reason: String
-        switch Self.scheme(of: text) {
-        case ("unix", let rest):
-            kind = .unix(path: try Self.path(rest, text))
+        var cursor = ByteCursor(text)
+        let letters = cursor.take(while: ByteSet(":").inverted)
+        let scheme = String(decoding: letters.map(ASCII.lowercased), as: UTF8.self)
+        let hasScheme = !letters.isEmpty && letters.allSatisfy(ASCII.isLetter) && cursor.take(":")
+        if hasScheme, scheme == "unix" {
+            kind = .unix(path: try Self.path(cursor.rest, text))
             return
-        case ("http", let rest):
-            let (host, port) = try Self.authority(rest, text)
+        }
+        // Without slashes it may be a host before its port.
+        guard hasScheme, cursor.take("/"), cursor.take("/") else {
+            throw ServerAddressError(
+                address: text, reason: "it begins with http://, https:// or unix:, as http://127.0.0.1:7070")
+        }
+        guard scheme == "http" || scheme == "https" else {
+            throw ServerAddressError(
+                address: text, reason: "there is no \(scheme): here, only http://, https:// and unix:/path")
+        }
+        let (host, port) = try Self.authority(cursor.rest, text)
+        if scheme == "http" {
             kind = .tcp(host: host, port: port ?? Self.usualPort)
             return
-        case ("https", let rest):
-            let (host, port) = try Self.authority(rest, text)
-            // A zone has a meaning on this machine only, so no certificate can be for it.
-            guard !host.utf8.contains(UInt8(ascii: "%")) else {
-                reason = "an address with a zone, or a host with %, has no certificate"
-                break
-            }
-            kind = .https(host: host, port: port ?? Self.usualSecurePort)
-            return
-        case (let scheme?, _): reason = "there is no \(scheme): here, only http://, https:// and unix:/path"
-        case (nil, _): reason = "it begins with http://, https:// or unix:, as http://127.0.0.1:7070"
         }
-        throw ServerAddressError(address: text, reason: reason)
+        // A zone has a meaning on this machine only, so no certificate can be for it.
+        guard !host.utf8.contains(UInt8(ascii: "%")) else {
+            throw ServerAddressError(
+                address: text, reason: "an address with a zone, or a host with %, has no certificate")
+        }
+        kind = .https(host: host, port: port ?? Self.usualSecurePort)
     }
 
     package static func from(variable text: String?) throws(ServerAddressError) -> ServerAddress {
@@ -58,73 +64,57 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         return try ServerAddress(text)
     }
 
-    /// Splits the text after the scheme. The scheme is in lower case; nil if there is none.
-    private static func scheme(of text: String) -> (String?, Substring) {
-        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return (nil, text[...]) }
-        let name = text[..<colon].lowercased()
-        var rest = text[text.utf8.index(after: colon)...]
-        guard !name.isEmpty, name.utf8.allSatisfy({ ASCII.isLetter($0) }) else {
-            return (nil, rest)
-        }
-        guard name != "unix" else { return (name, rest) }
-        // Without slashes it may be a host before its port.
-        guard rest.utf8.starts(with: "//".utf8) else { return (nil, rest) }
-        rest = rest.dropFirst(2)
-        return (name, rest)
-    }
-
-    private static func path(_ rest: Substring, _ text: String) throws(ServerAddressError) -> String {
-        // `unix:///path` is the same thing as a URL.
-        let path = rest.utf8.starts(with: "///".utf8) ? rest.dropFirst(2) : rest
-        guard path.utf8.first == UInt8(ascii: "/"), path.utf8.count > 1, !path.utf8.contains(0) else {
+    private static func path(_ rest: ArraySlice<UInt8>, _ text: String) throws(ServerAddressError) -> String {
+        // `unix:///path` is the same as a URL.
+        let path = rest.starts(with: "///".utf8) ? rest.dropFirst(2) : rest
+        guard path.first == UInt8(ascii: "/"), path.count > 1, !path.contains(0) else {
             throw ServerAddressError(address: text, reason: "a path begins with /, as unix:/run/settingsd.sock")
         }
-        guard path.utf8.count <= maximumPathLength else {
+        guard path.count <= maximumPathLength else {
             throw ServerAddressError(
-                address: text, reason: "the path has \(path.utf8.count) bytes, more than \(maximumPathLength)")
+                address: text, reason: "the path has \(path.count) bytes, more than \(maximumPathLength)")
         }
-        return String(path)
+        return String(decoding: path, as: UTF8.self)
     }
 
     /// Reads a host and an optional port.
     private static func authority(
-        _ rest: Substring, _ text: String
+        _ rest: ArraySlice<UInt8>, _ text: String
     ) throws(ServerAddressError) -> (host: String, port: UInt16?) {
         func bad(_ reason: String) -> ServerAddressError { ServerAddressError(address: text, reason: reason) }
-        let slash = rest.utf8.firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
-        guard slash == rest.endIndex || rest[slash...].utf8.elementsEqual("/".utf8) else {
+        var cursor = ByteCursor(rest)
+        var host = cursor.take(while: ByteSet("/?#").inverted)
+        guard cursor.isAtEnd || cursor.take("/") && cursor.isAtEnd else {
             throw bad("only a host and a port belong there, no path")
         }
-        var host = rest[..<slash]
-        guard !host.utf8.contains(UInt8(ascii: "@")) else { throw bad("a name and a password do not belong there") }
+        guard !host.contains(UInt8(ascii: "@")) else { throw bad("a name and a password do not belong there") }
         var port: UInt16?
-        let bracket = host.utf8.lastIndex(of: UInt8(ascii: "]"))
-        if let colon = host.utf8.lastIndex(of: UInt8(ascii: ":")), bracket.map({ $0 < colon }) ?? true {
-            guard let number = Self.port(host[host.utf8.index(after: colon)...]) else {
-                throw bad("a port is a number from 1 to 65535")
-            }
+        let bracket = host.lastIndex(of: UInt8(ascii: "]")) ?? host.startIndex
+        if let colon = host[bracket...].lastIndex(of: UInt8(ascii: ":")) {
+            guard let number = Self.port(host[(colon + 1)...]) else { throw bad("a port is a number from 1 to 65535") }
             port = number
             host = host[..<colon]
         }
-        if host.utf8.first == UInt8(ascii: "["), host.utf8.last == UInt8(ascii: "]") {
+        if host.first == UInt8(ascii: "["), host.last == UInt8(ascii: "]") {
             host = host.dropFirst().dropLast()
-        } else if host.utf8.contains(where: { "[]:".utf8.contains($0) }) {
+        } else if host.contains(where: ByteSet("[]:").contains) {
             throw bad("an IPv6 address stands in brackets: http://[::1]:7070")
         }
         guard !host.isEmpty else { throw bad("a host is missing: 127.0.0.1 is this machine") }
         // The host is sent in a field of each request, where nothing may end the line.
-        guard host.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+        guard host.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw bad("a host consists of printable ASCII; write a name of other letters in its xn-- form")
         }
-        return (String(host), port)
+        return (String(decoding: host, as: UTF8.self), port)
     }
 
-    private static func port(_ digits: Substring) -> UInt16? {
-        guard digits.utf8.allSatisfy(ASCII.isDigit), let port = UInt16(digits), port > 0 else { return nil }
+    private static func port(_ digits: ArraySlice<UInt8>) -> UInt16? {
+        guard digits.allSatisfy(ASCII.isDigit), let port = UInt16(String(decoding: digits, as: UTF8.self)), port > 0
+        else { return nil }
         return port
     }
 
-    /// True if only a carrier reaches it.
+    /// True if only a transport with TLS reaches it.
     package var isSecure: Bool {
         if case .https = kind { true } else { false }
     }

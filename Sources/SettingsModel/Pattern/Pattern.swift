@@ -1,7 +1,7 @@
-/// A regular expression in ECMA-262 syntax and Unicode mode (the `u` flag), the `pattern` of JSON Schema.
+/// A regular expression that matches text in ECMA-262 syntax and Unicode mode (the `u` flag): the `pattern` of JSON Schema.
 ///
-/// It finds out if the text matches anywhere. Without captures and priorities the search follows all ways through the pattern
-/// at once and takes linear time. Look-around and back-references, which cannot be matched so, are refused.
+/// Matches anywhere in the text, by a nondeterministic automaton, which takes linear time without captures and priorities.
+/// Look-around and back-references, which an automaton cannot match, are refused.
 struct Pattern: Sendable {
     let source: String
     private let program: PatternProgram
@@ -19,34 +19,34 @@ struct Pattern: Sendable {
         self.program = PatternCompiler.compile(syntax)
     }
 
-    /// Accepts every pattern of ECMA-262 within the limits on length and nesting, also one that cannot be run here.
+    /// Throws if the text is no pattern of ECMA-262, or exceeds the limits on length and nesting. Unsupported patterns pass.
     static func checkSyntax(_ source: String) throws(PatternError) {
         _ = try PatternParser.parse(source)
     }
 
-    /// Bounds the memory of the compiled pattern and the work for a scalar of text.
+    /// The number of states, which bounds the memory of the pattern and the work for a scalar of text.
     var stateCount: Int {
         program.states.count
     }
 
-    /// Returns nil when the budget is spent before the answer is known; the budget is then zero.
+    /// Returns nil if the budget of steps is spent before the answer is known; the budget is then zero.
     ///
-    /// A step follows one way out of one state. The same pattern and text always cost the same number of steps: at least
-    /// one for each scalar, and at most a number that the size of the pattern bounds.
+    /// A step follows one edge. The same pattern and text always take the same number of steps: at least one for each scalar,
+    /// and at most a number that the size of the pattern bounds.
     func matches(_ text: String, budget: inout Int) -> Bool? {
         var search = PatternSearch(program)
         return search.run(text, budget: &budget)
     }
 }
 
-/// An error that names why a pattern is refused, and the place as an offset in Unicode scalars.
+/// An error that says why a pattern is refused, and at which offset in Unicode scalars.
 struct PatternError: Error, Equatable, Sendable, CustomStringConvertible {
     enum Kind: Equatable, Sendable {
-        /// ECMA-262 has no such pattern.
+        /// The text is no pattern of ECMA-262.
         case syntax
-        /// A valid pattern that cannot be run in linear time, or needs Unicode data that is not supported.
+        /// The pattern is valid, but cannot be matched in linear time or needs Unicode data that is not supported.
         case unsupported
-        /// A valid pattern that exceeds one of the limits in `PatternLimits`.
+        /// The pattern is valid, but exceeds one of the limits in `PatternLimits`.
         case tooLarge
     }
 
@@ -71,10 +71,10 @@ struct PatternError: Error, Equatable, Sendable, CustomStringConvertible {
 
 /// The limits that keep a hostile pattern cheap.
 enum PatternLimits {
-    /// Bounds the time and memory of reading a pattern.
+    /// The longest pattern, which bounds the time and memory of reading it.
     static let sourceBytes = 65_536
-    /// Bounds the depth of the syntax tree, which takes stack to free. Nothing else recurses.
+    /// The deepest syntax tree, as freeing it recurses. Nothing else does.
     static let nesting = 200
-    /// Bounds the work for one scalar of text; counted repetitions are counted out, not written out, to check it.
+    /// The largest automaton, which bounds the work for one scalar of text. Checked before repetitions are written out.
     static let states = 4_000
 }

@@ -1,13 +1,13 @@
-/// A compiled pattern: a graph of states in flat arrays, which a search reads without touching the heap.
+/// A nondeterministic automaton in flat arrays, which a search reads without touching the heap.
 struct PatternProgram: Sendable {
     enum State: UInt8, Sendable {
-        /// Consumes the one scalar in `operands`.
+        /// Consumes the scalar in `operands`.
         case scalar
         /// Consumes a scalar of the class whose index is in `operands`.
         case oneOf
-        /// Passed without consuming anything.
-        case junction
-        /// Passed where the assertion holds.
+        /// Consumes nothing.
+        case epsilon
+        /// Consumes nothing, and is entered only where the assertion holds.
         case start
         case end
         case wordBoundary
@@ -17,24 +17,24 @@ struct PatternProgram: Sendable {
 
     let states: [State]
     let operands: [UInt32]
-    /// The states that can follow state `i` are `ways[wayOffsets[i]..<wayOffsets[i + 1]]`.
-    let ways: [Int32]
-    let wayOffsets: [Int32]
+    /// The states that can follow state `i` are `edges[edgeOffsets[i]..<edgeOffsets[i + 1]]`.
+    let edges: [Int32]
+    let edgeOffsets: [Int32]
     let classes: [ScalarClass]
-    /// A junction where every match begins.
+    /// An epsilon state where every match begins.
     let entry: Int
     /// True if a match can only begin at the start of the text.
     let isAnchored: Bool
 }
 
-/// A compiler from a syntax tree to a graph of states.
+/// A compiler that makes an automaton of a syntax tree (Thompson's construction).
 ///
-/// Each node is given the state it begins with and the state that comes after it, so that a list of pending nodes takes the
-/// place of recursion. The size that was checked beforehand bounds the copies of counted repetitions.
+/// Keeps a list of pending nodes, each with the states before and behind it, instead of recursing. The size that was checked
+/// beforehand bounds the copies of counted repetitions.
 struct PatternCompiler {
     private var states: [PatternProgram.State] = []
     private var operands: [UInt32] = []
-    private var ways: [[Int32]] = []
+    private var edges: [[Int32]] = []
     private var pending: [(node: PatternNode, first: Int32, next: Int32)] = []
 
     static func compile(_ syntax: PatternSyntax) -> PatternProgram {
@@ -42,8 +42,8 @@ struct PatternCompiler {
         let entry = compiler.reserve()
         let first = compiler.reserve()
         let accept = compiler.reserve()
-        compiler.set(entry, .junction, ways: [first])
-        compiler.set(accept, .accept, ways: [])
+        compiler.set(entry, .epsilon, edges: [first])
+        compiler.set(accept, .accept, edges: [])
         compiler.pending.append((syntax.root, first, accept))
         while let (node, first, next) = compiler.pending.popLast() {
             compiler.emit(node, from: first, to: next)
@@ -52,27 +52,28 @@ struct PatternCompiler {
     }
 
     private mutating func reserve() -> Int32 {
-        states.append(.junction)
+        states.append(.epsilon)
         operands.append(0)
-        ways.append([])
+        edges.append([])
         return Int32(states.count - 1)
     }
 
-    private mutating func set(_ index: Int32, _ state: PatternProgram.State, operand: UInt32 = 0, ways targets: [Int32])
-    {
+    private mutating func set(
+        _ index: Int32, _ state: PatternProgram.State, operand: UInt32 = 0, edges targets: [Int32]
+    ) {
         states[Int(index)] = state
         operands[Int(index)] = operand
-        ways[Int(index)] = targets
+        edges[Int(index)] = targets
     }
 
     private mutating func emit(_ node: PatternNode, from first: Int32, to next: Int32) {
         switch node.shape {
         case .scalar(let value):
-            set(first, .scalar, operand: value, ways: [next])
+            set(first, .scalar, operand: value, edges: [next])
         case .oneOf(let index):
-            set(first, .oneOf, operand: UInt32(index), ways: [next])
+            set(first, .oneOf, operand: UInt32(index), edges: [next])
         case .assertion(let assertion):
-            set(first, PatternProgram.State(assertion), ways: [next])
+            set(first, PatternProgram.State(assertion), edges: [next])
         case .sequence(let terms):
             emit(terms, from: first, to: next)
         case .alternation(let alternatives):
@@ -81,7 +82,7 @@ struct PatternCompiler {
                 beginnings.append(reserve())
                 pending.append((alternative, beginnings[beginnings.count - 1], next))
             }
-            set(first, .junction, ways: beginnings)
+            set(first, .epsilon, edges: beginnings)
         case .repetition(let body, let quantifier):
             if let maximum = quantifier.maximum {
                 emit(body, atLeast: quantifier.minimum, atMost: maximum, from: first, to: next)
@@ -93,7 +94,7 @@ struct PatternCompiler {
 
     private mutating func emit(_ terms: [PatternNode], from first: Int32, to next: Int32) {
         guard let last = terms.last else {
-            set(first, .junction, ways: [next])
+            set(first, .epsilon, edges: [next])
             return
         }
         var state = first
@@ -115,14 +116,14 @@ struct PatternCompiler {
                 pending.append((body, state, following))
             } else {
                 let inside = reserve()
-                set(state, .junction, ways: [inside, next])
+                set(state, .epsilon, edges: [inside, next])
                 pending.append((body, inside, following))
             }
             state = following
         }
     }
 
-    /// The last copy is the one that loops.
+    /// Writes the copies of a repetition without a maximum, the last of which loops.
     private mutating func emit(_ body: PatternNode, atLeast minimum: Int, from first: Int32, to next: Int32) {
         var state = first
         for _ in 1..<max(1, minimum) {
@@ -132,28 +133,28 @@ struct PatternCompiler {
         }
         let other = reserve()
         let (loop, inside) = minimum == 0 ? (state, other) : (other, state)
-        set(loop, .junction, ways: [inside, next])
+        set(loop, .epsilon, edges: [inside, next])
         pending.append((body, inside, loop))
     }
 }
 
 extension PatternCompiler {
-    private func program(entry: Int, classes: [ScalarClass]) -> PatternProgram {
-        var flatWays: [Int32] = []
+    private func program(entry: Int, classes: [ClassContents]) -> PatternProgram {
+        var flatEdges: [Int32] = []
         var offsets: [Int32] = [0]
         for state in states.indices {
-            flatWays += shortened(ways[state])
-            offsets.append(Int32(flatWays.count))
+            flatEdges += shortened(edges[state])
+            offsets.append(Int32(flatEdges.count))
         }
         return PatternProgram(
-            states: states, operands: operands, ways: flatWays, wayOffsets: offsets, classes: classes, entry: entry,
-            isAnchored: isAnchored(entry))
+            states: states, operands: operands, edges: flatEdges, edgeOffsets: offsets,
+            classes: classes.map { ScalarClass($0) }, entry: entry, isAnchored: isAnchored(entry))
     }
 
-    /// Replaces ways to junctions by the ways out of them where few result. A loop over a class then follows one way for
-    /// each scalar in the class.
+    /// Replaces edges to epsilon states by the edges out of them where few result. A loop over a class then follows one edge
+    /// for each scalar.
     ///
-    /// Where there would be many the junction stays: (a?){1000} has half a million ways without its junctions.
+    /// Where many would result the state stays: (a?){1000} has half a million edges without its epsilon states.
     private func shortened(_ direct: [Int32]) -> [Int32] {
         let limit = 8
         guard direct.count <= limit else { return direct }
@@ -161,18 +162,18 @@ extension PatternCompiler {
         var targets: [Int32] = []
         var pending = direct
         while let state = pending.popLast() {
-            if states[Int(state)] != .junction {
+            if states[Int(state)] != .epsilon {
                 if !targets.contains(state) { targets.append(state) }
             } else if !passed.contains(state) {
                 passed.append(state)
-                pending += ways[Int(state)]
+                pending += edges[Int(state)]
             }
             guard targets.count <= limit, passed.count <= limit, pending.count <= limit else { return direct }
         }
         return targets
     }
 
-    /// True if every way from the entry to a state that consumes or accepts leads through ^. Takes other assertions to hold,
+    /// True if every path from the entry to a state that consumes or accepts passes `^`. Other assertions are taken to hold,
     /// which costs time but never changes a result.
     private func isAnchored(_ entry: Int) -> Bool {
         var seen = [Bool](repeating: false, count: states.count)
@@ -183,7 +184,7 @@ extension PatternCompiler {
             switch states[state] {
             case .scalar, .oneOf, .accept: return false
             case .start: continue
-            case .junction, .end, .wordBoundary, .notWordBoundary: pending += ways[state].map { Int($0) }
+            case .epsilon, .end, .wordBoundary, .notWordBoundary: pending += edges[state].map { Int($0) }
             }
         }
         return true

@@ -33,7 +33,7 @@ extension PatternParser {
         try append(.empty)
     }
 
-    /// Reads the letter after the backslash and what belongs to it, if it stands for a class.
+    /// Reads an escape that stands for a class, behind its backslash. Returns nil for any other.
     mutating func readClassEscape(from start: Int) throws(PatternError) -> ClassContents? {
         let set: ScalarSet
         switch peek() {
@@ -96,7 +96,7 @@ extension PatternParser {
         scalar?.decimalValue != nil
     }
 
-    /// Reads what follows a backslash and stands for one code point, in and outside of classes.
+    /// Reads an escape that stands for one code point, behind its backslash, in and outside of classes.
     mutating func readCharacterEscape(from start: Int) throws(PatternError) -> UInt32 {
         guard let scalar = peek() else {
             throw .syntax("the pattern ends in a lone backslash", at: start)
@@ -128,7 +128,7 @@ extension PatternParser {
         }
     }
 
-    /// Reads what follows `\u`. Two escapes that are the halves of a surrogate pair are one code point.
+    /// Reads the digits behind `\u`. Two escapes that make a surrogate pair are one code point.
     mutating func readUnicodeEscape(from start: Int) throws(PatternError) -> UInt32 {
         if consume("{") {
             return try readBracedCodePoint(from: start)
@@ -149,7 +149,7 @@ extension PatternParser {
     private mutating func readBracedCodePoint(from start: Int) throws(PatternError) -> UInt32 {
         var value: UInt32?
         while let digit = peek()?.hexadecimalValue {
-            // One past the last code point is as wrong as any larger number, and cannot overflow.
+            // Every larger number counts as one past the last code point, so that nothing overflows.
             value = min((value ?? 0) * 16 + digit, ScalarSet.maximum + 1)
             position += 1
         }
@@ -162,7 +162,7 @@ extension PatternParser {
         return value
     }
 
-    /// Consumes nothing when there are fewer digits.
+    /// Reads a number of digits. Returns nil, and consumes nothing, if there are fewer.
     private mutating func readHexadecimal(digits: Int) -> UInt32? {
         var value: UInt32 = 0
         for distance in 0..<digits {

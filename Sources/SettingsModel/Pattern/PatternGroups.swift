@@ -1,5 +1,5 @@
 extension PatternParser {
-    /// A group whose closing parenthesis has not been reached.
+    /// A group that is not closed yet.
     struct OpenGroup {
         let offset: Int
         /// False for look-around, which is an assertion though it looks like a group.
@@ -67,13 +67,14 @@ extension PatternParser {
         }
     }
 
-    /// Reads `ims-ims:`, or names the equivalent of another dialect's syntax.
+    /// Reads `ims-ims:`. Throws for the syntax of other dialects, with what ECMA-262 has instead.
     private mutating func readModifiers() throws(PatternError) {
-        var seen: Set<Unicode.Scalar> = []
+        var seen: [Unicode.Scalar] = []
         while let flag = peek(), "ims-".unicodeScalars.contains(flag) {
-            guard seen.insert(flag).inserted else {
+            guard !seen.contains(flag) else {
                 throw .syntax("\(flag) occurs twice in the modifiers of a group", at: position)
             }
+            seen.append(flag)
             position += 1
         }
         let offset = group.offset
@@ -110,27 +111,27 @@ extension PatternParser {
     }
 }
 
-/// The group names of a pattern. ECMA-262 allows one name in several alternatives of which only one can match.
+/// A register of the group names of a pattern. ECMA-262 allows one name in several alternatives, as only one of them matches.
 ///
-/// A name is taken while a group with that name could take part in the same match as a group declared here. Names
-/// are given up at each | and taken again when the group around it closes.
+/// A name is taken while a group of that name can take part in the same match as the group that is read. Names are released
+/// at each | and taken again when the group around it closes.
 struct GroupNames {
-    /// Code points, because equality of strings would take two spellings of a name for one.
+    /// The code points, as Swift's equality of strings takes two spellings of a name for one.
     typealias Name = [UInt32]
 
     /// The names that an open group has declared so far.
     struct Scope {
         fileprivate var alternativeStart = 0
-        fileprivate var givenUp: [Int] = []
+        fileprivate var released: [Int] = []
     }
 
-    /// Each name once, numbered in order. Names in deep nests are given up and taken often, which needs only the number.
+    /// The number of each name. Names in deep nests are released and taken often, which needs the number only.
     private var numbers: [Name: Int] = [:]
     private var isTaken: [Bool] = []
     /// The taken names in the order they were taken, so that those of one alternative are at the end.
     private var order: [Int] = []
 
-    /// Returns false when the name is taken.
+    /// Takes a name. Returns false if it is taken.
     mutating func declare(_ name: Name) -> Bool {
         if let number = numbers[name] { return take(number) }
         numbers[name] = isTaken.count
@@ -142,7 +143,7 @@ struct GroupNames {
         numbers[name] != nil
     }
 
-    /// The name of the group itself belongs outside of the scope.
+    /// Opens the scope of a group, to which the group's own name does not belong.
     func openScope() -> Scope {
         Scope(alternativeStart: order.count)
     }
@@ -150,13 +151,13 @@ struct GroupNames {
     mutating func beginAlternative(in scope: inout Scope) {
         for number in order[scope.alternativeStart...] {
             isTaken[number] = false
-            scope.givenUp.append(number)
+            scope.released.append(number)
         }
         order.removeSubrange(scope.alternativeStart...)
     }
 
     mutating func close(_ scope: Scope) {
-        for number in scope.givenUp {
+        for number in scope.released {
             _ = take(number)
         }
     }

@@ -1,22 +1,21 @@
 /// A parser for the patterns of ECMA-262 in Unicode mode, without the leniency of the web's Annex B.
 ///
-/// Keeps open groups on a stack of its own. The nesting is limited all the same, as a tree is freed recursively.
+/// Keeps open groups in a list instead of recursing. The nesting is limited all the same, as freeing the tree recurses.
 struct PatternParser {
     let scalars: [Unicode.Scalar]
     /// True to take a Unicode property that is not supported as every scalar.
     let allowsAnyProperty: Bool
     var position = 0
-    /// The group being read. The pattern itself counts as one.
+    /// The group that is being read. The pattern itself counts as one.
     var group = OpenGroup(offset: 0)
     /// The groups around it, outermost first.
     var enclosing: [OpenGroup] = []
     var names = GroupNames()
     var captures = 0
-    /// Checked at the end: a reference may come before its group.
+    /// The back-references. They are checked at the end, as one may come before its group.
     var references: [(target: Reference, offset: Int)] = []
     var unsupported: PatternError?
-    private var classes: [ScalarClass] = []
-    private var classIndexes: [ClassContents: Int] = [:]
+    private var classes: [ClassContents] = []
 
     enum Reference {
         case number(Int)
@@ -91,15 +90,13 @@ struct PatternParser {
         group.terms.append(.repeating(node, quantifier))
     }
 
-    /// Prepares a class. Equal classes share one.
+    /// Adds a class to those of the pattern.
     mutating func node(for contents: ClassContents) -> PatternNode {
-        if let index = classIndexes[contents] { return .oneOf(index) }
-        classes.append(ScalarClass(contents))
-        classIndexes[contents] = classes.count - 1
+        classes.append(contents)
         return .oneOf(classes.count - 1)
     }
 
-    /// Keeps the first unsupported construct and reads on, as a syntax error further on comes before it.
+    /// Remembers the first unsupported construct. A syntax error further on is reported instead of it.
     mutating func noteUnsupported(_ reason: String, at offset: Int) {
         unsupported = unsupported ?? .unsupported(reason, at: offset)
     }
@@ -114,7 +111,7 @@ struct PatternParser {
         return true
     }
 
-    /// Consumes nothing when not all of it follows.
+    /// Consumes all of a text, or nothing.
     mutating func consume(all expected: String) -> Bool {
         guard scalars[position...].starts(with: expected.unicodeScalars) else { return false }
         position += expected.unicodeScalars.count
@@ -123,7 +120,7 @@ struct PatternParser {
 }
 
 extension PatternParser {
-    /// Returns nil, and consumes nothing, when no quantifier follows.
+    /// Reads a quantifier. Returns nil, and consumes nothing, if none follows.
     mutating func readQuantifier() throws(PatternError) -> Quantifier? {
         let quantifier: Quantifier
         switch peek() {
@@ -141,7 +138,7 @@ extension PatternParser {
         default:
             return nil
         }
-        // Laziness decides which match is found first, never whether there is one.
+        // A lazy quantifier finds another match first, but never decides if there is one.
         _ = consume("?")
         return quantifier
     }
@@ -163,7 +160,7 @@ extension PatternParser {
         return Quantifier(minimum: minimum, maximum: maximum)
     }
 
-    /// Stops at Int.max instead of overflowing. Returns nil when no digit follows.
+    /// Reads a number, Int.max for any that is larger. Returns nil if no digit follows.
     mutating func readNumber() -> Int? {
         var number: Int?
         while let digit = peek()?.decimalValue {
@@ -177,7 +174,7 @@ extension PatternParser {
 }
 
 extension Unicode.Scalar {
-    /// Nil for anything but the ASCII digits, which are the only ones in the grammar.
+    /// The value of an ASCII digit, the only digits in the grammar.
     var decimalValue: Int? {
         ("0"..."9").contains(self) ? Int(value - 0x30) : nil
     }
@@ -187,7 +184,7 @@ extension Unicode.Scalar {
     }
 }
 
-/// A node of the syntax tree, reduced to what a yes-or-no search needs: no groups, and lazy quantifiers are greedy.
+/// A node of the syntax tree that has only what a yes-or-no search needs: no groups, and lazy quantifiers are greedy.
 struct PatternNode: Sendable {
     indirect enum Shape: Sendable {
         /// A code point, which may be a surrogate: a valid pattern can name one, though no text contains it.
@@ -208,8 +205,8 @@ struct PatternNode: Sendable {
     }
 
     let shape: Shape
-    /// The states that the node needs with its repetitions written out, at most one more than the limit so that it cannot
-    /// overflow. Only the empty node needs none.
+    /// The number of states with repetitions written out, at most one more than the limit, so that it cannot overflow. Only
+    /// the empty node needs none.
     let size: Int
 
     private init(_ shape: Shape, size: Int) {
@@ -241,33 +238,33 @@ extension PatternNode {
         return PatternNode(.sequence(terms), size: terms.reduce(0) { min(ceiling, $0 + $1.size) })
     }
 
-    /// Counts one more for each alternative, as it is a way to follow even when it is empty.
+    /// Counts one more for each alternative, as even an empty one is an edge.
     static func choosing(_ alternatives: [PatternNode]) -> PatternNode {
         if let alternative = alternatives.first, alternatives.count == 1 { return alternative }
         return PatternNode(
             .alternation(alternatives), size: alternatives.reduce(0) { min(ceiling, $0 + $1.size + 1) })
     }
 
-    /// Drops repetitions of nothing: (?:){1000000000} would need no states and still take forever to write out.
+    /// Drops repetitions of nothing: (?:){1000000000} has no states, but would take forever to write out.
     static func repeating(_ body: PatternNode, _ quantifier: Quantifier) -> PatternNode {
         guard body.size > 0, quantifier.maximum != 0 else { return .empty }
         let copies = min(ceiling, quantifier.maximum ?? max(quantifier.minimum, 1))
-        let junctions = min(ceiling, quantifier.maximum.map { $0 - quantifier.minimum } ?? 1)
-        return PatternNode(.repetition(body, quantifier), size: min(ceiling, copies * body.size + junctions))
+        let forks = min(ceiling, quantifier.maximum.map { $0 - quantifier.minimum } ?? 1)
+        return PatternNode(.repetition(body, quantifier), size: min(ceiling, copies * body.size + forks))
     }
 }
 
-/// A range for how often a term occurs. A number too large for Int is read as Int.max, far past every limit.
+/// A range of numbers of times that a term occurs.
 struct Quantifier: Sendable {
     let minimum: Int
-    /// Nil when there is no upper bound, and never less than the minimum.
+    /// Nil without an upper bound; never less than the minimum.
     let maximum: Int?
 }
 
 /// The result of parsing a pattern.
 struct PatternSyntax: Sendable {
     let root: PatternNode
-    let classes: [ScalarClass]
-    /// The first construct that is valid but cannot be run. The tree has nothing in its place.
+    let classes: [ClassContents]
+    /// The first construct that is valid but not supported. The tree has nothing in its place.
     let unsupported: PatternError?
 }

@@ -1,16 +1,15 @@
-/// A search of one text that follows all states at once, scalar by scalar.
+/// A search of one text that follows all states of the automaton at once, scalar by scalar.
 ///
-/// A state is entered at most once for each place in the text, so the work there is bounded by the size of the
-/// program, whatever was read before. All memory is allocated up front.
+/// Enters a state at most once at each place in the text, so that the size of the automaton bounds the work there. Allocates
+/// all memory up front.
 struct PatternSearch {
     private let program: PatternProgram
-    /// The states entered at this place. Those passed without consuming are members too: the list is also the queue
-    /// of states whose ways are still to be followed.
+    /// The states entered at this place, which is also the queue of those whose edges are still to be followed.
     private var reached: [Int32] = []
     private var previous: [Int32] = []
-    /// The place each state was entered at last, which spares clearing a set for every scalar.
+    /// The place at which each state was entered last, so that no set has to be cleared for every scalar.
     private var enteredAt: [Int]
-    /// Counts the places between scalars, the start of the text being 0.
+    /// The number of scalars before this place.
     private var place = 0
     private var before: Unicode.Scalar?
     private var after: Unicode.Scalar?
@@ -79,13 +78,13 @@ struct PatternSearch {
 
     /// Enters the states that follow this one. Returns true if one of them accepts.
     private mutating func follow(_ state: Int) -> Bool {
-        for way in Int(program.wayOffsets[state])..<Int(program.wayOffsets[state + 1]) {
+        for edge in Int(program.edgeOffsets[state])..<Int(program.edgeOffsets[state + 1]) {
             steps += 1
-            let target = Int(program.ways[way])
+            let target = Int(program.edges[edge])
             guard enteredAt[target] != place else { continue }
             let isPassable =
                 switch program.states[target] {
-                case .scalar, .oneOf, .junction, .accept: true
+                case .scalar, .oneOf, .epsilon, .accept: true
                 case .start: before == nil
                 case .end: after == nil
                 case .wordBoundary: isWord(before) != isWord(after)

@@ -1,5 +1,5 @@
-/// The contents of a class while it is read: `[a-z\d\p{L}]`.
-struct ClassContents: Hashable, Sendable {
+/// The contents of a class as written: `[a-z\d\p{L}]`.
+struct ClassContents: Sendable {
     /// True for a class of all other scalars, as `[^a-z]`.
     var isInverted = false
     var ranges: [ClosedRange<UInt32>] = []
@@ -12,7 +12,7 @@ struct ClassContents: Hashable, Sendable {
     }
 }
 
-/// A class ready for searching: one bit test for ASCII, a binary search and one look-up of the category for the rest.
+/// A class that decides on a scalar: by a bit test for ASCII, else by a binary search and a look-up of the category.
 struct ScalarClass: Sendable {
     private var asciiLow: UInt64 = 0
     private var asciiHigh: UInt64 = 0
@@ -46,9 +46,9 @@ struct ScalarClass: Sendable {
     }
 }
 
-/// A set of code points as sorted ranges that neither touch nor overlap.
+/// A set of code points that keeps sorted ranges which neither touch nor overlap.
 ///
-/// Code points rather than scalars, because [\uD800-\uDFFF] is a valid class.
+/// It has code points rather than scalars, as [\uD800-\uDFFF] is a valid class.
 struct ScalarSet: Sendable {
     static let maximum: UInt32 = 0x10FFFF
 
@@ -114,8 +114,8 @@ extension ScalarSet {
     ])
 }
 
-/// A set of Unicode's general categories with one bit each, so that a class of many categories needs one test.
-struct GeneralCategories: OptionSet, Hashable, Sendable {
+/// A set of Unicode's general categories that has one bit for each, so that a class of many categories needs one test.
+struct GeneralCategories: OptionSet, Sendable {
     let rawValue: UInt32
 
     init(rawValue: UInt32) {
@@ -164,7 +164,7 @@ struct GeneralCategories: OptionSet, Hashable, Sendable {
 }
 
 extension GeneralCategories {
-    /// Takes the names that ECMA-262 lists for values of General_Category, in that letter case.
+    /// Makes the categories of a name that ECMA-262 lists for General_Category, in its letter case.
     init?(named name: String) {
         guard let row = Self.names.firstIndex(where: { $0.contains(Substring(name)) }) else { return nil }
         switch Self.names[row][0] {

@@ -19,7 +19,7 @@ final class ArrayRules: Sendable {
         if prefixItems.isEmpty, items == nil, contains == nil, count == nil, !isUnique { return nil }
     }
 
-    /// All schemas that take part.
+    /// The schemas of all keywords.
     var nodes: [SchemaNodeID] {
         prefixItems + [items, contains].compactMap { $0 }
     }
@@ -29,7 +29,7 @@ final class ArrayRules: Sendable {
         maxContains != nil
     }
 
-    /// The schema for the element at a position, if there is one for it.
+    /// Returns the schema of the element at a position; nil if it has none.
     func node(at index: Int) -> SchemaNodeID? {
         index < prefixItems.count ? prefixItems[index] : items
     }
@@ -47,10 +47,11 @@ final class ArrayRules: Sendable {
     }
 
     private func checkUnique(_ elements: [JSONValue], _ validator: inout SchemaValidator) {
-        var seen: [MathematicalJSON: Int] = [:]
+        var seen: Set<MathematicalJSON> = []
         for (index, element) in elements.enumerated() {
             guard validator.spend(element.extent) else { return }
-            if let first = seen.updateValue(index, forKey: MathematicalJSON(element)) {
+            if !seen.insert(MathematicalJSON(element)).inserted {
+                let first = elements.firstIndex { $0.isMathematicallyEqual(to: element) } ?? 0
                 validator.fail(
                     "uniqueItems", "must not repeat an element", .array(elements),
                     butWhat: "has the same at \(first) and \(index)", expected: true)
@@ -108,7 +109,7 @@ final class ObjectRules: Sendable {
         if isTrivial { return nil }
     }
 
-    /// The rules about a suite as a whole: those of its schema without the rules for each member.
+    /// Makes the rules about a suite as a whole: those of its schema without the rules for each member.
     init?(ofSuiteFrom rules: ObjectRules, forDefaults: Bool) {
         properties = [:]
         patternProperties = []
@@ -127,17 +128,17 @@ final class ObjectRules: Sendable {
             && dependentSchemas.isEmpty && count == nil
     }
 
-    /// All schemas that take part.
+    /// The schemas of all keywords.
     var nodes: [SchemaNodeID] {
         memberNodes + dependentSchemas.map(\.node) + [propertyNames].compactMap { $0 }
     }
 
-    /// The schemas for the values of members.
+    /// The schemas of members.
     var memberNodes: [SchemaNodeID] {
         Array(properties.values) + patternProperties.map(\.node) + [additionalProperties].compactMap { $0 }
     }
 
-    /// The schemas for the member of a name. `matches` decides patterns and may count what that costs.
+    /// Returns the schemas of a member. `matches` tries a pattern and may charge for it.
     func nodes(for name: String, matches: (Pattern) -> Bool) -> [SchemaNodeID] {
         var nodes: [SchemaNodeID] = []
         if let listed = properties[UTF8Text(name)] { nodes.append(listed) }
@@ -185,7 +186,7 @@ final class ObjectRules: Sendable {
     private func checkMember(_ member: JSONObject.Member, _ validator: inout SchemaValidator) {
         if let propertyNames { validator.checkName(member.name, propertyNames) }
         for node in nodes(for: member.name, matches: { validator.matches(member.name, $0) }) {
-            if node == additionalProperties, validator.refusesAll(node) {
+            if node == additionalProperties, validator.nodes[node].refusesAll {
                 let hint = validator.suggestion(for: member.name, among: properties.keys.lazy.map(\.string))
                 validator.fail(at: .name(member.name), "additionalProperties", "is not a known member\(hint)")
             } else {
@@ -220,7 +221,7 @@ final class CombinationRules: Sendable {
         if nodes.isEmpty { return nil }
     }
 
-    /// All schemas that take part.
+    /// The schemas of all keywords.
     var nodes: [SchemaNodeID] {
         allOf + anyOf + oneOf + [reference, not, condition, consequence, alternative].compactMap { $0 }
     }
@@ -258,7 +259,7 @@ final class CombinationRules: Sendable {
         }
     }
 
-    /// Notes that a value fits none of the alternatives. Of a few, says why.
+    /// Adds a violation by a value that fits none of the alternatives, with the reasons if there are few.
     private func failAll(
         _ keyword: String, _ nodes: [SchemaNodeID], _ value: JSONValue, _ validator: inout SchemaValidator
     ) {

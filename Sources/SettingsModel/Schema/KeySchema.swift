@@ -1,4 +1,4 @@
-/// The schema of one key.
+/// A schema that judges the values of one key.
 public struct KeySchema: Sendable {
     /// The key.
     public let name: String
@@ -31,7 +31,7 @@ public struct KeySchema: Sendable {
         violations(of: value, isSecret: isSecret)
     }
 
-    /// Lists the violations as those of a secret or not, whatever the schema says.
+    /// Lists the violations of a value that is a secret or not, whatever the schema says.
     package func violations(of value: JSONValue, isSecret: Bool) -> [Violation] {
         var validator = SchemaValidator(nodes: nodes)
         validator.validate(value, against: roots, isSecret: isSecret)
@@ -47,18 +47,17 @@ public struct KeySchema: Sendable {
         nodes.conjunction(of: roots).contains { nodes[$0].types?.prefersIntegers ?? false }
     }
 
-    /// True if the key allows a value.
     package func allows(_ value: JSONValue) -> Bool {
         SchemaValidator.isValid(value, nodes, roots)
     }
 
-    /// Makes integers of integral doubles wherever the key asks for integers. To be done before checking.
+    /// Returns the value with integers for integral doubles wherever the key asks for integers. Done before checking.
     package func normalized(_ value: JSONValue) -> JSONValue {
         SchemaNormalizer.normalized(value, under: roots, in: nodes)
     }
 }
 
-/// A compiled JSON Schema (draft 2020-12) for one value, with the keywords that settings support.
+/// A compiled JSON Schema (draft 2020-12) that judges single values.
 package struct JSONSchema: Sendable {
     package let document: JSONValue
     let nodes: [SchemaNode]
@@ -79,12 +78,11 @@ package struct JSONSchema: Sendable {
         return validator.findings.map(\.violation)
     }
 
-    /// True if a value is allowed.
     package func allows(_ value: JSONValue) -> Bool {
         SchemaValidator.isValid(value, nodes, [0])
     }
 
-    /// Makes integers of integral doubles wherever the schema asks for integers.
+    /// Returns the value with integers for integral doubles wherever the schema asks for integers.
     package func normalized(_ value: JSONValue) -> JSONValue {
         SchemaNormalizer.normalized(value, under: [0], in: nodes)
     }

@@ -28,7 +28,7 @@ final class ValueRules: Sendable {
         }
     }
 
-    /// The first few values in a sentence.
+    /// Lists the first few values in a sentence.
     static func listing(_ values: [JSONValue]) -> String {
         let most = 12
         let shown = values.prefix(most).map(\.briefPhrase).joined(separator: ", ")
@@ -38,42 +38,48 @@ final class ValueRules: Sendable {
 
 /// The rules for numbers. Limits are compared exactly, also between an Int64 and a Double.
 final class NumberRules: Sendable {
-    private let minimum: SchemaNumber?
-    private let maximum: SchemaNumber?
-    private let exclusiveMinimum: SchemaNumber?
-    private let exclusiveMaximum: SchemaNumber?
-    private let multipleOf: SchemaNumber?
+    private struct Limit {
+        let keyword: SchemaKeyword
+        let demand: String
+        /// The limit as written, for messages.
+        let json: JSONValue
+        let number: JSONNumber
+    }
+
+    private static let demands: [(keyword: SchemaKeyword, demand: String)] = [
+        (.minimum, "must be at least"), (.maximum, "must be at most"), (.exclusiveMinimum, "must be greater than"),
+        (.exclusiveMaximum, "must be less than"), (.multipleOf, "must be a multiple of"),
+    ]
+
+    private let limits: [Limit]
 
     init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
-        minimum = compiler.number("minimum", source)
-        maximum = compiler.number("maximum", source)
-        exclusiveMinimum = compiler.number("exclusiveMinimum", source)
-        exclusiveMaximum = compiler.number("exclusiveMaximum", source)
-        multipleOf = compiler.number("multipleOf", source)
-        if let multipleOf, !JSONNumber.integer(0).isLess(than: multipleOf.number) {
-            compiler.report(source.pointer.appending("multipleOf"), "multipleOf", "must be greater than 0")
+        var limits: [Limit] = []
+        for (keyword, demand) in Self.demands {
+            guard let json = compiler.number(keyword.rawValue, source), let number = JSONNumber(json) else { continue }
+            if keyword == .multipleOf, !JSONNumber.integer(0).isLess(than: number) {
+                compiler.report(source.pointer.appending("multipleOf"), "multipleOf", "must be greater than 0")
+            }
+            limits.append(Limit(keyword: keyword, demand: demand, json: json, number: number))
         }
-        if minimum == nil, maximum == nil, exclusiveMinimum == nil, exclusiveMaximum == nil, multipleOf == nil {
-            return nil
-        }
+        if limits.isEmpty { return nil }
+        self.limits = limits
     }
 
     func check(_ value: JSONValue, _ validator: inout SchemaValidator) {
         guard let number = JSONNumber(value) else { return }
-        if let limit = minimum, number.isLess(than: limit.number) {
-            validator.fail("minimum", "must be at least \(limit.json)", value, expected: limit.json)
-        }
-        if let limit = maximum, limit.number.isLess(than: number) {
-            validator.fail("maximum", "must be at most \(limit.json)", value, expected: limit.json)
-        }
-        if let limit = exclusiveMinimum, !limit.number.isLess(than: number) {
-            validator.fail("exclusiveMinimum", "must be greater than \(limit.json)", value, expected: limit.json)
-        }
-        if let limit = exclusiveMaximum, !number.isLess(than: limit.number) {
-            validator.fail("exclusiveMaximum", "must be less than \(limit.json)", value, expected: limit.json)
-        }
-        if let step = multipleOf, !value.isMultiple(of: step.json) {
-            validator.fail("multipleOf", "must be a multiple of \(step.json)", value, expected: step.json)
+        for limit in limits {
+            let isObeyed =
+                switch limit.keyword {
+                case .minimum: !number.isLess(than: limit.number)
+                case .maximum: !limit.number.isLess(than: number)
+                case .exclusiveMinimum: limit.number.isLess(than: number)
+                case .exclusiveMaximum: number.isLess(than: limit.number)
+                default: value.isMultiple(of: limit.json)
+                }
+            if !isObeyed {
+                validator.fail(limit.keyword.rawValue, "\(limit.demand) \(limit.json)", value, expected: limit.json)
+            }
         }
     }
 }
@@ -125,7 +131,7 @@ final class StringRules: Sendable {
     }
 }
 
-/// A rule for how many characters, elements or members a value has.
+/// A rule that limits the number of characters, elements or members.
 struct CountRule: Sendable {
     private let leastKeyword: String
     private let mostKeyword: String
@@ -159,7 +165,7 @@ struct CountRule: Sendable {
     }
 }
 
-/// A set of the types that `type` may name.
+/// A set of types that the keyword `type` names.
 struct JSONTypeSet: OptionSet, Sendable {
     let rawValue: UInt8
 

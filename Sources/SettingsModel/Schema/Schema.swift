@@ -1,4 +1,4 @@
-/// A description of a suite's keys: types, limits, defaults and descriptions.
+/// A schema that describes a suite's keys: types, limits, defaults and descriptions.
 ///
 /// A schema is a JSON Schema (draft 2020-12) whose `properties` are the keys. It is compiled from such a document or made
 /// from typed keys (``init(of:additionalProperties:keys:)``); ``document`` is the document.
@@ -37,8 +37,8 @@ public struct Schema: Sendable {
         try self.init(document, text: text, isKept: false)
     }
 
-    /// Compiles a document that a daemon stores. Earlier versions accepted two things that are refused now and still work
-    /// as they did or demand less: `writeOnly` inside a key, and patterns with further Unicode properties.
+    /// Compiles a document that a daemon stores. Takes two things that a new document may not have, as earlier versions did:
+    /// `writeOnly` inside a key, and further Unicode properties in patterns, which match every character.
     package init(kept document: JSONValue, text: String? = nil) throws(SchemaError) {
         try self.init(document, text: text, isKept: true)
     }
@@ -46,7 +46,7 @@ public struct Schema: Sendable {
     private init(_ document: JSONValue, text: String?, isKept: Bool) throws(SchemaError) {
         guard case .object(let source) = document else {
             let detail = "a schema must be an object, but is \(document.kindPhrase)"
-            throw SchemaError(problems: [SchemaError.Problem(.root, "schema", detail)])
+            throw SchemaError(.root, "schema", detail)
         }
         let compiled = SchemaCompiler.result(of: document, isKept: isKept)
         var problems = Self.shapeProblems(of: source) + compiled.problems
@@ -88,7 +88,7 @@ public struct Schema: Sendable {
         return KeySchema(name: name, document: document, defaultValue: nil, nodes: nodes, roots: roots)
     }
 
-    /// The schemas of the patterns that match a key.
+    /// Returns the schemas of the patterns that match a key.
     func patternDocuments(for name: String) -> [JSONValue] {
         var budget = SchemaValidator.mostSteps
         let patterns = document["patternProperties"]?.object ?? [:]
@@ -160,7 +160,7 @@ extension Schema: Equatable {
     }
 }
 
-/// The checks that only the schema of a suite needs.
+/// The checks of a suite's schema beyond those of any JSON Schema.
 extension Schema {
     private static func shapeProblems(of source: JSONObject) -> [SchemaError.Problem] {
         var problems: [SchemaError.Problem] = []
@@ -241,12 +241,12 @@ extension Schema {
     }
 }
 
-/// The treatment of stored values that a new schema does not fit.
+/// A policy that says what happens to stored values that a new schema does not allow.
 public enum ConflictPolicy: String, Hashable, Sendable {
     /// The schema is refused with all conflicts.
     case refuse
-    /// They stay as they are, invalid until a schema fits them again.
+    /// The values stay as they are, invalid until a schema allows them again.
     case keep
-    /// They are taken away.
+    /// The values are removed.
     case reset
 }

@@ -1,4 +1,4 @@
-/// One thing about a key on which a program and a suite's schema disagree.
+/// A difference between a program's key and the schema of its suite.
 public struct SchemaDifference: Hashable, Sendable, CustomStringConvertible {
     /// The part of a key's description that differs.
     public enum Aspect: Hashable, Sendable {
@@ -68,17 +68,17 @@ extension Schema {
     }
 }
 
-/// The rules of a schema that a comparison can name, merged with those that it takes in by `$ref` and `allOf`.
+/// A collection of the rules of a schema, merged with those that it takes in by `$ref` and `allOf`.
 private struct ComparedRules {
     private var types = JSONTypeSet.all
-    private var numbers = NumberRange()
-    private var lengths = CountRange()
-    private var counts = CountRange()
+    private var numbers = ComparedRange()
+    private var lengths = ComparedRange.counts
+    private var counts = ComparedRange.counts
     private var listed: Set<MathematicalJSON>?
     /// All other rules, by keyword.
     private var rest = JSONObject()
     private let root: JSONValue
-    /// The number of schemas that may still be read. References can lead through more than a document has.
+    /// The number of schemas that may still be read. References can lead to one of them again and again.
     private var budget = 1_000
 
     init(of schemas: [JSONValue], in root: JSONValue) {
@@ -142,7 +142,7 @@ private struct ComparedRules {
         return types
     }
 
-    /// The differences in sentences without the key. A side that was too large to be read agrees with everything.
+    /// Lists the differences in sentences without the key. Of a schema that was too large to be read, lists none.
     func differences(from theirs: ComparedRules) -> [(SchemaDifference.Aspect, String)] {
         if isSilent || budget <= 0 || theirs.budget <= 0 { return [] }
         let common = types.intersection(theirs.types)
@@ -150,18 +150,24 @@ private struct ComparedRules {
             return [(.type, "the program reads \(types.kinds), the server holds \(theirs.types.kinds)")]
         }
         var found: [String] = []
-        func compare<Rule: Equatable>(_ own: Rule, _ their: Rule, _ verb: String, _ phrase: (Rule) -> String) {
-            if own != their { found.append("the program \(verb) \(phrase(own)), the server \(phrase(their))") }
+        if types != theirs.types { found.append("the program takes \(types.kinds), the server \(theirs.types.kinds)") }
+        func compare(_ own: String, _ their: String, _ isDifferent: Bool) {
+            if isDifferent { found.append("the program allows \(own), the server \(their)") }
         }
-        compare(types, theirs.types, "takes") { $0.kinds }
         if listed != theirs.listed {
             // Listed values say all that limits could.
-            compare(listed, theirs.listed, "allows") { Self.phrase($0) }
+            compare(Self.phrase(listed), Self.phrase(theirs.listed), true)
         } else {
             let kind = common.contains(.number) ? "number" : "integer"
-            if common.contains(.integer) { compare(numbers, theirs.numbers, "allows") { $0.phrase(of: kind) } }
-            if common.contains(.string) { compare(lengths, theirs.lengths, "allows") { $0.phrase(of: "character") } }
-            if common.contains(.array) { compare(counts, theirs.counts, "allows") { $0.phrase(of: "element") } }
+            compare(
+                numbers.phrase(ofAny: kind), theirs.numbers.phrase(ofAny: kind),
+                common.contains(.integer) && numbers != theirs.numbers)
+            compare(
+                lengths.phrase(ofCount: "character"), theirs.lengths.phrase(ofCount: "character"),
+                common.contains(.string) && lengths != theirs.lengths)
+            compare(
+                counts.phrase(ofCount: "element"), theirs.counts.phrase(ofCount: "element"),
+                common.contains(.array) && counts != theirs.counts)
         }
         if !agree(rest, theirs.rest, in: theirs.root) {
             found.append("other rules of the program and the server differ")
@@ -171,8 +177,8 @@ private struct ComparedRules {
 
     /// True if every value is allowed, as by a type that says nothing of its values.
     private var isSilent: Bool {
-        types == .all && listed == nil && rest.isEmpty && numbers == NumberRange() && lengths == CountRange()
-            && counts == CountRange()
+        types == .all && listed == nil && rest.isEmpty && numbers == ComparedRange() && lengths == .counts
+            && counts == .counts
     }
 
     private static func phrase(_ listed: Set<MathematicalJSON>?) -> String {
@@ -214,23 +220,25 @@ private struct ComparedRules {
     }
 }
 
-/// The range that limits leave to numbers.
-private struct NumberRange: Equatable {
+/// A range that limits leave to numbers, or to the number of characters or elements.
+private struct ComparedRange: Equatable {
     struct Limit: Equatable {
         let number: JSONNumber
         let isIncluded: Bool
     }
 
+    static let counts = ComparedRange(least: Limit(number: .integer(0), isIncluded: true))
+
     var least: Limit?
     var greatest: Limit?
 
-    mutating func raise(to value: JSONValue, isIncluded: Bool) {
+    mutating func raise(to value: JSONValue, isIncluded: Bool = true) {
         guard let number = JSONNumber(value) else { return }
         let isStricter = least.map { $0.number == number ? $0.isIncluded : $0.number.isLess(than: number) } ?? true
         if isStricter { least = Limit(number: number, isIncluded: isIncluded) }
     }
 
-    mutating func lower(to value: JSONValue, isIncluded: Bool) {
+    mutating func lower(to value: JSONValue, isIncluded: Bool = true) {
         guard let number = JSONNumber(value) else { return }
         let isStricter = greatest.map { $0.number == number ? $0.isIncluded : number.isLess(than: $0.number) } ?? true
         if isStricter { greatest = Limit(number: number, isIncluded: isIncluded) }
@@ -248,8 +256,8 @@ private struct NumberRange: Equatable {
         if greatest == Limit(number: .integer(.max), isIncluded: true) { greatest = nil }
     }
 
-    /// The range as Swift writes it, where Swift has such a range: `0...1`, `..<10`.
-    func phrase(of kind: String) -> String {
+    /// Returns the range of numbers as Swift writes it, where Swift has such a range: `0...1`, `..<10`.
+    func phrase(ofAny kind: String) -> String {
         let upper = greatest.map { ($0.isIncluded ? "..." : "..<") + "\($0.number.json)" }
         guard let least else { return upper ?? "any \(kind)" }
         if least.isIncluded { return "\(least.number.json)\(upper ?? "...")" }
@@ -257,23 +265,11 @@ private struct NumberRange: Equatable {
         return
             "more than \(least.number.json) and \(greatest.isIncluded ? "up to" : "less than") \(greatest.number.json)"
     }
-}
 
-/// The range that limits leave to a number of characters or elements.
-private struct CountRange: Equatable {
-    var least = 0
-    var greatest: Int?
-
-    mutating func raise(to value: JSONValue) {
-        if let count = value.naturalNumber { least = max(least, count) }
-    }
-
-    mutating func lower(to value: JSONValue) {
-        if let count = value.naturalNumber { greatest = min(greatest ?? count, count) }
-    }
-
-    func phrase(of thing: String) -> String {
-        switch (least, greatest) {
+    /// Returns the range of a number of things: `at most 3 elements`.
+    func phrase(ofCount thing: String) -> String {
+        let (least, greatest) = (least?.number.json.naturalNumber ?? 0, greatest?.number.json.naturalNumber)
+        return switch (least, greatest) {
         case (0, nil): "any number of \(thing)s"
         case (0, let greatest?): "at most \(Plural.count(greatest, thing))"
         case (let least, nil): "at least \(Plural.count(least, thing))"

@@ -1,4 +1,4 @@
-/// A compiler from a schema document to nodes that collects everything wrong with the document.
+/// A compiler that makes nodes of a schema document and collects everything wrong with it.
 ///
 /// Keeps a list of places to compile instead of recursing along references, so that a long chain of them needs no stack.
 struct SchemaCompiler {
@@ -20,7 +20,7 @@ struct SchemaCompiler {
     /// The longest chain of `$ref`, `allOf` and the like for one value.
     private static let longestChain = 64
 
-    /// The nodes of a document, its own being the first. They may be used if there are no problems.
+    /// A result that has the nodes of a document, its own first. They may be used if there are no problems.
     struct Result {
         var nodes: [SchemaNode] = []
         var problems: [SchemaError.Problem] = []
@@ -87,13 +87,13 @@ struct SchemaCompiler {
         return node(at: pointer, target)
     }
 
-    /// Adds a contradiction to JSON Schema.
+    /// Reports a contradiction to JSON Schema.
     mutating func report(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         note(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)"))
     }
 
-    /// Adds a use of a part of JSON Schema that these schemas do not have.
+    /// Reports a part of JSON Schema that these schemas do not have.
     mutating func unsupported(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         note(keyword)
         problems.append(SchemaError.Problem(pointer, keyword, "\(keyword) \(detail)", isUnsupported: true))
@@ -103,8 +103,10 @@ struct SchemaCompiler {
     /// much without it.
     private mutating func note(_ keyword: String) {
         flawed.insert(current)
-        let others: Set<SchemaKeyword> = [.properties, .patternProperties, .prefixItems, .contains, .minContains, .if]
-        if SchemaKeyword(rawValue: keyword).map(others.contains) ?? false { misleading.insert(current) }
+        switch SchemaKeyword(rawValue: keyword) {
+        case .properties, .patternProperties, .prefixItems, .contains, .minContains, .if: misleading.insert(current)
+        default: break
+        }
     }
 
     /// Compiles a pattern. All patterns of a document share a limit of states.
@@ -244,8 +246,7 @@ struct SchemaCompiler {
 }
 
 extension SchemaCompiler.Result {
-    /// Lists each `writeOnly` that would be ignored: those elsewhere than on keys, which are the schemas of the document's
-    /// members and those that hold together with them.
+    /// Lists each `writeOnly` that would be ignored: those elsewhere than on keys and the schemas that hold together with them.
     func nestedSecrets() -> [SchemaError.Problem] {
         guard let root = nodes.first, nodes.contains(where: \.isSecret) else { return [] }
         let keys = root.objects?.memberNodes ?? []

@@ -1,6 +1,6 @@
 /// An error that lists everything wrong with a schema document.
 public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// One thing that is wrong.
+    /// A problem at one place of the document.
     public struct Problem: Hashable, Sendable, CustomStringConvertible {
         /// The place in the document.
         public let pointer: JSONPointer
@@ -35,6 +35,10 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
 
     init(problems: [Problem]) {
         self.problems = problems
+    }
+
+    init(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
+        problems = [Problem(pointer, keyword, detail)]
     }
 
     /// Sorts problems by their places in the document.

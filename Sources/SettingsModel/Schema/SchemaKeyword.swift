@@ -13,7 +13,7 @@ enum SchemaKeyword: String, CaseIterable {
     case allOf, anyOf, oneOf, not, `if`, then, `else`
     case title, description, examples, deprecated, readOnly, writeOnly
 
-    /// The schemas in the value of a keyword.
+    /// A kind of value that a keyword has.
     enum Operand {
         case schema
         case schemas
@@ -52,7 +52,7 @@ enum SchemaKeyword: String, CaseIterable {
         SchemaKeyword(rawValue: name) != nil || name.hasBytePrefix("x-")
     }
 
-    /// Advises what to write instead of an unknown keyword.
+    /// Returns advice on what to write instead of an unknown keyword.
     static func hint(for name: String) -> String {
         if let hint = hints[name] { return "; \(hint)" }
         return NameSuggestion.phrase(for: name, among: allCases.map(\.rawValue))
@@ -76,13 +76,13 @@ enum SchemaKeyword: String, CaseIterable {
     ]
 }
 
-/// One schema object of a document, while its keywords are read.
+/// A schema object of a document whose keywords are read.
 struct SchemaSource {
     let object: JSONObject
     let pointer: JSONPointer
 }
 
-/// Reading keywords. Each method reports a value of the wrong kind and returns nil for it.
+/// Reads keywords. Each method reports a value of the wrong kind and returns nil for it.
 extension SchemaCompiler {
     mutating func string(_ keyword: String, _ source: SchemaSource) -> String? {
         read(keyword, source, "a string", \.string)
@@ -92,8 +92,8 @@ extension SchemaCompiler {
         read(keyword, source, "true or false", \.bool)
     }
 
-    mutating func number(_ keyword: String, _ source: SchemaSource) -> SchemaNumber? {
-        read(keyword, source, "a number") { SchemaNumber($0) }
+    mutating func number(_ keyword: String, _ source: SchemaSource) -> JSONValue? {
+        read(keyword, source, "a number") { $0.number?.isFinite ?? false ? $0 : nil }
     }
 
     mutating func count(_ keyword: String, _ source: SchemaSource) -> Int? {
@@ -151,8 +151,7 @@ extension SchemaCompiler {
 extension JSONValue {
     /// The integer from 0, also one written as `2.0`.
     var naturalNumber: Int? {
-        let integer = if case .double(let double) = self { double.exactInteger } else { integer }
-        return integer.flatMap { $0 < 0 ? nil : Int($0) }
+        exactInteger.flatMap { $0 < 0 ? nil : Int($0) }
     }
 
     fileprivate var uniqueStrings: [String]? {
@@ -162,17 +161,5 @@ extension JSONValue {
             return nil
         }
         return strings
-    }
-}
-
-/// A number of a schema: as written, for messages, and ready to be compared.
-struct SchemaNumber: Sendable {
-    let json: JSONValue
-    let number: JSONNumber
-
-    init?(_ json: JSONValue) {
-        guard let number = JSONNumber(json), json.number?.isFinite ?? false else { return nil }
-        self.json = json
-        self.number = number
     }
 }

@@ -1,8 +1,7 @@
 /// The position of a node in a compiled schema.
 typealias SchemaNodeID = Int
 
-/// A compiled schema or sub-schema: its rules in groups by the type of value that they are about, so that checking a
-/// value touches only those of its type.
+/// A compiled schema that has its rules in groups by type of value, so that checking a value touches only those of its type.
 ///
 /// Sub-schemas are named by their position among the nodes, as references may form circles. The groups are classes so that
 /// a node stays small: checking recurses, and each level has a node on its stack.

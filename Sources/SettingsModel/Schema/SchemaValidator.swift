@@ -21,7 +21,7 @@ struct SchemaValidator {
     /// True where only the answer counts, not the reasons: inside `anyOf`, `not`, `if` and the like.
     private(set) var isQuiet = false
 
-    private let nodes: [SchemaNode]
+    let nodes: [SchemaNode]
     private let mostFindings: Int
     private let mostText: Int
     private let secretKeys: Set<UTF8Text>
@@ -31,7 +31,8 @@ struct SchemaValidator {
     private var failed = false
     private var steps: Int
     private var isExhausted = false
-    private var text = 0
+    /// The bytes of names and texts in the findings.
+    private var listedText = 0
     /// The steps that reasons and suggestions may still take. When they are used up, messages do without.
     private var reasonSteps = 300_000
     /// True for a validator that looks for a reason. It gives none itself, as reasons of alternatives inside alternatives
@@ -84,7 +85,7 @@ struct SchemaValidator {
 
     /// True if further checks would not change the result.
     var isSettled: Bool {
-        isExhausted || (isQuiet ? failed : findings.count >= mostFindings || text >= mostText)
+        isExhausted || (isQuiet ? failed : findings.count >= mostFindings || listedText >= mostText)
     }
 
     /// Checks the value at hand against a node.
@@ -131,7 +132,7 @@ struct SchemaValidator {
         return isValid
     }
 
-    /// Returns why the value at hand, or a name in it, does not fit a node; nil if that may not be said.
+    /// Returns the reason that the value at hand, or a name in it, does not fit a node; nil if that may not be said.
     mutating func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
         guard !isQuiet, !isForReason, reasonSteps > 0 else { return nil }
         var validator = SchemaValidator(
@@ -150,10 +151,6 @@ struct SchemaValidator {
         guard !isQuiet, !isSecret, !isForReason, cost <= reasonSteps else { return "" }
         reasonSteps -= cost
         return NameSuggestion.phrase(for: name, among: known)
-    }
-
-    func refusesAll(_ id: SchemaNodeID) -> Bool {
-        nodes[id].refusesAll
     }
 
     /// True if a pattern matches. Spends the steps that the match takes.
@@ -200,7 +197,7 @@ struct SchemaValidator {
     private mutating func add(
         _ keyword: String, _ detail: String, at path: [Step], expected: JSONValue? = nil, actual: JSONValue? = nil
     ) {
-        guard findings.count < mostFindings, text < mostText else { return }
+        guard findings.count < mostFindings, listedText < mostText else { return }
         let tokens = path.map { step in
             switch step {
             case .name(let name): name
@@ -211,7 +208,7 @@ struct SchemaValidator {
         let shown = isSecret ? Array(tokens.prefix(secretKeys.isEmpty ? 0 : 1)) : tokens
         let violation = Violation(
             pointer: JSONPointer(shown), keyword: keyword, detail: detail, expected: expected, actual: actual)
-        text += shown.reduce(detail.utf8.count) { $0 + $1.utf8.count }
+        listedText += shown.reduce(detail.utf8.count) { $0 + $1.utf8.count }
         findings.append(Finding(node: current, violation: violation))
     }
 }

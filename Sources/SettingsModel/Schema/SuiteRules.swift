@@ -1,4 +1,4 @@
-/// The rules of a schema about the suite as a whole: those at its top level beside the rules for each key.
+/// The rules of a schema that are about the suite as a whole: those at its top level beside the rules for each key.
 struct SuiteRules: Sendable {
     /// The schema's nodes, then the rules for effective values, then the same for defaults alone, which need not be complete.
     private let nodes: [SchemaNode]
@@ -31,32 +31,23 @@ struct SuiteRules: Sendable {
     ) -> [Violation] {
         let findings = findings(after, secretsAfter, isComplete: true)
         if findings.isEmpty { return [] }
-        let known = Set(self.findings(before, secretsBefore(), isComplete: true).compactMap(Breach.init))
-        let new = findings.filter { finding in Breach(finding).map { !known.contains($0) } ?? true }
+        let known = Set(self.findings(before, secretsBefore(), isComplete: true).compactMap(Self.identity))
+        let new = findings.filter { finding in Self.identity(of: finding).map { !known.contains($0) } ?? true }
         return new.prefix(SchemaValidator.mostListed).map(\.violation)
     }
 
-    /// The subject of a finding without the numbers in it: a suite that had three keys too many and has four now breaks no
-    /// further rule.
-    private struct Breach: Hashable {
-        private let node: SchemaNodeID
-        private let key: UTF8Text?
-        private let pointer: JSONPointer
-        private let keyword: String
-        private let expected: JSONValue?
-        private let cause: String?
-
-        /// Returns nil for a check that was given up.
-        init?(_ finding: SchemaValidator.Finding) {
-            guard finding.violation.keyword != SchemaValidator.tooComplex else { return nil }
-            node = finding.node
-            key = finding.violation.key.map(UTF8Text.init)
-            pointer = finding.violation.pointer
-            keyword = finding.violation.keyword
-            expected = finding.violation.expected
-            // One key can be missing because of several others.
-            cause = finding.violation.keyword == "dependentRequired" ? finding.violation.detail : nil
-        }
+    /// Returns a text that equal violations have in common, without the numbers in it: a suite that had three keys too many
+    /// and has four now breaks no further rule. Returns nil for a check that was given up.
+    private static func identity(of finding: SchemaValidator.Finding) -> UTF8Text? {
+        let violation = finding.violation
+        guard violation.keyword != SchemaValidator.tooComplex else { return nil }
+        // One key can be missing because of several others.
+        let cause = violation.keyword == "dependentRequired" ? violation.detail : ""
+        let parts: JSONValue = [
+            .integer(Int64(finding.node)), .string(violation.key ?? ""), .string(violation.pointer.description),
+            .string(violation.keyword), violation.expected ?? .null, .string(cause),
+        ]
+        return UTF8Text(parts.text())
     }
 
     /// - Parameter isComplete: lists everything. A comparison of lists that end early would confuse old and new.

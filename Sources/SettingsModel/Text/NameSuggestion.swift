@@ -75,7 +75,7 @@ package enum NameSuggestion {
     private static let mostAroundSlip = 2
     private static let mostSlips = 32
 
-    /// Likely originals of a misspelt name: the first letter in the other case, two neighbours swapped, one byte removed.
+    /// Returns likely originals of a misspelt name: the first letter in the other case, two neighbours swapped, one byte removed.
     private static func slips(of name: [UInt8]) -> [String] {
         var slips: [[UInt8]] = []
         if let first = name.first, ASCII.isLetter(first) {
@@ -98,7 +98,7 @@ private struct Search {
     /// About 150 µs.
     private static let mostSteps = 40_000
 
-    /// The nearness of a name. Names that are near as a whole come before those of which only the last part is.
+    /// A rank that orders names by nearness. Names that are near as a whole come before those of which only the last part is.
     private struct Rank: Comparable {
         let isLastPart: Bool
         let distance: Int

@@ -19,7 +19,7 @@ extension String {
         return mine.count < theirs.count
     }
 
-    /// Feeds the bytes and their number to a hasher.
+    /// Adds the bytes and their number to a hasher.
     func hashBytes(into hasher: inout Hasher) {
         let span = utf8Span.span
         span.withUnsafeBytes { hasher.combine(bytes: $0) }
@@ -84,14 +84,14 @@ extension Unicode.Scalar {
 }
 
 enum Plural {
-    /// `1 character`, `2 characters`.
+    /// Returns `1 character`, `2 characters`.
     static func count(_ count: Int, _ noun: String) -> String {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 }
 
 extension String {
-    /// The text, or its beginning where it has more Unicode scalars than these.
+    /// Returns the text, cut after a number of Unicode scalars.
     package func cut(to longest: Int) -> String {
         guard let end = unicodeScalars.index(startIndex, offsetBy: longest, limitedBy: endIndex), end < endIndex else {
             return self

@@ -1,0 +1,144 @@
+/// The character classes of ASCII. Bytes from 0x80 belong to none.
+enum ASCII {
+    static func isDigit(_ byte: UInt8) -> Bool {
+        0x30...0x39 ~= byte
+    }
+
+    static func isLetter(_ byte: UInt8) -> Bool {
+        0x61...0x7A ~= lowercased(byte)
+    }
+
+    static func lowercased(_ byte: UInt8) -> UInt8 {
+        0x41...0x5A ~= byte ? byte + 0x20 : byte
+    }
+
+    /// Returns the value of a hexadecimal digit of either case; nil for any other byte.
+    static func hexadecimalValue(of byte: UInt8) -> UInt8? {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+
+    /// Returns the lower-case hexadecimal digit for a value below 16.
+    static func hexadecimalDigit(for value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}
+
+/// A set of bytes that has one bit for each byte of ASCII, and one for all others together.
+struct ByteSet: Sendable, ExpressibleByStringLiteral {
+    private var low: UInt64 = 0
+    private var high: UInt64 = 0
+    private var hasBytesBeyondASCII = false
+
+    static let digits: ByteSet = "0123456789"
+    static let hexDigits: ByteSet = "0123456789ABCDEFabcdef"
+    static let lettersAndDigits: ByteSet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+    /// Makes a set of characters of ASCII.
+    init(_ characters: String) {
+        for byte in characters.utf8 { insert(byte) }
+    }
+
+    /// Makes a set of a range of ASCII.
+    init(_ range: ClosedRange<UInt8>) {
+        for byte in range { insert(byte) }
+    }
+
+    init(stringLiteral characters: String) {
+        self.init(characters)
+    }
+
+    private mutating func insert(_ byte: UInt8) {
+        if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
+    }
+
+    /// Returns the set of all bytes that are not in this one.
+    var inverted: ByteSet {
+        var set = self
+        set.low = ~low
+        set.high = ~high
+        set.hasBytesBeyondASCII = !hasBytesBeyondASCII
+        return set
+    }
+
+    func union(_ other: ByteSet) -> ByteSet {
+        var set = self
+        set.low |= other.low
+        set.high |= other.high
+        set.hasBytesBeyondASCII = hasBytesBeyondASCII || other.hasBytesBeyondASCII
+        return set
+    }
+
+    func contains(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0..<64: low & (1 << UInt64(byte)) != 0
+        case 64..<128: high & (1 << UInt64(byte & 63)) != 0
+        default: hasBytesBeyondASCII
+        }
+    }
+}
+
+/// A cursor that reads the bytes of a text. A copy of it remembers a place to return to.
+///
+/// The grammars that it reads are ASCII. No byte of a longer UTF-8 sequence equals an ASCII byte, so reading bytes refuses
+/// all other characters.
+struct ByteCursor {
+    private(set) var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) {
+        rest = bytes
+    }
+
+    init(_ text: String) {
+        rest = Array(text.utf8)[...]
+    }
+
+    var isAtEnd: Bool { rest.isEmpty }
+
+    var next: UInt8? { rest.first }
+
+    /// Moves past a byte of the set if one comes next.
+    mutating func take(oneOf set: ByteSet) -> Bool {
+        guard let byte = rest.first, set.contains(byte) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// Moves past `character` if it comes next; `character` is ASCII.
+    mutating func take(_ character: Unicode.Scalar) -> Bool {
+        guard let byte = rest.first, byte == UInt8(ascii: character) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// Moves past `letter`, an ASCII letter in lower case, if it comes next in either case.
+    mutating func take(ignoringCase letter: Unicode.Scalar) -> Bool {
+        guard let byte = rest.first, ASCII.lowercased(byte) == UInt8(ascii: letter) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// Moves past the longest run of bytes in the set, which may be empty.
+    mutating func take(while set: ByteSet) -> ArraySlice<UInt8> {
+        var end = rest.startIndex
+        while end < rest.endIndex, set.contains(rest[end]) { end += 1 }
+        let run = rest[..<end]
+        rest = rest[end...]
+        return run
+    }
+
+    /// Reads a decimal number of exactly `count` digits, few enough for an `Int`. Leaves a further digit unread.
+    mutating func takeNumber(digits count: Int) -> Int? {
+        var number = 0
+        for _ in 0..<count {
+            guard let byte = rest.first, ASCII.isDigit(byte) else { return nil }
+            rest.removeFirst()
+            number = number * 10 + Int(byte - 0x30)
+        }
+        return number
+    }
+}
