@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import functools
 import gc
 import itertools
 import time
@@ -69,8 +70,7 @@ class Bystander:
 
     def __init__(self, port: int, writes_large: bool, connects_anew: bool) -> None:
         self._habits = habits(writes_large)
-        self._children = [Child(lambda pipe, habit=habit: _live(port, habit, connects_anew, pipe))
-                          for habit in self._habits]
+        self._children = [Child(functools.partial(_live, port, habit, connects_anew)) for habit in self._habits]
 
     def __enter__(self) -> "Bystander":
         with contextlib.ExitStack() as stack:

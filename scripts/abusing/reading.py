@@ -1,7 +1,5 @@
 """Rows of costly reads, and of answers that are not taken."""
 
-from collections.abc import Iterator
-
 from harness.http import Connection, render
 
 from .requests import MB, MINIMAL, PORTION, fill, key, numbers, put, put_schema, put_suite, setting, suite

@@ -7,9 +7,9 @@ from .bystander import Experience
 from .trial import Outcome, Stop
 
 MIB = 1 << 20
-NAME_WIDTH, ANSWERS_WIDTH = 26, 34
-COLUMNS = "{:<%d}  {:>10}  {:>10}  {:>10}  {:<%d}  {:<16}  {:<20}  {}" % (NAME_WIDTH, ANSWERS_WIDTH)
-HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "answers to the abuser", "stop", "bystander", "")
+NAME_WIDTH = 26
+COLUMNS = "{:<26}  {:>10}  {:>10}  {:>10}  {:<16}  {:<36}  {:<36}  {}"
+HEADINGS = COLUMNS.format("row", "GET", "PUT", "memory", "stop", "bystander", "answers to the abuser", "")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def refusals(seen: dict[str, Experience]) -> Counter[str]:
 def line(name: str, outcome: Outcome, missed: list[str]) -> str:
     return COLUMNS.format(
         name, milliseconds(outcome.seen["GET"].slowest), milliseconds(outcome.seen["PUT"].slowest),
-        f"{outcome.memory / MIB:+,.0f} MiB", counts(outcome.tally), stop(outcome.stop), bystander(outcome.seen),
+        f"{outcome.memory / MIB:+,.0f} MiB", stop(outcome.stop), bystander(outcome.seen), counts(outcome.tally),
         "MISSED: " + ", ".join(missed) if missed else "ok")
 
 

@@ -85,7 +85,7 @@ def schema_onto_keys(scale: Scale) -> Abuse:
     """Schemas put onto 1,000,000 stored keys, one after the other"""
     schemas = [{"type": "object", "additionalProperties": {"type": "integer", "minimum": least}} for least in (0, 1)]
     requests = [render("PUT", f"{suite(SUITE)}/schema", schema) for schema in schemas]
-    return Abuse(lambda _: [Role(one_after_the_other(lambda: requests))],
+    return Abuse(lambda _: [Role(one_after_the_other(requests))],
                  lambda connection: fill(connection, SUITE, scale.pick(1_000_000, 50_000)))
 
 
@@ -95,7 +95,7 @@ def schema_conflicts(scale: Scale) -> Abuse:
     path = f"{suite(SUITE)}/schema"
     requests = [render("PUT", path, schema), render("PUT", f"{path}?onConflict=keep", schema),
                 render("GET", suite(SUITE)), render("DELETE", path)]
-    return Abuse(lambda _: [Role(one_after_the_other(lambda: requests))],
+    return Abuse(lambda _: [Role(one_after_the_other(requests))],
                  lambda connection: fill(connection, SUITE, scale.pick(100_000, 5_000)))
 
 

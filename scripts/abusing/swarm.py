@@ -5,6 +5,7 @@ another in the same role, so that abuse goes on for as long as the swarm runs.
 """
 
 import collections
+import functools
 import heapq
 import itertools
 import math
@@ -24,10 +25,10 @@ FOREVER = 3600.0
 
 @dataclass(frozen=True)
 class Answer:
-    """What a script learns of an answer."""
+    """The head of an answer. `fields` has lower-case names."""
 
     status: int
-    cursor: str
+    fields: dict[str, str]
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class AnswerReader:
             return begin + len(self._head) - known
         status_line, *lines = self._head[:end].decode("latin-1").split("\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        self._answer = Answer(int(status_line.split(" ", 2)[1]), fields.get("settings-cursor", ""))
+        self._answer = Answer(int(status_line.split(" ", 2)[1]), fields)
         is_stream = "transfer-encoding" in fields
         self._body_left = math.inf if is_stream else int(fields.get("content-length", 0))
         self._head.clear()
@@ -193,7 +194,7 @@ class Swarm:
         self._timer_numbers = itertools.count()
         for role in roles:
             for number in range(role.connections):
-                self._after(number * BETWEEN_CONNECTIONS, lambda role=role: self._connect(role))
+                self._after(number * BETWEEN_CONNECTIONS, functools.partial(self._connect, role))
 
     def run(self, pipe: Pipe) -> None:
         """Drives the connections. Whatever arrives on the pipe is answered with the tally; None ends the run."""
@@ -219,7 +220,7 @@ class Swarm:
         except ConnectionError:
             self.tally["closed"] += 1
             self._end(peer)
-            self._after(CONNECT_AGAIN_AFTER, lambda: self._connect(peer.role))
+            self._after(CONNECT_AGAIN_AFTER, functools.partial(self._connect, peer.role))
         if peer.is_open:
             self._epoll.modify(peer.socket, peer.events())
 
@@ -230,11 +231,11 @@ class Swarm:
         for answer in peer.reader.read(data):
             self.tally[str(answer.status)] += 1
             peer.answers.append(answer)
-        if isinstance(peer.step, Await) and (answer := peer.take_awaited()):
-            self._proceed(peer, answer)
+        if isinstance(peer.step, Await) and (awaited := peer.take_awaited()):
+            self._proceed(peer, awaited)
         if peer.is_open and peer.role.read_pause:
             peer.is_pausing = True
-            self._after(peer.role.read_pause, lambda: self._read_on(peer))
+            self._after(peer.role.read_pause, functools.partial(self._read_on, peer))
 
     def _read_on(self, peer: Peer) -> None:
         if peer.is_open:
@@ -248,7 +249,7 @@ class Swarm:
                 peer.step = peer.script.send(answer)
             except StopIteration:
                 self._end(peer)
-                self._after(0, lambda: self._connect(peer.role))
+                self._after(0, functools.partial(self._connect, peer.role))
                 return
             answer = None
             match peer.step:
@@ -261,7 +262,7 @@ class Swarm:
                     if answer is None:
                         return
                 case Sleep(seconds):
-                    self._after(seconds, lambda: self._wake(peer))
+                    self._after(seconds, functools.partial(self._wake, peer))
                     return
 
     def _wake(self, peer: Peer) -> None:

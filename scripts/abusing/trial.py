@@ -93,7 +93,8 @@ class Trial:
         while time.monotonic() < ends_at:
             time.sleep(LOOK_EACH)
             if daemon.process.poll() is not None:
-                raise ServiceFailed(f"the daemon ended with {daemon.process.returncode}; it printed:\n{daemon.printed()}")
+                code = daemon.process.returncode
+                raise ServiceFailed(f"the daemon ended with {code}; it printed:\n{daemon.printed()}")
 
     def _stop(self, daemon: Settingsd) -> Stop:
         began = time.monotonic()

@@ -35,7 +35,18 @@ def _follower(since: str, query: str = "") -> Callable[[], Script]:
         while True:
             yield Send(render("GET", f"{suite(SUITE)}/observe?since={place}&wait=60{query}"))
             answer = yield Await()
-            place = answer.cursor if answer and answer.cursor else place
+            place = answer.fields.get("settings-cursor", place) if answer else place
+    return script
+
+
+def _waiting_reader(name: str) -> Callable[[], Script]:
+    """A script of GETs that wait for a suite to change."""
+    def script() -> Script:
+        tag = ""
+        while True:
+            yield Send(render("GET", f"{suite(name)}?wait=60", fields=[("If-None-Match", tag)] if tag else []))
+            answer = yield Await()
+            tag = answer.fields.get("etag", "") if answer else ""
     return script
 
 
@@ -55,6 +66,21 @@ def wide_commits_for_streams(scale: Scale) -> Abuse:
         return [Role(held(stream), 300, reads=0, receive_buffer=SMALL_BUFFER), Role(_commits(count, 0.3))]
 
     return Abuse(roles, lambda connection: fill(connection, SUITE, count))
+
+
+def waiting_gets(scale: Scale) -> Abuse:
+    """300 GETs with ?wait of a suite of 100,000 keys, while commits change keys of it"""
+    return Abuse(lambda _: [Role(_waiting_reader(SUITE), 300), Role(_commits(10, 0.1))],
+                 lambda connection: fill(connection, SUITE, scale.pick(100_000, 5_000), "x" * 85))
+
+
+def unread_states(scale: Scale) -> Abuse:
+    """300 watchers that begin with the state of a suite of 10 MB and do not read it, half of them streams"""
+    request = render("GET", f"{suite(SUITE)}/observe")
+    stream = render("GET", f"{suite(SUITE)}/observe", fields=EVENTS)
+    return Abuse(lambda _: [Role(held(begin), 150, reads=0, receive_buffer=SMALL_BUFFER) for begin in (request, stream)]
+                 + [Role(_commits(10, 0.1))],
+                 lambda connection: fill(connection, SUITE, scale.pick(100_000, 5_000), "x" * 85))
 
 
 class _History:
@@ -127,5 +153,5 @@ def watchers_that_come_and_go(scale: Scale) -> Abuse:
     return Abuse(roles, lambda connection: fill(connection, SUITE, 1_000))
 
 
-ROWS: list[Build] = [wide_commits_for_polls, wide_commits_for_streams, resuming_polls, resuming_streams,
-                     different_filters, watchers_that_come_and_go]
+ROWS: list[Build] = [wide_commits_for_polls, wide_commits_for_streams, waiting_gets, unread_states, resuming_polls,
+                     resuming_streams, different_filters, watchers_that_come_and_go]

@@ -1,6 +1,6 @@
 """Rows of costly writes: large values, many keys at once, bodies that do not end."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 from harness.http import Connection, render
 
@@ -14,25 +14,31 @@ MERGE_PATCH, JSON_PATCH = "application/merge-patch+json", "application/json-patc
 BODY_BYTES = 16 << 20
 
 
-def one_after_the_other(requests: Callable[[], Iterable[bytes]]) -> Callable[[], Script]:
+def one_after_the_other(requests: Sequence[bytes]) -> Callable[[], Script]:
     """A script that sends each request after the answer to the one before, then begins anew."""
     def script() -> Script:
         while True:
-            for request in requests():
+            for request in requests:
                 yield Send(request)
                 yield Await()
     return script
 
 
-def dry_run_patches(scale: Scale) -> Abuse:
+def _dry_runs(size: int) -> Abuse:
+    """Two connections with pipelined dry runs that add to a list; one of them reads no answers."""
+    requests = render("PATCH", f"{setting(LARGE, 'list')}?dryRun=true", {"op": "append", "values": [0]}) * 100
+    return Abuse(lambda _: [Role(repeated(requests, 100)), Role(repeated(requests, 100), reads=0)],
+                 lambda connection: put(connection, LARGE, "list", numbers(size)))
+
+
+def dry_runs_of_10_mb(scale: Scale) -> Abuse:
     """100 pipelined dry-run PATCHes of 27 bytes, of a value of 10 MB"""
-    request = render("PATCH", f"{setting(LARGE, 'list')}?dryRun=true", {"op": "append", "values": [0]})
-    requests = request * 100
+    return _dry_runs(scale.pick(10 * MB, 2 * MB))
 
-    def load(connection: Connection) -> None:
-        put(connection, LARGE, "list", numbers(scale.pick(10 * MB, MB)))
 
-    return Abuse(lambda _: [Role(repeated(requests, 100)), Role(repeated(requests, 100), reads=0)], load)
+def dry_runs_of_1_mb(scale: Scale) -> Abuse:
+    """100 pipelined dry-run PATCHes of 27 bytes, of a value of 1 MB"""
+    return _dry_runs(scale.pick(MB, MB // 4))
 
 
 def unfinished_bodies(scale: Scale) -> Abuse:
@@ -84,8 +90,7 @@ def large_transactions(scale: Scale) -> Abuse:
             fill(connection, f"{WIDE}-{number}", count)
 
     def roles(_: Connection) -> list[Role]:
-        return [Role(one_after_the_other(lambda pair=pair: pair))
-                for pair in ([transaction(number, value) for value in (2, 3)] for number in range(4))]
+        return [Role(one_after_the_other([transaction(number, value) for value in (2, 3)])) for number in range(4)]
 
     return Abuse(roles, load)
 
@@ -98,9 +103,7 @@ def wide_suite(scale: Scale) -> Abuse:
     def load(connection: Connection) -> None:
         connection.request("PUT", suite(WIDE), bodies[0], MINIMAL)
 
-    def requests() -> Iterable[bytes]:
-        return (render("PUT", suite(WIDE), body, MINIMAL) for body in reversed(bodies))
-
+    requests = [render("PUT", suite(WIDE), body, MINIMAL) for body in reversed(bodies)]
     return Abuse(lambda _: [Role(one_after_the_other(requests))], load)
 
 
@@ -109,12 +112,9 @@ def removal_by_prefix(scale: Scale) -> Abuse:
     count = scale.pick(1_000_000, 50_000)
     removal = render("DELETE", f"{suite(WIDE)}?prefix=k", fields=MINIMAL)
 
-    def portions() -> Iterable[bytes]:
-        for begin in range(0, count, 500_000):
-            yield patch(suite(WIDE), members(range(begin, min(begin + 500_000, count)), 1))
-
-    back = list(portions())
-    return Abuse(lambda _: [Role(one_after_the_other(lambda: [removal, *back]))],
+    back = [patch(suite(WIDE), members(range(begin, min(begin + 500_000, count)), 1))
+            for begin in range(0, count, 500_000)]
+    return Abuse(lambda _: [Role(one_after_the_other([removal, *back]))],
                  lambda connection: fill(connection, WIDE, count))
 
 
@@ -131,7 +131,7 @@ def json_patches(scale: Scale) -> Abuse:
     def load(connection: Connection) -> None:
         put(connection, LARGE, "object", wide_object(count))
 
-    return Abuse(lambda _: [Role(one_after_the_other(lambda: requests))], load)
+    return Abuse(lambda _: [Role(one_after_the_other(requests))], load)
 
 
 def merges(scale: Scale) -> Abuse:
@@ -157,8 +157,8 @@ def bad_bodies(scale: Scale) -> Abuse:
         b'"' + b"\\u00e9" * (size // 6) + b'\\ud800"',
     ]
     requests = [render("PUT", setting(LARGE, "list"), body) for body in bodies]
-    return Abuse(lambda _: [Role(one_after_the_other(lambda: requests), 4)])
+    return Abuse(lambda _: [Role(one_after_the_other(requests), 4)])
 
 
-ROWS: list[Build] = [dry_run_patches, unfinished_bodies, large_values, large_transactions, wide_suite,
-                     removal_by_prefix, json_patches, merges, bad_bodies]
+ROWS: list[Build] = [dry_runs_of_10_mb, dry_runs_of_1_mb, unfinished_bodies, large_values, large_transactions,
+                     wide_suite, removal_by_prefix, json_patches, merges, bad_bodies]
