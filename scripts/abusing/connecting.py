@@ -63,12 +63,13 @@ def flood(scale: Scale) -> Abuse:
 
 
 def churn(scale: Scale) -> Abuse:
-    """500 connections that ask for something, close without reading the answer, and come again"""
+    """500 connections that ask for something, close or reset without reading the answer, and come again"""
     def script() -> Script:
         yield Send(GET * 10)
         yield Sleep(0.01)
 
-    return Abuse(lambda _: [Role(script, scale.pick(500, 100), reads=0)])
+    count = scale.pick(250, 50)
+    return Abuse(lambda _: [Role(script, count, reads=0), Role(script, count, reads=0, resets=True)])
 
 
 ROWS: list[Build] = [slow_heads, slow_bodies, chunks_of_a_byte, idle_connections, flood, churn]

@@ -11,6 +11,8 @@ MB = 1_000_000
 MINIMAL = [("Prefer", "return=minimal")]
 # Names of this many keys, and numbers as values, fill a body of less than half the default limit.
 PORTION = 100_000
+# The default of history.bytes.
+HISTORY_BYTES = 64 << 20
 
 
 def suite(name: str) -> str:
@@ -38,6 +40,12 @@ def fill(connection: Connection, name: str, count: int, value: Any = 1) -> None:
 
 def put(connection: Connection, name: str, key: str, value: Any) -> None:
     connection.request("PUT", setting(name, key), value, MINIMAL)
+
+
+def fill_history(connection: Connection) -> None:
+    """Has the daemon keep as many bytes of earlier commits as it does by default."""
+    for number in range(HISTORY_BYTES // MB + 1):
+        put(connection, "history", "text", f"{number} " + "x" * MB)
 
 
 def put_suite(connection: Connection, name: str, values: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import itertools
 import math
 import select
 import socket
+import struct
 import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ CONNECT_AGAIN_AFTER = 0.1
 BETWEEN_CONNECTIONS = 0.0005
 READ_BYTES = 1 << 18
 FOREVER = 3600.0
+RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Role:
 
     `reads` is how many bytes of answers are taken at once, zero for none ever, `read_pause` the seconds between two
     such reads. `receive_buffer` and `segment` bound the receive window and the size of a TCP segment, in bytes.
+    `resets` has connections end by a reset.
     """
 
     script: Callable[[], Script]
@@ -70,6 +73,7 @@ class Role:
     read_pause: float = 0
     receive_buffer: int | None = None
     segment: int | None = None
+    resets: bool = False
 
 
 def repeated(requests: bytes, count: int) -> Callable[[], Script]:
@@ -149,6 +153,8 @@ class Peer:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, role.receive_buffer)
         if role.segment:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, role.segment)
+        if role.resets:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_AT_CLOSE)
         self.socket.connect_ex(("127.0.0.1", port))
 
     def events(self) -> int:
@@ -217,7 +223,7 @@ class Swarm:
                 raise ConnectionResetError
             if peer.is_open and events & select.EPOLLOUT and peer.flush():
                 self._proceed(peer, None)
-        except ConnectionError:
+        except OSError:
             self.tally["closed"] += 1
             self._end(peer)
             self._after(CONNECT_AGAIN_AFTER, functools.partial(self._connect, peer.role))

@@ -11,7 +11,7 @@ from harness.service import ServiceFailed
 
 from .bystander import SUITE, Bystander, Experience
 from .processes import abuser
-from .requests import put
+from .requests import fill_history, put
 from .row import Abuse
 
 LOAD_WITHIN = 120
@@ -46,12 +46,12 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Trial:
-    """Runs rows. `settles` is false where memory need not be exact."""
+    """Runs rows. If memory is to be exact, the history is full before, and freed memory given back."""
 
     program: pathlib.Path
     seconds: float
     stop_seconds: int
-    settles: bool
+    is_exact: bool
 
     def run(self, abuse: Abuse, folder: pathlib.Path) -> Outcome:
         options = {**abuse.options, "stopSeconds": self.stop_seconds}
@@ -65,6 +65,8 @@ class Trial:
     def _run(self, abuse: Abuse, daemon: Settingsd) -> Outcome:
         with Connection(daemon.port, LOAD_WITHIN) as connection:
             put(connection, SUITE, "steady", 1)
+            if self.is_exact:
+                fill_history(connection)
             abuse.load(connection)
             roles = abuse.roles(connection)
         before = self._resident(daemon)
@@ -82,7 +84,7 @@ class Trial:
         """What the loaded data takes, once what loading it has freed went back to the system."""
         lowest = daemon.resident_bytes()
         began = lowest_at = time.monotonic()
-        while self.settles and time.monotonic() < min(lowest_at + SETTLED_AFTER, began + SETTLE_WITHIN):
+        while self.is_exact and time.monotonic() < min(lowest_at + SETTLED_AFTER, began + SETTLE_WITHIN):
             time.sleep(LOOK_EACH)
             if (now := daemon.resident_bytes()) < lowest - SETTLED_BYTES:
                 lowest, lowest_at = now, time.monotonic()

@@ -57,22 +57,23 @@ def unfinished_bodies(scale: Scale) -> Abuse:
 
 def large_values(scale: Scale) -> Abuse:
     """20 connections, each with 10 pipelined PUTs of a value of 10 MB"""
-    def requests(connection: int) -> bytes:
-        size = scale.pick(10 * MB, MB)
-        bodies = ([which, *numbers(size)] for which in range(2))
-        return pipelined([render("PUT", setting(LARGE, key(connection)), body, MINIMAL) for body in bodies], 2)
+    values = [[which, *numbers(scale.pick(10 * MB, MB))] for which in range(3)]
 
-    def script(connection: int) -> Callable[[], Script]:
-        pair = requests(connection)
+    def script(name: str) -> Callable[[], Script]:
+        requests = [render("PUT", setting(LARGE, name), value, MINIMAL) for value in values[:2]]
 
         def send() -> Script:
             while True:
-                for _ in range(5):
-                    yield Send(pair)
+                for request in requests * 5:
+                    yield Send(request)
                 yield Await(10)
         return send
 
-    return Abuse(lambda _: [Role(script(connection)) for connection in range(20)])
+    def load(connection: Connection) -> None:
+        for number in range(20):
+            put(connection, LARGE, key(number), values[2])
+
+    return Abuse(lambda _: [Role(script(key(number))) for number in range(20)], load)
 
 
 def large_transactions(scale: Scale) -> Abuse:
