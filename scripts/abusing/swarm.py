@@ -98,40 +98,37 @@ class AnswerReader:
     its head is there."""
 
     def __init__(self) -> None:
-        self._head = bytearray()
+        self._rest = b""
         self._body_left: float = 0
         self._answer: Answer | None = None
 
-    def read(self, data: bytes) -> list[Answer]:
-        """Returns the answers that `data` completes."""
+    def read(self, received: bytes) -> list[Answer]:
+        """Returns the answers that `received` completes."""
         answers = []
-        at = 0
+        data, at = self._rest + received, 0
+        self._rest = b""
         while at < len(data):
             if self._body_left:
                 taken = min(self._body_left, len(data) - at)
                 self._body_left -= taken
                 at += int(taken)
+            elif (end := data.find(b"\r\n\r\n", at)) < 0:
+                self._rest = data[at:]
+                break
             else:
-                at = self._read_head(data, at)
+                self._begin(data[at:end].decode("latin-1"))
+                at = end + 4
             if self._answer and self._body_left in (0, math.inf):
                 answers.append(self._answer)
                 self._answer = None
         return answers
 
-    def _read_head(self, data: bytes, begin: int) -> int:
-        """Takes bytes up to the end of the head; returns where the rest begins."""
-        known = len(self._head)
-        self._head += data[begin:begin + (64 << 10)]
-        end = self._head.find(b"\r\n\r\n", max(0, known - 3))
-        if end < 0:
-            return begin + len(self._head) - known
-        status_line, *lines = self._head[:end].decode("latin-1").split("\r\n")
+    def _begin(self, head: str) -> None:
+        status_line, *lines = head.split("\r\n")
         fields = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
         self._answer = Answer(int(status_line.split(" ", 2)[1]), fields)
         is_stream = "transfer-encoding" in fields
         self._body_left = math.inf if is_stream else int(fields.get("content-length", 0))
-        self._head.clear()
-        return begin + end + 4 - known
 
 
 class Peer:
