@@ -10,6 +10,8 @@ final class AdapterCore: Sendable {
     /// The adapter's own key store.
     let keyStore: any Sendable
     let slots: SlotTable
+    /// The values that were read last.
+    let values = ValueCache()
     let issues: IssueBoard
     /// What was registered: the layer under what is stored.
     let registered = Mutex<[KeyName: JSONValue]>([:])

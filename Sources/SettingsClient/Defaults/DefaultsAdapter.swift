@@ -54,9 +54,10 @@ public final class DefaultsAdapter<KeyStore: Sendable>: KeyedAccess {
 
     /// Reads the value of a key.
     public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsAdapter) -> Value {
-        let identity = SlotTable.Identity(path, in: nil)
-        if let cached = access.core.cachedValue(identity, as: Value.self) { return cached.value(as: Value.self) }
-        return scope(of: access).readSlot(path)
+        guard let cached = access.core.values.value(of: PathIdentity(path, in: nil)) else {
+            return scope(of: access).readSlot(path)
+        }
+        return cached.value(as: Value.self)
     }
 }
 

@@ -222,9 +222,10 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
 
     /// Reads the value of a key.
     public static func read<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>, in access: DefaultsScope) -> Value {
-        let identity = SlotTable.Identity(path, in: access.instance)
-        if let cached = access.core.cachedValue(identity, as: Value.self) { return cached.value(as: Value.self) }
-        return access.readSlot(path)
+        guard let cached = access.core.values.value(of: PathIdentity(path, in: access.instance)) else {
+            return access.readSlot(path)
+        }
+        return cached.value(as: Value.self)
     }
 
     /// The store whose keys these are.
@@ -241,8 +242,8 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
         return DefaultsReference(core: core, slot: slot, defaultValue: defaultValue)
     }
 
-    /// The scope of a store within this one.
-    func inner<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
+    /// The scope of a store within this one. Consumes this one, as each count of a reference takes as long as half a read.
+    consuming func inner<Inner: DefaultsKeyStore>(_ path: KeyPath<KeyStore, Inner>) -> DefaultsScope<Inner> {
         if MemoryLayout<Inner>.size == 0 {
             assertHasPrefix(Inner.self)
             return DefaultsScope<Inner>(core: core, instance: nil)
@@ -260,15 +261,5 @@ public struct DefaultsScope<KeyStore: Sendable>: KeyedAccess {
 
     private func prefixProblem(_ inner: any DefaultsKeyStore.Type) -> String? {
         (KeyStore.self as? any DefaultsKeyStore.Type).flatMap { nestedStoreProblem(inner, in: $0) }
-    }
-
-    // Apart from the fast path, whose generic code would look up the metadata of what is used here.
-    /// Reads a key that is not cached.
-    @inline(never)
-    func readSlot<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        let reference = reference(path)
-        let value = reference.value
-        core.slots.cache(reference, for: SlotTable.Identity(path, in: instance))
-        return value
     }
 }

@@ -135,37 +135,6 @@ struct KeySight: Sendable {
 }
 
 extension AdapterCore {
-    // Inlined into its callers, it would count a reference to the table, for which threads wait for each other.
-    /// The value of a path, if it is still what a reader gets.
-    @inline(never)
-    func cachedValue<Value>(_ path: SlotTable.Identity, as type: Value.Type) -> CachedValue? {
-        slots.cachedValue(path, as: type)
-    }
-
-    /// The value of a key for a plain getter.
-    func value<Value>(_ key: DefaultsKey<Value>) -> Value {
-        if let cached = slots.cachedValue(key) {
-            return cached.isDefault ? key.defaultValue : cached.value(as: Value.self)
-        }
-        return readSlot(key)
-    }
-
-    // Apart from the fast path, whose generic code would look up the metadata of what is used here.
-    @inline(never)
-    private func readSlot<Value>(_ key: DefaultsKey<Value>) -> Value {
-        func value(_ slot: Slot<Value>) -> Value {
-            DefaultsReference(core: self, slot: slot, defaultValue: key.defaultValue).value
-        }
-        if let slot = slots.keptSlot(for: key) {
-            let value = value(slot)
-            slots.cache(DefaultsReference(core: self, slot: slot, defaultValue: key.defaultValue), for: nil)
-            return value
-        }
-        guard let name = try? KeyName(key.name) else { return value(slots.makeSlot(for: key)) }
-        // The table does not keep this key, so the replica does not keep its cell.
-        return session.withCell(for: name) { _ in value(slots.makeSlot(for: key)) }
-    }
-
     /// A setting with its source, which the server is asked for where it is not known, unless it did not answer just
     /// before.
     ///

@@ -1,28 +1,12 @@
-internal import Glibc
 internal import SettingsModel
 internal import Synchronization
 
-/// A table that finds the slot of a key, and the value that was read last.
+/// A table that finds the slot of a key.
 ///
 /// Evaluating a computed key costs more than the rest of a read, so a key path is known by its identity: a key path
 /// literal without captures is one object for the whole program. Other keys are known by name, type and rules: those that
 /// differ in their defaults only share one slot, so a stored value is decoded once for all of them.
 final class SlotTable: Sendable {
-    /// The identity of the path of a key, in the stores with this number.
-    struct Identity: Hashable, Sendable {
-        let object: ObjectIdentifier
-        let store: UInt
-
-        init(_ path: AnyKeyPath, in store: StoreInstance?) {
-            object = ObjectIdentifier(path)
-            self.store = store?.number ?? 0
-        }
-
-        func hash(into hasher: inout Hasher) {
-            hasher.combine(object)
-        }
-    }
-
     /// A key path that is neither evaluated nor handed out, so its isolation does not matter.
     private struct RetainedPath: Hashable, @unchecked Sendable {
         let path: AnyKeyPath
@@ -49,25 +33,13 @@ final class SlotTable: Sendable {
     }
 
     private struct Shared: Sendable {
-        var paths: [Identity: KnownPath] = [:]
+        var paths: [PathIdentity: KnownPath] = [:]
         var slots: [TypedName: [any AnyObject & Sendable]] = [:]
         var stores: [RetainedPath: StoreInstance] = [:]
         /// The number of slots that were not made for a path.
         var nameCount = 0
         /// Of each type of values the first slot of a key without rules.
         var models: [ObjectIdentifier: any AnyObject & Sendable] = [:]
-    }
-
-    /// The values that were read last by the threads of a shard.
-    private struct Shard: ~Copyable, Sendable {
-        struct Values: Sendable {
-            var byPath: [Identity: CachedValue] = [:]
-            var byName: [TypedName: CachedValue] = [:]
-        }
-
-        let values = Mutex(Values())
-        /// Keeps the locks of two shards apart in the processor's cache.
-        private let padding = InlineArray<13, UInt64>(repeating: 0)
     }
 
     /// At most so many slots of one name and type are kept: a subscript may make keys with ever other rules.
@@ -80,8 +52,6 @@ final class SlotTable: Sendable {
     private let session: SuiteSession
     private let arguments: LaunchArguments
     private let report: @Sendable (String, DefaultsError) -> Void
-    /// Several, chosen by thread: threads that read at the same time, be it the same key, seldom wait for each other.
-    private let shards = InlineArray<16, Shard> { _ in Shard() }
     private let shared = Mutex(Shared())
 
     init(
@@ -96,79 +66,10 @@ final class SlotTable: Sendable {
     var pathCount: Int {
         shared.withLock { $0.paths.count }
     }
-}
 
-/// A value that was read, which holds as long as the key's cell has this version.
-///
-/// It has no type parameter: looking up the metadata of a generic type takes longer than the rest of a read, and threads
-/// that do so at once wait for each other.
-final class CachedValue: Sendable {
-    /// True if it is the key's own default.
-    let isDefault: Bool
-    private let anyValue: any Sendable
-    private let type: ObjectIdentifier
-    private let rules: KeyRules?
-    private let cell: KeyCell
-    private let version: UInt64
-
-    fileprivate init<Value>(_ reference: DefaultsReference<Value>, _ value: Value?, _ cell: KeyCell, _ version: UInt64)
-    {
-        anyValue = value ?? reference.defaultValue
-        type = ObjectIdentifier(Value.self)
-        isDefault = value == nil
-        rules = reference.slot.key.rules
-        self.cell = cell
-        self.version = version
-    }
-
-    /// True if it is what a reader of a key of this type gets.
-    fileprivate func isCurrent<Value>(_: Value.Type) -> Bool {
-        cell.version == version && type == ObjectIdentifier(Value.self)
-    }
-
-    fileprivate func hasSameRules<Value>(as key: DefaultsKey<Value>) -> Bool {
-        KeyRules.areSurelySame(rules, key.rules)
-    }
-
-    /// The value. The type is the one for which it was found.
-    func value<Value>(as _: Value.Type) -> Value {
-        // swift-format-ignore: NeverForceUnwrap
-        anyValue as! Value
-    }
-}
-
-/// Values that were read last.
-extension SlotTable {
-    private var shard: Int {
-        Int(truncatingIfNeeded: (UInt(pthread_self()) &* 0x9E37_79B9_7F4A_7C15) >> 60)
-    }
-
-    /// The value of a path, if it is still what a reader gets.
-    func cachedValue<Value>(_ path: Identity, as type: Value.Type) -> CachedValue? {
-        let known = shards[shard].values.withLock { $0.byPath[path] }
-        return known?.isCurrent(type) == true ? known : nil
-    }
-
-    /// The value of a key, if it is still what a reader gets.
-    func cachedValue<Value>(_ key: DefaultsKey<Value>) -> CachedValue? {
-        let name = TypedName(key)
-        let known = shards[shard].values.withLock { $0.byName[name] }
-        return known?.isCurrent(Value.self) == true && known?.hasSameRules(as: key) == true ? known : nil
-    }
-
-    /// Caches what was read by a path, or by a key whose slot the table keeps.
-    func cache<Value>(_ reference: DefaultsReference<Value>, for path: Identity?) {
-        let slot = reference.slot
-        guard let (version, reading) = slot.cached, let cell = slot.cell else { return }
-        let new = CachedValue(reference, reading.value, cell, version)
-        let isKnownPath = path.map { path in shared.withLock { $0.paths[path] != nil } }
-        let name = TypedName(slot.key)
-        let replaced = shards[shard].values.withLock { values -> CachedValue? in
-            guard let path else { return values.byName.updateValue(new, forKey: name) }
-            return isKnownPath == true ? values.byPath.updateValue(new, forKey: path) : nil
-        }
-        // Freed here, as that may run code of the program.
-        withExtendedLifetime(replaced) {}
+    /// True if the table retains a path, so that no other object gets its identity.
+    func knows(_ path: PathIdentity) -> Bool {
+        shared.withLock { $0.paths[path] != nil }
     }
 }
 
@@ -178,7 +79,7 @@ extension SlotTable {
     func resolve<Store, Value>(
         _ path: KeyPath<Store, DefaultsKey<Value>>, in store: StoreInstance?, key: () -> DefaultsKey<Value>
     ) -> (slot: Slot<Value>, defaultValue: Value) {
-        let identity = Identity(path, in: store)
+        let identity = PathIdentity(path, in: store)
         if let known = shared.withLock({ $0.paths[identity] }), let slot = known.slot as? Slot<Value>,
             case let defaultValue as Value = known.defaultValue
         {
