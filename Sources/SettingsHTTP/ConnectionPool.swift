@@ -129,8 +129,12 @@ package final class ConnectionPool: Sendable {
 extension DispatchTime {
     /// The end of a pause that begins now.
     package static func after(_ pause: Duration) -> DispatchTime {
-        let (seconds, fraction) = pause.components
-        // 68 years: a longer time would overflow when it is added to the present.
-        return .now() + .seconds(Int(min(seconds, 1 << 31))) + .nanoseconds(Int(fraction / 1_000_000_000))
+        let (seconds, fraction) = pause.bounded.components
+        return .now() + .seconds(Int(seconds)) + .nanoseconds(Int(fraction / 1_000_000_000))
     }
+}
+
+extension Duration {
+    /// The duration, or 68 years if it is longer: it would overflow when it is added to the present.
+    package var bounded: Duration { min(self, .seconds(1 << 31)) }
 }

@@ -95,9 +95,7 @@ public final class SettingsClient: Sendable {
     }
 
     func deadline<Output>(of endpoint: Endpoint<Output>) -> ContinuousClock.Instant {
-        // 68 years: a longer time would overflow when it is added to the present.
-        let longest = Duration.seconds(1 << 31)
-        return .now + min(timeout, longest) + .seconds(min(endpoint.wait, longest).wholeSeconds)
+        .now + timeout.bounded + .seconds(endpoint.wait.bounded.wholeSeconds)
     }
 }
 

@@ -113,9 +113,7 @@ extension SuiteSession {
         let owner = KeptOwner(server: server.description, suite: backend.suite)
         let store = outbox.directory(for: .outbox, of: owner).map { OutboxStore(in: $0, of: owner) }
         let file = cache.directory(for: .cache, of: owner).map { CacheFile(in: $0, of: owner) }
-        // 68 years: a longer time would overflow when it is added to the present.
-        let times = Times(patience: min(patience, .seconds(1 << 31)))
-        self.init(backend, outbox: store, cache: file, times: times)
+        self.init(backend, outbox: store, cache: file, times: Times(patience: patience.bounded))
     }
 }
 

@@ -18,8 +18,7 @@ final class RemoteBackend: SuiteBackend {
     init(suite: SuiteName, server: SharedServer, timeout: Duration) {
         self.suite = suite
         self.server = server
-        // 68 years: a longer time would overflow when it is added to the present.
-        self.timeout = min(timeout, .seconds(1 << 31))
+        self.timeout = timeout.bounded
     }
 
     func load() throws(BackendError) -> ObservedState {
