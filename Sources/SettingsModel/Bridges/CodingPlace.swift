@@ -205,7 +205,7 @@ extension WideInteger {
 
     init(json: JSONValue) throws(BridgeError) {
         guard let value = Self(exactly: try Int64.defaultsBridge.decode(json)) else {
-            throw BridgeError(outside: Self.min, Self.max, found: json)
+            throw BridgeError(outside: Self.min.description, Self.max.description, found: json)
         }
         self = value
     }

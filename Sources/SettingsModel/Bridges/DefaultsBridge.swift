@@ -109,9 +109,9 @@ public struct BridgeError: Error, Hashable, Sendable, CustomStringConvertible {
         self.init("must be \(expected), but is \(json.kindPhrase)")
     }
 
-    /// Makes an error about a number that a type cannot hold. Not inlined, as each integer type decodes with it.
+    /// Makes an error about a number that a type cannot hold. Not inlined, as the bridge of each integer type has it.
     @inline(never)
-    init(outside least: any CustomStringConvertible, _ greatest: any CustomStringConvertible, found json: JSONValue) {
+    init(outside least: String, _ greatest: String, found json: JSONValue) {
         self.init("must be between \(least) and \(greatest), but is \(json)")
     }
 

@@ -12,7 +12,7 @@ public struct IntegerBridge<Value: FixedWidthInteger & Sendable>: DefaultsBridge
         if case .string(let digits) = json, Int64(exactly: Value.max) == nil { return try value(ofDigits: digits) }
         guard let integer = json.exactInteger else { throw BridgeError(expected: "an integer", found: json) }
         guard let value = Value(exactly: integer) else {
-            throw BridgeError(outside: Value.min, Value.max, found: .integer(integer))
+            throw BridgeError(outside: Value.min.description, Value.max.description, found: .integer(integer))
         }
         return value
     }

@@ -68,7 +68,8 @@ extension ValueDecoder: SingleValueDecodingContainer {
 
     /// Decodes a value by its standard form if its type has one, else by its `init(from:)`.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        if let value = try standardForm(of: type) { return value }
+        // Two steps, as a cast of nil to an optional type succeeds.
+        if let standard = try standardForm(of: type), let value = standard as? Value { return value }
         guard calls < CodingSession.maximumCalls else { throw place.corruption(.nestedTooDeep) }
         do {
             let value = try Value(from: ValueDecoder(json: json, place: place, session: session, calls: calls + 1))
@@ -88,17 +89,18 @@ extension ValueDecoder: SingleValueDecodingContainer {
         try reading(Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
     }
 
-    private func standardForm<Value>(of type: Value.Type) throws -> Value? {
+    /// Returns the value of a type that has a standard form. Takes any type, as a generic function would be compiled again
+    /// for each standard type.
+    private func standardForm(of type: any Decodable.Type) throws -> Any? {
         try reading(type) { () throws(BridgeError) in
             // The most frequent types, without a search for their conformance.
-            if type == String.self { return try String.defaultsBridge.decode(json) as? Value }
-            if type == Int.self { return try Int.defaultsBridge.decode(json) as? Value }
-            if type == Bool.self { return try Bool.defaultsBridge.decode(json) as? Value }
+            if type == String.self { return try String.defaultsBridge.decode(json) }
+            if type == Int.self { return try Int.defaultsBridge.decode(json) }
+            if type == Bool.self { return try Bool.defaultsBridge.decode(json) }
             if let type = type as? any StandardForm.Type {
-                return try type.init(json: json, allowsNonFinite: session.allowsNonFinite) as? Value
+                return try type.init(json: json, allowsNonFinite: session.allowsNonFinite)
             }
-            if let type = type as? any WideInteger.Type { return try type.init(json: json) as? Value }
-            return nil
+            return try (type as? any WideInteger.Type)?.init(json: json)
         }
     }
 

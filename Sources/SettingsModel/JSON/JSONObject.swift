@@ -91,7 +91,8 @@ public struct JSONObject: Sendable {
         return mapped
     }
 
-    /// Returns the position of a name in ``members``.
+    /// Returns the position of a name in ``members``. Not inlined, as most of this module looks up names.
+    @inline(never)
     func position(of name: String) -> Int? {
         if let index { return index.position(of: name, in: members) }
         let wanted = name.utf8Span.span

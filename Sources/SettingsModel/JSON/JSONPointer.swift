@@ -33,6 +33,7 @@ public struct JSONPointer: Hashable, Sendable {
     }
 
     /// Returns the pointer to a member of the value here.
+    @inline(never)
     package func appending(_ token: String) -> JSONPointer {
         var longer = self
         longer.tokens.append(token)

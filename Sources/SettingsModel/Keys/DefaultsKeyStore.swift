@@ -151,10 +151,10 @@ public struct NamespaceRegistry: Sendable {
     private var owners: [(namespace: String, type: any Any.Type)] = []
 
     /// Makes a registry without namespaces.
-    public init() {}
+    package init() {}
 
     /// Registers a type. Throws if another type has the namespace; the same type may ask again.
-    public mutating func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(Conflict) {
+    package mutating func register<Namespace: DefaultsNamespace>(_ type: Namespace.Type) throws(Conflict) {
         let namespace = Namespace.namespace
         guard let owner = owners.first(where: { $0.namespace.hasSameBytes(as: namespace) }) else {
             owners.append((namespace, type))

@@ -73,7 +73,7 @@ struct PatternCompiler {
         case .oneOf(let index):
             set(first, .oneOf, operand: UInt32(index), edges: [next])
         case .assertion(let assertion):
-            set(first, PatternProgram.State(assertion), edges: [next])
+            set(first, assertion, edges: [next])
         case .sequence(let terms):
             emit(terms, from: first, to: next)
         case .alternation(let alternatives):
@@ -188,17 +188,5 @@ extension PatternCompiler {
             }
         }
         return true
-    }
-}
-
-extension PatternProgram.State {
-    fileprivate init(_ assertion: PatternNode.Assertion) {
-        self =
-            switch assertion {
-            case .start: .start
-            case .end: .end
-            case .wordBoundary: .wordBoundary
-            case .notWordBoundary: .notWordBoundary
-            }
     }
 }

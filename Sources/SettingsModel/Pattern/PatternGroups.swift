@@ -116,9 +116,6 @@ extension PatternParser {
 /// A name is taken while a group of that name can take part in the same match as the group that is read. Names are released
 /// at each | and taken again when the group around it closes.
 struct GroupNames {
-    /// The code points, as Swift's equality of strings takes two spellings of a name for one.
-    typealias Name = [UInt32]
-
     /// The names that an open group has declared so far.
     struct Scope {
         fileprivate var alternativeStart = 0
@@ -126,20 +123,20 @@ struct GroupNames {
     }
 
     /// The number of each name. Names in deep nests are released and taken often, which needs the number only.
-    private var numbers: [Name: Int] = [:]
+    private var numbers: [UTF8Text: Int] = [:]
     private var isTaken: [Bool] = []
     /// The taken names in the order they were taken, so that those of one alternative are at the end.
     private var order: [Int] = []
 
     /// Takes a name. Returns false if it is taken.
-    mutating func declare(_ name: Name) -> Bool {
+    mutating func declare(_ name: UTF8Text) -> Bool {
         if let number = numbers[name] { return take(number) }
         numbers[name] = isTaken.count
         isTaken.append(false)
         return take(isTaken.count - 1)
     }
 
-    func isDeclared(_ name: Name) -> Bool {
+    func isDeclared(_ name: UTF8Text) -> Bool {
         numbers[name] != nil
     }
 
@@ -172,14 +169,14 @@ struct GroupNames {
 
 extension PatternParser {
     /// Reads the name of a group and the > behind it, from behind the <.
-    mutating func readGroupName() throws(PatternError) -> GroupNames.Name {
+    mutating func readGroupName() throws(PatternError) -> UTF8Text {
         let start = position
-        var name: GroupNames.Name = []
+        var name = String.UnicodeScalarView()
         while let scalar = peek() {
             if scalar == ">" {
                 guard !name.isEmpty else { break }
                 position += 1
-                return name
+                return UTF8Text(String(name))
             }
             let offset = position
             position += 1
@@ -193,7 +190,7 @@ extension PatternParser {
             guard let part = Unicode.Scalar(value), isNamePart(part, first: name.isEmpty) else {
                 throw .syntax("the name of a group must be an identifier", at: offset)
             }
-            name.append(value)
+            name.append(part)
         }
         throw .syntax(
             name.isEmpty ? "the name of the group is missing" : "the name of the group is not closed with >", at: start)

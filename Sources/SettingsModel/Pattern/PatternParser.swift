@@ -19,7 +19,7 @@ struct PatternParser {
 
     enum Reference {
         case number(Int)
-        case name(GroupNames.Name)
+        case name(UTF8Text)
     }
 
     static func parse(_ source: String, allowsAnyProperty: Bool = false) throws(PatternError) -> PatternSyntax {
@@ -191,17 +191,11 @@ struct PatternNode: Sendable {
         case scalar(UInt32)
         /// An index into the classes of the pattern.
         case oneOf(Int)
-        case assertion(Assertion)
+        /// A state that is entered only where its assertion holds.
+        case assertion(PatternProgram.State)
         case sequence([PatternNode])
         case alternation([PatternNode])
         case repetition(PatternNode, Quantifier)
-    }
-
-    enum Assertion: Sendable {
-        case start
-        case end
-        case wordBoundary
-        case notWordBoundary
     }
 
     let shape: Shape
@@ -228,7 +222,7 @@ extension PatternNode {
         PatternNode(.oneOf(index), size: 1)
     }
 
-    static func assertion(_ assertion: Assertion) -> PatternNode {
+    static func assertion(_ assertion: PatternProgram.State) -> PatternNode {
         PatternNode(.assertion(assertion), size: 1)
     }
 

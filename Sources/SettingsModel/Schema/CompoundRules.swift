@@ -93,8 +93,9 @@ final class ObjectRules: Sendable {
     private let demandsMembers: Bool
 
     init?(_ source: SchemaSource, _ compiler: inout SchemaCompiler) {
-        let listed = compiler.namedSubschemas("properties", source)
-        properties = Dictionary(listed.map { (UTF8Text($0.name), $0.node) }) { first, _ in first }
+        var properties: [UTF8Text: SchemaNodeID] = [:]
+        for (name, node) in compiler.namedSubschemas("properties", source) { properties[UTF8Text(name)] = node }
+        self.properties = properties
         patternProperties = compiler.namedSubschemas("patternProperties", source).compactMap { text, node in
             let pointer = source.pointer.appending("patternProperties").appending(text)
             return compiler.pattern(text, at: pointer, "patternProperties").map { ($0, node) }
@@ -169,6 +170,7 @@ final class ObjectRules: Sendable {
     }
 
     /// Checks that a member is there. Returns false if further checks would not change the result.
+    @inline(never)
     private func demands(
         _ name: String, because other: String? = nil, of object: JSONObject, _ value: JSONValue,
         _ validator: inout SchemaValidator

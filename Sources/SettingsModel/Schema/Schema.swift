@@ -54,13 +54,19 @@ public struct Schema: Sendable {
         guard compiled.isFinite else { throw SchemaError(problems, of: document) }
         let nodes = compiled.nodes
         self.document = document
-        self.text = text.flatMap { $0.utf8.elementsEqual(document.bytes()) ? nil : $0 }
+        self.text = text.flatMap { $0.utf8Span.span.hasSameBytes(as: document.bytes().span) ? nil : $0 }
         self.nodes = nodes
         properties = nodes[0].objects
         keys = Self.listedKeys(source["properties"]?.object ?? [:], nodes, &problems)
-        positions = Dictionary(uniqueKeysWithValues: keys.enumerated().map { (UTF8Text($1.name), $0) })
+        var positions: [UTF8Text: Int] = [:]
+        var listedSecrets: Set<UTF8Text> = []
+        for (position, key) in keys.enumerated() {
+            positions[UTF8Text(key.name)] = position
+            if key.isSecret { listedSecrets.insert(UTF8Text(key.name)) }
+        }
+        self.positions = positions
+        self.listedSecrets = listedSecrets
         suiteRules = SuiteRules(of: nodes)
-        listedSecrets = Set(keys.lazy.filter(\.isSecret).map { UTF8Text($0.name) })
         let unlisted =
             (properties?.patternProperties.map(\.node) ?? []) + [properties?.additionalProperties].compactMap { $0 }
         admitsUnlistedSecrets = nodes.isSecret(unlisted)
@@ -144,7 +150,8 @@ public struct Schema: Sendable {
     }
 
     private func secretKeys(in values: JSONObject, and others: [KeyName] = []) -> Set<UTF8Text> {
-        var secrets = listedSecrets.union(others.lazy.map { UTF8Text($0.text) })
+        var secrets = listedSecrets
+        for other in others { secrets.insert(UTF8Text(other.text)) }
         guard admitsUnlistedSecrets else { return secrets }
         for name in values.names where positions[UTF8Text(name)] == nil && key(name)?.isSecret ?? false {
             secrets.insert(UTF8Text(name))
@@ -229,8 +236,7 @@ extension Schema {
             let pointer: JSONPointer = ["properties", key.name]
             let isKnown = known.contains { $0.keyword == "default" && $0.pointer == pointer.appending("default") }
             if isKnown { continue }
-            let place = violation.pointer == .root ? "" : "at \(violation.pointer) "
-            problems.append(SchemaError.Problem(pointer, "default", "default \(place)\(violation.detail)"))
+            problems.append(SchemaError.Problem(pointer, "default", "default \(violation.detailWithPlace)"))
         }
         guard let suiteRules, compiled.judgesFairly([0]) else { return problems }
         let defaults = effectiveValues(stored: [:])

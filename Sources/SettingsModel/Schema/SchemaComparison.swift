@@ -125,8 +125,11 @@ private struct ComparedRules {
     }
 
     private mutating func list(_ values: [JSONValue]) {
-        let values = Set(values.map(MathematicalJSON.init))
-        listed = listed?.intersection(values) ?? values
+        var values = Set(values.map(MathematicalJSON.init))
+        if let listed {
+            for value in values where !listed.contains(value) { values.remove(value) }
+        }
+        listed = values
         types.formIntersection(values.reduce([]) { $0.union(JSONTypeSet(of: $1.value)) })
     }
 
@@ -190,21 +193,22 @@ private struct ComparedRules {
     /// elements or members, the server may say anything.
     private func agree(_ own: JSONObject, _ theirs: JSONObject, in root: JSONValue) -> Bool {
         let describesParts = own.names.contains { SchemaKeyword(rawValue: $0)?.describesParts ?? false }
-        return Set((Array(own.names) + theirs.names).map(UTF8Text.init)).allSatisfy { name in
-            guard let keyword = SchemaKeyword(rawValue: name.string), !keyword.isAnnotation else { return true }
-            switch (own[name.string], theirs[name.string], keyword.operand) {
+        func agree(_ name: String) -> Bool {
+            guard let keyword = SchemaKeyword(rawValue: name), !keyword.isAnnotation else { return true }
+            switch (own[name], theirs[name], keyword.operand) {
             case (nil, _, _): return keyword.describesParts && !describesParts
             case (let own?, let their, .schema):
-                return agree(own, their ?? true, in: root)
+                return self.agree(own, their ?? true, in: root)
             case (.array(let own)?, .array(let theirs)?, .schemas):
-                return own.count == theirs.count && zip(own, theirs).allSatisfy { agree($0, $1, in: root) }
+                return own.count == theirs.count && zip(own, theirs).allSatisfy { self.agree($0, $1, in: root) }
             case (.object(let own)?, .object(let theirs)?, .namedSchemas):
-                return own.matches(theirs) { agree($0, $1, in: root) }
+                return own.matches(theirs) { self.agree($0, $1, in: root) }
             case (.array(let own)?, .array(let theirs)?, _):
                 return Set(own.map(MathematicalJSON.init)) == Set(theirs.map(MathematicalJSON.init))
             case (let own?, let their, _): return their.map { own.isMathematicallyEqual(to: $0) } ?? false
             }
         }
+        return own.names.allSatisfy(agree) && theirs.names.allSatisfy { own[$0] != nil || agree($0) }
     }
 
     private func agree(_ own: JSONValue, _ theirs: JSONValue, in root: JSONValue) -> Bool {

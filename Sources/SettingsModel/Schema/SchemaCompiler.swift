@@ -237,9 +237,7 @@ struct SchemaCompiler {
             var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
             validator.validate(value, against: [id], isSecret: nodes.isSecret([id]))
             if let violation = validator.findings.first?.violation {
-                report(
-                    pointer.appending("default"), "default",
-                    "\(violation.pointer == .root ? "" : "at \(violation.pointer) ")\(violation.detail)")
+                report(pointer.appending("default"), "default", violation.detailWithPlace)
             }
         }
     }
@@ -256,11 +254,13 @@ extension SchemaCompiler.Result {
             parts += nodes[id].children.filter { !together.contains($0) }
         }
         let nested = Set(nodes.descendants(of: parts) + [0])
-        return places.filter { nested.contains($0.value) && nodes[$0.value].isSecret }.map { place in
-            SchemaError.Problem(
-                place.key.appending("writeOnly"), "writeOnly",
-                "writeOnly may stand on keys only: a key is a secret as a whole or not at all", isUnsupported: true)
+        var problems: [SchemaError.Problem] = []
+        for (place, id) in places where nested.contains(id) && nodes[id].isSecret {
+            let detail = "writeOnly may stand on keys only: a key is a secret as a whole or not at all"
+            problems.append(
+                SchemaError.Problem(place.appending("writeOnly"), "writeOnly", detail, isUnsupported: true))
         }
+        return problems
     }
 
     /// True if a refusal by these schemas cannot come from a keyword that could not be read.

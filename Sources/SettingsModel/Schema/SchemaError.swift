@@ -97,7 +97,12 @@ public struct Violation: Hashable, Sendable {
 
     /// The detail with its subject, as `player.volume must be at most 1, but is 1.5`.
     public var sentence: String {
-        let subject = key ?? suite ?? "the value"
-        return pointer.tokens.isEmpty ? "\(subject) \(detail)" : "\(subject) at \(pointer) \(detail)"
+        "\(key ?? suite ?? "the value") \(detailWithPlace)"
+    }
+
+    /// The detail, after the place if that is not the value as a whole.
+    @inline(never)
+    var detailWithPlace: String {
+        pointer == .root ? detail : "at \(pointer) \(detail)"
     }
 }

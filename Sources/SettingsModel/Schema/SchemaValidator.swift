@@ -103,6 +103,7 @@ struct SchemaValidator {
     }
 
     /// Checks a part of the value at hand.
+    @inline(never)
     mutating func descend(to step: Step, _ value: JSONValue, _ id: SchemaNodeID) {
         let wasSecret = isSecret
         if path.isEmpty, !secretKeys.isEmpty, case .name(let key) = step {
@@ -133,6 +134,7 @@ struct SchemaValidator {
     }
 
     /// Returns the reason that the value at hand, or a name in it, does not fit a node; nil if that may not be said.
+    @inline(never)
     mutating func firstReason(_ value: JSONValue, _ id: SchemaNodeID) -> String? {
         guard !isQuiet, !isForReason, reasonSteps > 0 else { return nil }
         var validator = SchemaValidator(
@@ -141,8 +143,7 @@ struct SchemaValidator {
         validator.depth = depth
         validator.validate(value, against: [id], isSecret: isSecret)
         reasonSteps = validator.steps
-        guard !validator.isExhausted, let violation = validator.findings.first?.violation else { return nil }
-        return violation.pointer == .root ? violation.detail : "at \(violation.pointer) \(violation.detail)"
+        return validator.isExhausted ? nil : validator.findings.first?.violation.detailWithPlace
     }
 
     /// Returns `; did you mean …?`, or nothing if that may not be said or would take too long to find.
@@ -171,12 +172,14 @@ struct SchemaValidator {
         return !isExhausted
     }
 
-    /// Adds a violation by the value at hand, with the value found.
+    /// Adds a violation by the value at hand, with the value found. Not inlined, as every rule calls it and few values fail.
+    @inline(never)
     mutating func fail(_ keyword: String, _ demand: String, _ value: JSONValue, expected: JSONValue?) {
         fail(keyword, demand, value, butWhat: isQuiet || isSecret ? nil : "is \(value.briefPhrase)", expected: expected)
     }
 
     /// Adds a violation by the value at hand, with a phrase for what was found.
+    @inline(never)
     mutating func fail(
         _ keyword: String, _ demand: String, _ value: JSONValue, butWhat: String?, expected: JSONValue?
     ) {
@@ -189,6 +192,7 @@ struct SchemaValidator {
     }
 
     /// Adds a violation by the value at hand, or by a part of it, that only names its demand.
+    @inline(never)
     mutating func fail(at step: Step? = nil, _ keyword: String, _ demand: String) {
         failed = true
         if !isQuiet { add(keyword, demand, at: path + (step.map { [$0] } ?? [])) }

@@ -51,6 +51,7 @@ struct SuiteRules: Sendable {
     }
 
     /// - Parameter isComplete: lists everything. A comparison of lists that end early would confuse old and new.
+    @inline(never)
     private func findings(
         _ values: JSONObject, _ secretKeys: Set<UTF8Text>, root: SchemaNodeID? = nil, isComplete: Bool = false
     ) -> [SchemaValidator.Finding] {
