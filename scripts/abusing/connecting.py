@@ -52,6 +52,17 @@ def chunks_of_a_byte(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(script, scale.pick(100, 10))])
 
 
+def malformed(scale: Scale) -> Abuse:
+    """200 connections with requests that are none: no HTTP, heads too long, two lengths"""
+    requests = [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" * 100,
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n" + b"X: y\r\n" * 5_000 + b"\r\n",
+        b"GET /" + b"x" * 50_000 + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
+        b"PUT / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n1",
+    ]
+    return Abuse(lambda _: [Role(held(request), scale.pick(50, 10)) for request in requests])
+
+
 def idle_connections(_: Scale) -> Abuse:
     """800 connections that ask for something and stay, of 862 that a daemon with 1,024 files has room for"""
     return Abuse(lambda _: [Role(held(GET), 800)], open_files=1024)
@@ -72,4 +83,4 @@ def churn(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(script, count, reads=0), Role(script, count, reads=0, resets=True)])
 
 
-ROWS: list[Build] = [slow_heads, slow_bodies, chunks_of_a_byte, idle_connections, flood, churn]
+ROWS: list[Build] = [slow_heads, slow_bodies, chunks_of_a_byte, malformed, idle_connections, flood, churn]

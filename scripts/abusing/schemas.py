@@ -81,6 +81,22 @@ def hard_patterns_in_items(scale: Scale) -> Abuse:
     return Abuse(lambda _: [Role(repeated(request, 1), 4)], load)
 
 
+def branching_schema(scale: Scale) -> Abuse:
+    """128 pipelined PUTs against a schema with two alternatives at each of 30 levels, none of which fits"""
+    levels = 30
+    definitions: dict[str, Any] = {
+        f"level{number}": {"anyOf": [{"$ref": f"#/$defs/level{number + 1}"}, {"$ref": f"#/$defs/level{number + 1}"}]}
+        for number in range(levels)}
+    definitions[f"level{levels}"] = {"type": "string"}
+    requests = render("PUT", setting(SUITE, "branch"), 1) * scale.pick(128, 16)
+
+    def load(connection: Connection) -> None:
+        properties = {"branch": {"$ref": "#/$defs/level0"}}
+        put_schema(connection, SUITE, {"additionalProperties": True, "properties": properties, "$defs": definitions})
+
+    return Abuse(lambda _: [Role(repeated(requests, scale.pick(128, 16)))], load)
+
+
 def schema_onto_keys(scale: Scale) -> Abuse:
     """Schemas put onto 1,000,000 stored keys, one after the other"""
     schemas = [{"type": "object", "additionalProperties": {"type": "integer", "minimum": least}} for least in (0, 1)]
@@ -121,4 +137,4 @@ def suggestions(scale: Scale) -> Abuse:
 
 
 ROWS: list[Build] = [rule_over_suite, rule_over_suite_20, wide_patterns, hard_pattern, hard_patterns_in_items,
-                     schema_onto_keys, schema_conflicts, many_violations, suggestions]
+                     branching_schema, schema_onto_keys, schema_conflicts, many_violations, suggestions]

@@ -149,13 +149,14 @@ def merges(scale: Scale) -> Abuse:
 
 
 def bad_bodies(scale: Scale) -> Abuse:
-    """16 MB bodies that are wrong at their end: deep, with a name twice, with a number too large"""
+    """16 MB bodies that are wrong at their end: with a name twice, a number too large, a number of 15 million digits"""
     size = scale.pick(15 * MB, MB)
     bodies = [
         b"[" * 120 + b"]" * 119 + b" " * size,
         compact(wide_object(size // 12))[:-1] + b',"k000000":1}',
         compact(numbers(size))[:-1] + b",1e999]",
         b'"' + b"\\u00e9" * (size // 6) + b'\\ud800"',
+        b"[0." + b"1" * size + b",]",
     ]
     requests = [render("PUT", setting(LARGE, "list"), body) for body in bodies]
     return Abuse(lambda _: [Role(one_after_the_other(requests), 4)])
