@@ -52,7 +52,7 @@ final class HistoryClient {
         var calls: [Call] = []
         while calls.count < count {
             let requests = (0..<depth).map { _ in workload.next() }
-            let bytes = requests.map { form.bytes($0) }
+            let bytes = requests.map { form.request($0).bytes }
             let peer = try open()
             let sent = Self.now
             try peer.send(Array(bytes.joined()))
@@ -73,7 +73,7 @@ final class HistoryClient {
             lastName += 1
             name = "client-\(number)-\(lastName)"
         }
-        let bytes = form.bytes(request, requestKey: name)
+        let bytes = form.request(request, requestKey: name).bytes
         var call = Call(client: number, invoked: Self.now, request: request)
         var attempts = 0
         while true {
@@ -221,7 +221,7 @@ struct TestedSettings {
 
     func suite(of setting: Int) -> String { Self.suites[setting % 2] }
     func key(of setting: Int) -> String { "k\(setting)" }
-    func path(of setting: Int) -> String { "/v1/suites/\(suite(of: setting))/keys/\(key(of: setting))" }
+    func path(of setting: Int) -> String { "\(suite(of: setting))/keys/\(key(of: setting))" }
 
     /// The settings that stand in the suite of this one.
     func neighbours(of setting: Int) -> [Int] {
@@ -237,8 +237,7 @@ struct TestedSettings {
     func prepare(_ peer: RawClient) throws -> Model {
         var standings: [Model.Standing] = []
         for setting in 0..<count {
-            try peer.send(CallForm(settings: self).bytes(.write(if: [], [.init(setting: setting, action: .set(0))])))
-            let answer = try peer.readResponse()
+            let answer = try peer.ask(Request("PUT \(path(of: setting)) 0"))
             guard answer.status == 201, let body = try? SettingState(json: JSONValue(parsing: answer.body)) else {
                 throw UnexpectedAnswer(request: "the first value of \(setting)", answer: answer)
             }

@@ -77,12 +77,10 @@ struct LinearizabilityAcrossKillsTests {
         let daemon = try DaemonLives()
         let initial = try settings.prepare(daemon.connect())
         let add = Call.Request.write(if: [], [.init(setting: 0, action: .add(1))])
-        let bytes = CallForm(settings: settings).bytes(add, requestKey: "once")
+        let request = CallForm(settings: settings).request(add, requestKey: "once")
         var answers: [JSONValue] = []
         for _ in 0..<3 {
-            let peer = try daemon.connect()
-            try peer.send(bytes)
-            answers.append(try JSONValue(parsing: peer.readResponse().body))
+            answers.append(try #require(try daemon.connect().ask(request).json))
             try daemon.killAndRestart()
         }
         #expect(answers.map { $0["replayed"] } == [nil, true, true])
@@ -99,8 +97,8 @@ struct LinearizabilityAcrossKillsTests {
         let peer = try daemon.connect()
         return try range.map { setting in
             var call = Call(client: clients, invoked: HistoryClient.now, request: .read([setting]))
-            try peer.send(CallForm(settings: settings).bytes(call.request))
-            let answer = try CallAnswer(peer.readResponse(), to: call.request, about: settings)
+            let request = CallForm(settings: settings).request(call.request)
+            let answer = try CallAnswer(peer.ask(request), to: call.request, about: settings)
             call.answered = HistoryClient.now
             call.outcome = answer.outcome
             call.cursor = answer.cursor.revision.number
