@@ -104,7 +104,7 @@ struct RefusedFieldTests {
         RefusedRequest("NUL in a value", head("Accept: a\0b"), "has the control byte 0x00"),
         RefusedRequest("a vertical tab in a value", head("Accept: a\u{B}b"), "has the control byte 0x0B"),
         RefusedRequest("DEL in a value", head("Accept: a\u{7F}"), "has the control byte 0x7F"),
-        RefusedRequest("ESC in a value that nobody reads", head("X: 0123456789\u{1B}[0m"), "control byte 0x1B"),
+        RefusedRequest("ESC in a value that is not read", head("X: 0123456789\u{1B}[0m"), "control byte 0x1B"),
         RefusedRequest("a bare line feed as empty line", "GET / HTTP/1.1\r\nHost: a\r\n\n", "no ':'"),
         RefusedRequest("a bare carriage return as empty line", head("A: b\r\n\ra"), "without a line feed"),
     ]

@@ -39,7 +39,7 @@ struct ResponseReaderTests {
             "the same length twice", "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\nx", 200, "x",
             fields: [("Content-Length", "1"), ("Content-Length", "1")]),
         Case(
-            "chunks, with what nobody asked for",
+            "chunks, with extensions and trailers",
             chunked + "3;name=\"value\"\r\nabc\r\nA \r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n", 200, "abc0123456789",
             fields: [("Transfer-Encoding", "chunked")]),
         Case("no chunk", chunked + "000\r\n\r\n", 200, fields: [("Transfer-Encoding", "chunked")]),

@@ -2,7 +2,7 @@ import SettingsAPI
 import SettingsEngine
 import SettingsModel
 
-/// The rules of the history, told plainly: an array that is gone through for everything.
+/// A plain model of the history: one array, searched for everything.
 struct HistoryModel {
     struct Entry {
         let commit: KeptCommit

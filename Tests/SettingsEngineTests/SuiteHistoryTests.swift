@@ -59,7 +59,7 @@ struct SuiteHistoryTests {
     }
 
     /// All that a history says.
-    private static func told(_ history: History, _ suites: [SuiteName]) -> [String] {
+    private static func answers(_ history: History, _ suites: [SuiteName]) -> [String] {
         suites.map { suite in
             let commits = history.commits(of: suite, after: history.floor(of: suite)).map(\.commit.revision)
             return "\(suite) \(history.floor(of: suite)): \(commits)"
@@ -78,7 +78,7 @@ struct SuiteHistoryTests {
             var everything: [HistoryModel.Entry] = []
             var gaps: Set<SuiteName> = []
             var alwaysFit = true
-            var copies: [(history: History, told: [String])] = []
+            var copies: [(history: History, answers: [String])] = []
             for number in 1...300 {
                 let seed: Comment = "seed \(random.seed), commit \(number)"
                 let entry = try Self.next(number * 2, suites, &random)
@@ -111,10 +111,10 @@ struct SuiteHistoryTests {
                 try #require(
                     history.commits(after: since).map(\.commit.revision)
                         == everything.map(\.revision).filter { $0 > since }, seed)
-                if random.chance(oneIn: 40) { copies.append((history, Self.told(history, suites))) }
+                if random.chance(oneIn: 40) { copies.append((history, Self.answers(history, suites))) }
             }
             if alwaysFit && limits.suiteCommits > 1 && history.count < everything.count { protectedRuns += 1 }
-            for copy in copies { #expect(Self.told(copy.history, suites) == copy.told, "seed \(random.seed)") }
+            for copy in copies { #expect(Self.answers(copy.history, suites) == copy.answers, "seed \(random.seed)") }
         }
         #expect(protectedRuns > 0)
     }

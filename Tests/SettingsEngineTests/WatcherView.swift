@@ -4,13 +4,13 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// What a watcher makes of what it is told: the values of each suite, and the place in history that they are true at.
+/// A watcher's view: the values of each suite, and the place in history at which they are true.
 struct WatcherView: Equatable {
     var cursor: Cursor?
     var values: [SuiteName: [KeyName: JSONValue]] = [:]
     var schemas: [SuiteName: Revision] = [:]
 
-    /// What somebody sees who looks at a state himself.
+    /// The view of a state as it is.
     init(of state: State, _ subject: WatchSubject) {
         cursor = state.cursor
         state.suites.forEach { suite in
@@ -55,14 +55,14 @@ struct WatcherView: Equatable {
     private mutating func take(_ changes: [Change], isLatest: Bool) throws {
         var last = cursor?.revision ?? .zero
         for change in changes {
-            try #require(change.revision >= last, "\(change) is told again, or out of order")
+            try #require(change.revision >= last, "\(change) comes again, or out of order")
             last = change.revision
             try #require(values[change.suite]?[change.key] == change.old, "\(change) begins where nothing ended")
             values[change.suite, default: [:]][change.key] = change.new
         }
     }
 
-    /// Whether both have the same values; a suite without values is as good as none, since changes do not tell them apart.
+    /// True if both have the same values; a suite without values is as good as none, since changes do not tell them apart.
     func hasValues(of other: WatcherView) -> Bool {
         values.filter { !$0.value.isEmpty } == other.values.filter { !$0.value.isEmpty }
     }

@@ -121,17 +121,17 @@ private struct World {
         case .nothing:
             watchers[index].view.cursor = state.cursor
         case .commits(let commits):
-            let told = state.observed(
+            let observed = state.observed(
                 watcher.subject, commits, from: since?.revision ?? .zero, limit: limit,
                 keepsLatest: random.chance(oneIn: 3))
-            if let limit, told.changes.count > limit {
-                #expect(Set(told.changes.map(\.revision)).count == 1, "only a single commit is told beyond the limit")
+            if let limit, observed.changes.count > limit {
+                #expect(Set(observed.changes.map(\.revision)).count == 1, "only a single commit may exceed the limit")
             }
-            try watchers[index].view.take(told)
-            #expect(told.hasMore == (told.cursor.revision < (commits.last?.commit.revision ?? .zero)))
-            let cursor = try #require(told.cursor as Cursor?)
+            try watchers[index].view.take(observed)
+            #expect(observed.hasMore == (observed.cursor.revision < (commits.last?.commit.revision ?? .zero)))
+            let cursor = try #require(observed.cursor as Cursor?)
             let there = WatcherView(of: try #require(past[cursor.revision]), watcher.subject)
-            for schema in told.scope.schemas {
+            for schema in observed.scope.schemas {
                 #expect(schema.revision == there.schemas[schema.suite] ?? .zero, "seed \(random.seed)")
             }
         }

@@ -21,7 +21,7 @@ struct WriteDecisionTests {
 
         /// Decides a write, applies what it commits, and looks at all that can be seen.
         mutating func write(_ command: WriteRequest.Command, isDryRun: Bool = false) throws -> Commit? {
-            let told: Comment = "seed \(seed), after \(issued): \(command)"
+            let context: Comment = "seed \(seed), after \(issued): \(command)"
             let revision = try #require(issued.advanced(by: 1))
             var request = WriteRequest(command)
             request.isDryRun = isDryRun
@@ -31,11 +31,11 @@ struct WriteDecisionTests {
                 let time = Timestamp(milliseconds: 1_000 + revision.number)
                 let decision = try state.decide(request, revision: revision, time: time)
                 guard case .success(let changed) = outcome else {
-                    Issue.record("was not refused, \(told)")
+                    Issue.record("was not refused, \(context)")
                     return nil
                 }
-                try expect(decision.answer, changed, told)
-                try #require((decision.commit != nil) == (changed != nil && !isDryRun), told)
+                try expect(decision.answer, changed, context)
+                try #require((decision.commit != nil) == (changed != nil && !isDryRun), context)
                 guard let commit = decision.commit else { return nil }
                 issued = revision
                 try state.apply(commit, schema: decision.schema)
@@ -43,42 +43,42 @@ struct WriteDecisionTests {
                 return commit
             } catch let problem as Problem {
                 guard case .failure(let refusal as PlainSuites.Refusal) = outcome else {
-                    Issue.record("was refused: \(problem.description), \(told)")
+                    Issue.record("was refused: \(problem.description), \(context)")
                     return nil
                 }
-                #expect(problem.code.map { refusal.codes.contains($0) } ?? false, "\(problem.description), \(told)")
+                #expect(problem.code.map { refusal.codes.contains($0) } ?? false, "\(problem.description), \(context)")
                 return nil
             }
         }
 
-        private func expect(_ answer: WriteAnswer, _ changed: [String]?, _ told: Comment) throws {
+        private func expect(_ answer: WriteAnswer, _ changed: [String]?, _ context: Comment) throws {
             switch answer.body {
-            case .setting(let setting): #expect(setting.changed == (changed != nil), told)
+            case .setting(let setting): #expect(setting.changed == (changed != nil), context)
             case .summary(let summary):
-                #expect(summary.changed == (changed != nil), told)
-                #expect(summary.changes.map { "\($0.suite) \($0.key)" }.sorted() == (changed ?? []).sorted(), told)
+                #expect(summary.changed == (changed != nil), context)
+                #expect(summary.changes.map { "\($0.suite) \($0.key)" }.sorted() == (changed ?? []).sorted(), context)
             }
         }
 
         /// Everything that can be read is as the dictionaries say.
         func check() throws {
-            let told: Comment = "seed \(seed), at \(state.revision)"
-            #expect(state.suites.elements.map(\.name) == plain.suites.keys.sorted(), told)
+            let context: Comment = "seed \(seed), at \(state.revision)"
+            #expect(state.suites.elements.map(\.name) == plain.suites.keys.sorted(), context)
             for name in PlainSuites.names {
                 let suite = state.suite(try SuiteName(name))
                 let plain = plain.suites[name]
-                #expect(suite?.revision == plain?.revision, told)
-                #expect(suite?.schemaRevision == plain?.schemaRevision, told)
+                #expect(suite?.revision == plain?.revision, context)
+                #expect(suite?.schemaRevision == plain?.schemaRevision, context)
                 let counted = plain.map { Set($0.stored.keys).union($0.schema?.listed ?? []).count }
-                #expect(suite?.keyCount == counted, told)
+                #expect(suite?.keyCount == counted, context)
                 for key in PlainSuites.keys {
                     let setting = state.setting(try SuiteName(name), try KeyName(key))
                     let source = plain?.source(key) ?? .unset
                     let revision = plain.map { $0.revisions[key] ?? $0.floor } ?? self.plain.lastDrop
-                    try #require(setting.value == plain?.value(key), told)
-                    try #require(setting.source == source, told)
-                    try #require(setting.stored == (source == .invalid ? plain?.stored[key] : nil), told)
-                    try #require(setting.revision == revision, "\(name) \(key), \(told)")
+                    try #require(setting.value == plain?.value(key), context)
+                    try #require(setting.source == source, context)
+                    try #require(setting.stored == (source == .invalid ? plain?.stored[key] : nil), context)
+                    try #require(setting.revision == revision, "\(name) \(key), \(context)")
                 }
             }
         }
@@ -132,11 +132,11 @@ struct WriteDecisionTests {
             for (moment, then) in remembered {
                 for name in PlainSuites.names {
                     let suite = try SuiteName(name)
-                    let told: Comment = "seed \(random.seed), \(name) at \(moment) seen from \(now.revision)"
+                    let context: Comment = "seed \(random.seed), \(name) at \(moment) seen from \(now.revision)"
                     let floor = now.historyFloor(of: suite)
                     guard moment >= floor else {
-                        let problem = #expect(throws: Problem.self, told) { try now.suite(suite, at: moment) }
-                        #expect(problem?.code == .historyGone && problem?.oldest == floor, told)
+                        let problem = #expect(throws: Problem.self, context) { try now.suite(suite, at: moment) }
+                        #expect(problem?.code == .historyGone && problem?.oldest == floor, context)
                         continue
                     }
                     // A drop does not keep since when keys were not set; with the commit gone that removed the last
@@ -149,7 +149,7 @@ struct WriteDecisionTests {
                     if isDropped, let revision = before?.revision, revision <= floor {
                         past?.revision = revision
                     }
-                    try #require(past?.shown(withUnset: !isDropped) == before?.shown(withUnset: !isDropped), told)
+                    try #require(past?.shown(withUnset: !isDropped) == before?.shown(withUnset: !isDropped), context)
                 }
             }
         }

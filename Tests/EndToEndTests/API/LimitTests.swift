@@ -16,16 +16,17 @@ struct LimitTests {
             maximumTargetLength: 64, maximumHeadLength: 256, maximumFieldCount: 4, maximumBodyLength: 8)
     }
 
-    static let told = #"{"outcome":"not_done","retryAfterMs":"*"}"#
+    static let outcome = #"{"outcome":"not_done","retryAfterMs":"*"}"#
 
     static let rows: [Row] = [
         Row(
-            "A value that does not wait", "PUT app/keys/a 1", 503, .overloaded, told, fields: ["Retry-After: 1"],
+            "A value that does not wait", "PUT app/keys/a 1", 503, .overloaded, outcome, fields: ["Retry-After: 1"],
             adapt: full),
-        Row("A map that does not wait", #"PATCH app {"a":1}"#, 503, .overloaded, told, adapt: full),
-        Row("A schema that does not wait", Samples.schema, 503, .overloaded, told, adapt: full),
+        Row("A map that does not wait", #"PATCH app {"a":1}"#, 503, .overloaded, outcome, adapt: full),
+        Row("A schema that does not wait", Samples.schema, 503, .overloaded, outcome, adapt: full),
         Row(
-            "A transaction that does not wait", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, told, adapt: full),
+            "A transaction that does not wait", #"POST /v1/transaction {"do":[]}"#, 503, .overloaded, outcome,
+            adapt: full),
         Row("Reads go on", "GET /v1/suites", 200, adapt: full),
         Row("A body over its limit", "PUT app/keys/a 123456789", 413, .tooLarge, #"{"limit":8}"#, adapt: short),
         Row("A body at its limit", "PUT app/keys/a 12345678", 201, adapt: short),

@@ -22,13 +22,13 @@ struct OriginTests {
     private static func expectReadable(
         _ answer: RawResponse, from origin: String = origin, sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        let told: Comment = "\(answer.status) \(answer.fields)"
+        let context: Comment = "\(answer.status) \(answer.fields)"
         let allowed = answer.fields.filter { $0.name == "Access-Control-Allow-Origin" }.map(\.value)
-        #expect(allowed == [origin], told, sourceLocation: sourceLocation)
-        #expect(list("Vary", of: answer).contains("Origin"), told, sourceLocation: sourceLocation)
+        #expect(allowed == [origin], context, sourceLocation: sourceLocation)
+        #expect(list("Vary", of: answer).contains("Origin"), context, sourceLocation: sourceLocation)
         let exposed = list("Access-Control-Expose-Headers", of: answer)
         for name in ["ETag", "Settings-Cursor", "Settings-Source", "Retry-After", "Allow"] {
-            #expect(exposed.contains(name), told, sourceLocation: sourceLocation)
+            #expect(exposed.contains(name), context, sourceLocation: sourceLocation)
         }
     }
 

@@ -94,7 +94,7 @@ struct SchemaTests {
             .invalidSchema),
         Row("An identifier", #"PUT app/schema {"$id":"x","additionalProperties":false}"#, 422, .invalidSchema),
         Row(
-            "All mistakes are told",
+            "All mistakes are listed",
             #"PUT app/schema {"additionalProperties":false,"properties":{"a":{"tipe":1},"b":{"minimum":"x"}}}"#, 422,
             .invalidSchema, #"{"errors":["*","*"]}"#),
         Row(
@@ -179,7 +179,7 @@ struct SchemaTests {
                 "PUT app/keys/certificate \"x\"",
             ], "GET app", 200, nil, "", lacks: ["violations"]),
         Row(
-            "What is broken is not told of other keys",
+            "A broken key is not listed with others",
             given: [
                 #"PUT app {"tls":true}"#,
                 Request("PUT app/schema?onConflict=keep ") + String(decoding: rules.body, as: UTF8.self),

@@ -193,7 +193,7 @@ struct SuiteTests {
             "A leftover is removed", given: ["PUT app/keys/old 1", Samples.narrow], #"PATCH app {"old":null}"#, 200,
             nil, #"{"changes":[{"key":"old","old":null,"oldSource":"invalid","source":"unset"}]}"#),
         Row(
-            "All violations are told", given: [Samples.schema],
+            "All violations are listed", given: [Samples.schema],
             #"PATCH app {"volume":2,"name":"long","nothing":1,"count":1.5}"#, 422, .unknownKey,
             #"{"errors":[{"suite":"app","key":"nothing","pointer":"/nothing"},{"key":"volume","pointer":"/volume"},"#
                 + #"{"key":"name"},{"key":"count"}]}"#),

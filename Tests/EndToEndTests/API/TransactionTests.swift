@@ -137,7 +137,7 @@ struct TransactionTests {
         condition(
             "A setting of a suite that does not exist", #"{"suite":"none","key":"k","stored":false}"#, holds: true),
         condition(
-            "All that fail are told",
+            "All that fail are listed",
             #"{"suite":"app","revision":9},{"suite":"app","key":"a","stored":true},{"suite":"app","key":"a","value":2}"#,
             holds: false, #"{"pointer":"/if/0","failed":[{"index":0},{"index":2}]}"#),
     ]
@@ -153,7 +153,7 @@ struct TransactionTests {
             #"{"failed":[{"index":1,"current":{"suite":"app","key":"volume","value":0.5,"source":"default"}}],"#
                 + #""errors":[{"suite":"app","key":"volume","pointer":"/do/1/value","keyword":"maximum"}]}"#),
         transaction(
-            "All violations are told", given: [Samples.schema],
+            "All violations are listed", given: [Samples.schema],
             do: """
                 "op":"set","key":"nothing","value":1
                 "op":"set","key":"volume","value":2

@@ -147,7 +147,7 @@ struct ValueTests {
             .invalidValue, #"{"errors":[{"suite":"app","key":"name","pointer":"","keyword":"maxLength","expected":3}]}"#
         ),
         Row(
-            "Keys are told apart by their bytes", given: ["PUT app/keys/%C3%A9 1", "PUT app/keys/e%CC%81 2"],
+            "Keys are compared by their bytes", given: ["PUT app/keys/%C3%A9 1", "PUT app/keys/e%CC%81 2"],
             "GET app/keys/%C3%A9?raw", 200, text: "1", then: [("GET app/keys/e%CC%81", #"{"value":2}"#)]),
         Row("A slash in a key", given: ["PUT app/keys/a%2Fb 1"], "GET app/keys/a%2fb", 200, nil, #"{"key":"a/b"}"#),
         Row("A plus in a key", given: ["PUT app/keys/a+b 1"], "GET app/keys/a%2Bb", 200, nil, #"{"key":"a+b"}"#),

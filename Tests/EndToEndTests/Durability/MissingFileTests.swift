@@ -40,11 +40,11 @@ struct MissingFileTests {
         for missing in 0..<(1 << names.count) {
             var left = data
             for (number, name) in names.enumerated() where missing >> number & 1 == 1 { left.files[name] = nil }
-            let told: Comment = "left: \(left.files.keys.sorted())"
+            let context: Comment = "left: \(left.files.keys.sorted())"
             do {
                 let daemon = try TestDaemon(in: try left.write())
                 started += 1
-                #expect(try daemon.send("GET app/keys/n?raw").text == "6", told)
+                #expect(try daemon.send("GET app/keys/n?raw").text == "6", context)
             } catch let error as StartError {
                 #expect(names.contains { error.description.contains("/\($0)") }, "\(error.description)")
             }

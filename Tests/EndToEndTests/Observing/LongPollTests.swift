@@ -46,7 +46,7 @@ struct LongPollTests {
             "A stored value that equals the default", given: [schema], "GET app/observe", "PUT app/keys/a 1",
             #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
         Wake(
-            "Unchanged writes wake nobody", "GET app/observe",
+            "Unchanged writes wake no watcher", "GET app/observe",
             quiet: [
                 "PUT app/keys/a 1", "PATCH app {\"a\":1}", "DELETE app/keys/b", "PUT app {\"a\":1}",
                 "PUT app/keys/a?dryRun=true 9", "PATCH app/keys/a {\"op\":\"add\",\"by\":0}",

@@ -252,7 +252,7 @@ struct ObservedChangeTests {
              "changes":[{"suite":"a","key":"x","new":1,"revision":$1},{"suite":"b","key":"x","new":2,"revision":$2}]}
             """#, lacks: ["suite", "values"]),
         Row(
-            "A commit to several of them is told once",
+            "A commit to several of them comes once",
             given: [
                 "PUT a/keys/x 1",
                 #"POST /v1/transaction {"do":[{"op":"set","suite":"b","key":"k","value":2},"#

@@ -33,11 +33,11 @@ struct DescribedAnswers {
     ]
 
     private func check(_ answer: RawResponse, to request: Request, of name: String) throws {
-        let told: Comment = "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text)"
+        let context: Comment = "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text)"
         guard let place = place(of: request) else { return }
         checkRequest(request, place, answer, of: name)
         var response = place.operation["responses"]?[String(answer.status)]
-        try #require(response != nil, told)
+        try #require(response != nil, context)
         if let reference = response?["$ref"]?.string { response = found(reference) }
         for field in answer.fields.map(\.name)
         where !Self.general.contains(field) && !field.hasPrefix("Access-Control-") {
@@ -45,14 +45,14 @@ struct DescribedAnswers {
         }
         guard !answer.body.isEmpty else { return }
         let content = response?["content"]?[answer.type]
-        try #require(content != nil, told)
+        try #require(content != nil, context)
         guard answer.type.hasSuffix("json"), let body = answer.json else { return }
         let alternatives = content?["schema"]?["anyOf"]?.array ?? [content?["schema"] ?? [:]]
         let isRaw = request.target.contains("raw") && !request.target.contains("raw=false") && answer.status < 400
         guard !isRaw, let reference = alternatives.first?["$ref"]?.string?.split(separator: "/").last,
             let schema = schemas[String(reference)]
         else { return }
-        #expect(schema.violations(of: body) == [], told)
+        #expect(schema.violations(of: body) == [], context)
     }
 
     /// The part of the description about a request.
@@ -123,12 +123,13 @@ extension DescribedAnswers {
         // The values of fields are described in words only.
         let isPlain = request.fields.allSatisfy { $0.hasPrefix("Content-Type:") }
         guard isPlain, request.version == "HTTP/1.1", let wrong = wrongs(of: request, place) else { return }
-        let told: Comment = "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text.prefix(300))"
+        let context: Comment =
+            "\(name): \(request.method) \(request.target): \(answer.status) \(answer.text.prefix(300))"
         if let reason = wrong.first {
-            #expect(answer.status >= 400, "the description does not allow \(reason), the daemon does: \(told)")
+            #expect(answer.status >= 400, "the description does not allow \(reason), the daemon does: \(context)")
         } else if answer.status == 400 {
             let isUnsaid = Self.unsaid.contains { answer.text.contains($0) }
-            #expect(isUnsaid, "the description allows what the daemon does not: \(told)")
+            #expect(isUnsaid, "the description allows what the daemon does not: \(context)")
         }
     }
 

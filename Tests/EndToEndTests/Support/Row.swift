@@ -86,23 +86,23 @@ extension Row {
     }
 
     private func expect(_ answer: RawResponse, to sent: Request, _ revisions: [String]) throws {
-        let told: Comment = "\(name): \(answer.status) \(answer.text)"
-        #expect(answer.status == status, told)
-        #expect(answer.json?["code"]?.string == code?.rawValue || sent.method == "HEAD", told)
+        let context: Comment = "\(name): \(answer.status) \(answer.text)"
+        #expect(answer.status == status, context)
+        #expect(answer.json?["code"]?.string == code?.rawValue || sent.method == "HEAD", context)
         if let code, answer.status >= 400, sent.method != "HEAD" { expectProblem(answer, code) }
         if !body.isEmpty {
             let pattern = try JSONValue(parsing: body.naming(revisions))
-            #expect(pattern.isFound(in: answer.json), told)
+            #expect(pattern.isFound(in: answer.json), context)
         }
-        if let text { #expect(answer.text == text.naming(revisions), told) }
+        if let text { #expect(answer.text == text.naming(revisions), context) }
         for member in try exactly.map({ try JSONValue(parsing: $0.naming(revisions)) })?.object ?? [:] {
-            #expect(answer.json?[member.name] == member.value, told)
+            #expect(answer.json?[member.name] == member.value, context)
         }
-        for member in lacks { #expect(answer.json?[member] == nil, told) }
+        for member in lacks { #expect(answer.json?[member] == nil, context) }
         for field in fields {
             let parts = field.naming(revisions).split(separator: ":", maxSplits: 1)
             let value = parts.count > 1 ? String(parts[1].drop { $0 == " " }) : ""
-            #expect(answer.field(String(parts[0])) == (value.isEmpty ? nil : value), told)
+            #expect(answer.field(String(parts[0])) == (value.isEmpty ? nil : value), context)
         }
         expectCommonFields(answer)
         try DescribedAnswers.check(answer, to: sent, of: name)
@@ -110,30 +110,30 @@ extension Row {
 
     /// What every answer has.
     private func expectCommonFields(_ answer: RawResponse) {
-        let told: Comment = "\(name): \(answer.fields)"
-        #expect(answer.revision != nil, told)
-        #expect(answer.field("Cache-Control") == "no-cache", told)
-        #expect(answer.field("X-Content-Type-Options") == "nosniff", told)
-        #expect(answer.field("Date") != nil, told)
-        #expect(answer.status < 400 || answer.type == "application/problem+json", told)
+        let context: Comment = "\(name): \(answer.fields)"
+        #expect(answer.revision != nil, context)
+        #expect(answer.field("Cache-Control") == "no-cache", context)
+        #expect(answer.field("X-Content-Type-Options") == "nosniff", context)
+        #expect(answer.field("Date") != nil, context)
+        #expect(answer.status < 400 || answer.type == "application/problem+json", context)
     }
 
     /// What every error has.
     private func expectProblem(_ answer: RawResponse, _ code: ErrorCode) {
-        let told: Comment = "\(name): \(answer.text)"
-        #expect(answer.json?["type"] == "about:blank", told)
-        #expect(answer.json?["status"]?.integer == Int64(answer.status), told)
-        #expect(answer.json?["title"]?.string == code.title, told)
+        let context: Comment = "\(name): \(answer.text)"
+        #expect(answer.json?["type"] == "about:blank", context)
+        #expect(answer.json?["status"]?.integer == Int64(answer.status), context)
+        #expect(answer.json?["title"]?.string == code.title, context)
         let detail = answer.json?["detail"]?.string ?? ""
-        #expect(!detail.isEmpty, told)
-        #expect(code.statuses.contains(answer.status), told)
+        #expect(!detail.isEmpty, context)
+        #expect(code.statuses.contains(answer.status), context)
         switch code {
         case .invalidValue, .invalidSchema, .invalidOperation:
             let errors = answer.json?["errors"]?.array ?? []
-            #expect(!errors.isEmpty, told)
-        case .methodNotAllowed: #expect(answer.field("Allow") != nil, told)
-        case .tooLarge: #expect(answer.json?["limit"]?.integer != nil, told)
-        case .historyGone: #expect(answer.json?["oldest"]?.integer != nil, told)
+            #expect(!errors.isEmpty, context)
+        case .methodNotAllowed: #expect(answer.field("Allow") != nil, context)
+        case .tooLarge: #expect(answer.json?["limit"]?.integer != nil, context)
+        case .historyGone: #expect(answer.json?["oldest"]?.integer != nil, context)
         default: break
         }
     }

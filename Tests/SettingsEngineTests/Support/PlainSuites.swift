@@ -182,7 +182,7 @@ extension PlainSuites {
         suites[suite] = plain
     }
 
-    /// Refuses what would be invalid, unless it was there and nobody sent it. A suite in which nothing is left was not
+    /// Refuses what would be invalid, unless it was there and no operation sent it. A suite in which nothing is left was not
     /// brought into being.
     private mutating func check(_ sent: Set<String>, since before: PlainSuites) throws {
         for (name, plain) in suites {

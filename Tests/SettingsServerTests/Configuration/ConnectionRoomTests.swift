@@ -7,7 +7,7 @@ struct ConnectionRoomTests {
     @Test(
         "Limits are lowered to the room there is, and some connections are kept free of watchers",
         arguments: [
-            (files: 30_000, connections: 20_000, watchers: 19_000, most: 20_000, mayWait: 19_000, told: 0),
+            (files: 30_000, connections: 20_000, watchers: 19_000, most: 20_000, mayWait: 19_000, notes: 0),
             (4032, 20_000, 19_000, 3776, 3588, 2),
             (4032, 20_000, 1000, 3776, 1000, 1),
             (30_000, 100, 19_000, 100, 95, 1),
@@ -17,11 +17,11 @@ struct ConnectionRoomTests {
             (80, 20_000, 19_000, 70, 67, 2),
             (2, 20_000, 19_000, 1, 0, 2),
         ])
-    func fit(files: Int, connections: Int, watchers: Int, most: Int, mayWait: Int, told: Int) {
+    func fit(files: Int, connections: Int, watchers: Int, most: Int, mayWait: Int, notes: Int) {
         var configuration = Configuration()
         configuration.transport.connections = connections
         configuration.watchers.total = watchers
-        #expect(configuration.fit(into: files).count == told)
+        #expect(configuration.fit(into: files).count == notes)
         #expect(configuration.transport.connections == most)
         #expect(configuration.watchers.total == mayWait)
         #expect(configuration.transport.connections + configuration.transport.refusedConnections <= files)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import SettingsServer
 
-/// A directory that somebody or something has been at, and what must come of it.
+/// A damaged directory, and what a start, a check and a repair make of it.
 struct DamageCase: CustomTestStringConvertible, Sendable {
     enum Start: Sendable {
         /// It comes to the state of a revision, perhaps in a new epoch, with these words in its notes.

@@ -45,19 +45,19 @@ struct HistoryRecoveryTests {
         }
 
         /// Nothing that a history claims to have is missing, and it keeps to its bounds.
-        func expectSound(_ state: State, _ told: Comment) throws {
+        func expectSound(_ state: State, _ context: Comment) throws {
             let history = state.history
-            try #require(history.count <= state.limits.commits && history.size <= state.limits.bytes, told)
+            try #require(history.count <= state.limits.commits && history.size <= state.limits.bytes, context)
             let all = history.all.map(\.commit.revision)
-            try #require(all.count == history.count, told)
+            try #require(all.count == history.count, context)
             let since = everything.map(\.commit.revision).filter { $0 > history.floor }
-            try #require(history.commits(after: history.floor).map(\.commit.revision) == since, told)
+            try #require(history.commits(after: history.floor).map(\.commit.revision) == since, context)
             for name in ["noisy", "app", "editor", "net", "never"] {
                 let suite = try SuiteName(name)
                 let touching = everything.filter { $0.commit.touched.contains(suite) }.map(\.commit.revision)
                 for floor in [history.floor(of: suite), state.historyFloor(of: suite)] {
                     let found = history.commits(of: suite, after: floor).map(\.commit.revision)
-                    try #require(found == touching.filter { $0 > floor }, "\(name) after \(floor), \(told)")
+                    try #require(found == touching.filter { $0 > floor }, "\(name) after \(floor), \(context)")
                 }
             }
         }
@@ -93,11 +93,11 @@ struct HistoryRecoveryTests {
             var run = try Run(seed: random.seed, limits)
             var again = run.state
             for number in 1...150 {
-                let told: Comment = "seed \(random.seed), commit \(number)"
+                let context: Comment = "seed \(random.seed), commit \(number)"
                 let kept = try run.next()
                 try again.apply(kept.commit)
-                try #require(StateDescription(again) == StateDescription(run.state), told)
-                try run.expectSound(again, told)
+                try #require(StateDescription(again) == StateDescription(run.state), context)
+                try run.expectSound(again, context)
                 if random.chance(oneIn: 15) { again = try Self.reread(again, limits: limits) }
             }
         }
@@ -109,13 +109,13 @@ struct HistoryRecoveryTests {
             var run = try Run(seed: random.seed, Self.limits(&random))
             var other = run.state
             for number in 1...150 {
-                let told: Comment = "seed \(random.seed), commit \(number)"
+                let context: Comment = "seed \(random.seed), commit \(number)"
                 let kept = try run.next()
                 try other.apply(kept.commit)
                 if random.chance(oneIn: 15) {
                     other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: Self.limits(&random))
                 }
-                try run.expectSound(other, told)
+                try run.expectSound(other, context)
             }
         }
     }

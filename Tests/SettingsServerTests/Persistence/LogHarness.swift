@@ -113,7 +113,7 @@ final class LogHarness {
                 known[name] = text
             }
         } catch {
-            // Whoever lost the power cannot say what came of it, whatever the log says.
+            // Without power the outcome is unknown, whatever the log says.
             if error.outcome == .unknown || disk.isDown { possible += between }
         }
         if commits.chance(30) { log.tend() }
@@ -124,7 +124,7 @@ final class LogHarness {
         set { commits.random = newValue }
     }
 
-    /// Lets time pass, with nobody writing.
+    /// Lets time pass without a write.
     func tend(after time: UInt64 = 0) {
         clock.advance(nanoseconds: time)
         log?.tend()

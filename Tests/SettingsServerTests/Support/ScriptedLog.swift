@@ -76,7 +76,7 @@ final class CollectedReplies: WriteReplies {
         for _ in outcomes { arrived.signal() }
     }
 
-    /// The ends of so many writes, by what they were told by; fewer if they do not come in time.
+    /// The ends of so many writes, by their numbers; fewer if they do not come in time.
     func wait(for count: Int) -> [UInt64: WriteOutcome] {
         for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(20)) == .timedOut { break }
         return Dictionary(outcomes.withLock { $0 }.map { ($0.id, $0) }, uniquingKeysWith: { $1 })

@@ -65,7 +65,7 @@ struct PipeliningTests {
         let other = try server.connect()
         for _ in 0..<100 { #expect(try other.exchange(get("/b")).text == "GET /b ") }
         #expect(server.script.log.count("handled /big") == 1)
-        // Nobody reads: what the kernel takes is bounded.
+        // The loop does not read: what the kernel takes is bounded.
         let flood = [UInt8](get("/c").utf8)
         var sent = 0
         while sent < 64 << 20 {

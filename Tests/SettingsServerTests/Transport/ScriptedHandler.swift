@@ -4,7 +4,7 @@ import SettingsServer
 import Synchronization
 import TestSupport
 
-/// Does what the path says, and writes down what it is told.
+/// A request handler that does what the path says, and logs its calls.
 ///
 /// `/later…` is answered when the test says so, `/after` only when nothing is before it, `/big` with eight megabytes,
 /// `/last` and the connection closes. Anything else is answered with its method, its path and its body.
@@ -95,7 +95,7 @@ final class Script: Sendable {
         owed.withLock { owed in owed.firstIndex { $0.path == path }.map { owed.remove(at: $0).exchange } }
     }
 
-    /// Answers the owed request with that path with its path; again and again if told so.
+    /// Answers the owed request with that path with its path; so many times.
     func answer(_ path: String, times: Int = 1) {
         guard let found = take(path) else { return }
         found.loop.run {

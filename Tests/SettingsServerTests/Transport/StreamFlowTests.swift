@@ -52,7 +52,7 @@ struct StreamFlowTests {
             exchange.loop.push(exchange.ticket, Array("last".utf8).span)
         }
         entered.wait()
-        // The loop stands; what it could not send has room now, which nobody has told it.
+        // The loop is blocked: it does not know yet that there is room for what it could not send.
         for _ in 0..<(pieces - 1) { _ = try client.readChunk() }
         go.signal()
         for _ in 0..<2 { #expect(try client.readChunk()?.utf8.count == Self.piece.count) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SettingsServer
 
-/// A server on a port of its own unless told where, with one loop unless told otherwise, that is gone when the test is.
+/// A server that a test drives: on a port that the kernel chooses and with one loop by default. It stops with the test.
 final class TestServer {
     let script = Script()
     let address: RawAddress
