@@ -51,15 +51,6 @@ package final class ServedDaemon: Sendable {
         SettingsClient(try address(transport), timeout: .seconds(Deadline.patience))
     }
 
-    /// How many requests wait for something to happen, as the daemon counts.
-    private func watcherCount() throws -> Int {
-        let client = try RawClient(port: port)
-        try client.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        let lines = try client.readResponse().text.split(separator: "\n")
-        let line = lines.first { $0.hasPrefix("settingsd_watchers ") }
-        return line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
-    }
-
     /// Waits until the daemon counts so many; false if it has not come to that within minutes. It waits as `EventLog` does
     /// for tests that are tasks, on a thread of its own.
     package func waits(forWatchers count: Int) async -> Bool {
@@ -68,7 +59,7 @@ package final class ServedDaemon: Sendable {
                 let limit = ContinuousClock.now + .seconds(180)
                 var isReached = false
                 while !isReached, ContinuousClock.now < limit {
-                    isReached = (try? watcherCount()) == count
+                    isReached = (try? RawClient(port: port).watcherCount()) == count
                     if !isReached { poll(nil, 0, 20) }
                 }
                 continuation.resume(returning: isReached)

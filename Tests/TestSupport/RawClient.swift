@@ -247,6 +247,18 @@ extension RawClient {
     }
 }
 
+extension RawClient {
+    /// The number of requests that wait for a change, as the daemon counts them.
+    package func watcherCount() throws -> Int {
+        let lines = try exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text.split(separator: "\n")
+        let name = "settingsd_watchers "
+        guard let line = lines.first(where: { $0.hasPrefix(name) }), let count = Int(line.dropFirst(name.count)) else {
+            throw Failure.malformed("\(lines)")
+        }
+        return count
+    }
+}
+
 /// What has come and has not been used yet. Taking from its start costs what is taken, however much is behind it.
 struct ReceivedBytes {
     private var bytes: [UInt8] = []

@@ -230,7 +230,7 @@ struct EventStreamTests {
         #expect(head.field("Transfer-Encoding") == "chunked")
         #expect(try client.readResponse().text == "1")
         #expect(try daemon.send(Request("HEAD zz/observe", "Accept: text/event-stream")).status == 200)
-        #expect(try daemon.watcherCount() == 0)
+        #expect(try daemon.connect().watcherCount() == 0)
     }
 
     @Test("Before HTTP/1.1 a stream comes without chunks")

@@ -113,17 +113,17 @@ struct LongStreamTests {
         #expect(try slow.event()?.type == "state")
         #expect(try quick.event()?.type == "state")
         try daemon.awaitWatchers(2)
-        let metrics = try RawMetrics(client: daemon.connect())
+        let metrics = try daemon.connect()
         let text = String(repeating: "x", count: 200_000)
         var written = 0
         // Whatever the kernel keeps for the slow one comes on top of what the daemon keeps for it.
-        while try metrics.watchers() == 2 {
+        while try metrics.watcherCount() == 2 {
             written += 1
             try #require(written < 500, "it was not cut off")
             try daemon.done(Request(#"PATCH app {"n":\#(written),"text":"\#(written)\#(text)"}"#))
             #expect(try quick.commit().changes.first?["new"]?.integer == Int64(written))
         }
-        #expect(try metrics.watchers() == 1)
+        #expect(try metrics.watcherCount() == 1)
         var heard: Int64 = 0
         while let event = try? slow.event() {
             heard += 1

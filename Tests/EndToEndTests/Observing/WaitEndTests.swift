@@ -128,7 +128,7 @@ struct WaitEndTests {
         #expect(answer.json?["retryAfterMs"] == nil || wait.status == 404)
         // The connection stays.
         #expect(try peer.client.ask("GET app/keys/a?raw").text == "1")
-        #expect(try daemon.watcherCount() == 0)
+        #expect(try daemon.connect().watcherCount() == 0)
     }
 
     @Test("The cursor has moved past what did not match")

@@ -81,10 +81,8 @@ final class Storm: Sendable {
         let end = HistoryClient.now + Patience.delivery
         while true {
             let peer = try lives.connect()
-            let line = try peer.exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text
-                .split(separator: "\n").first { $0.hasPrefix("settingsd_watchers ") }
-            let count = line.flatMap { Int($0.dropFirst("settingsd_watchers ".count)) } ?? -1
-            guard count != 0, HistoryClient.now < end else { return abs(count) }
+            let count = try peer.watcherCount()
+            guard count != 0, HistoryClient.now < end else { return count }
             // Nothing comes: this is a pause.
             _ = peer.hasNews(within: 20)
         }

@@ -8,11 +8,11 @@ struct WaitingPeer {
 
     /// Sends the request and returns once the daemon has it waiting.
     init(_ daemon: TestDaemon, _ request: Request) throws {
-        let metrics = try RawMetrics(client: daemon.connect())
-        let before = try metrics.watchers()
+        let metrics = try daemon.connect()
+        let before = try metrics.watcherCount()
         client = try daemon.connect()
         try client.send(request.bytes)
-        while try metrics.watchers() == before {
+        while try metrics.watcherCount() == before {
             guard !client.hasNews else { throw Answered(answer: try client.readHead()) }
         }
     }
@@ -29,41 +29,21 @@ struct WaitingPeer {
 }
 
 extension TestDaemon {
-    /// How many wait for something to happen, as the daemon itself says.
-    func watcherCount() throws -> Int {
-        try RawMetrics(client: connect()).watchers()
-    }
-
-    /// Waits until so many wait.
+    /// Waits until so many requests wait. Each count is answered only when the daemon has done what came before it, so that
+    /// few are needed.
     func awaitWatchers(_ count: Int) throws {
-        try RawMetrics(client: connect()).await(count)
+        let (metrics, start) = (try connect(), ContinuousClock.now)
+        while true {
+            let found = try metrics.watcherCount()
+            if found == count { return }
+            try #require(ContinuousClock.now - start < .seconds(Deadline.patience), "\(found) wait, not \(count)")
+        }
     }
 
     /// The place in history.
     func cursor() throws -> String {
         let answer = try send("GET /v1")
         return try #require(answer.field("Settings-Cursor"))
-    }
-}
-
-/// What a daemon says of itself, asked for on one connection.
-struct RawMetrics {
-    let client: RawClient
-
-    func watchers() throws -> Int {
-        let lines = try client.ask("GET /metrics").text.split(separator: "\n")
-        let line = try #require(lines.first { $0.hasPrefix("settingsd_watchers ") })
-        return try #require(Int(line.split(separator: " ")[1]))
-    }
-
-    /// Each question is answered only when the daemon has done what came before it, so that few are needed.
-    func await(_ count: Int) throws {
-        let start = ContinuousClock.now
-        while true {
-            let found = try watchers()
-            if found == count { return }
-            try #require(ContinuousClock.now - start < .seconds(Deadline.patience), "\(found) wait, not \(count)")
-        }
     }
 }
 

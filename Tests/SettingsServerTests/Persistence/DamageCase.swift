@@ -58,9 +58,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             }
         },
         .fine("files left behind") { folder in
-            try folder.write("journal-8.jsonl.tmp", "x".utf8)
-            try folder.write("snapshot-9.json.tmp", [])
-            try folder.write("notes.txt", "hello".utf8)
+            folder.write("journal-8.jsonl.tmp", "x".utf8)
+            folder.write("snapshot-9.json.tmp", [])
+            folder.write("notes.txt", "hello".utf8)
         },
         .fine("a journal whose sync failed, before the one in its place") { folder in
             // A batch whose outcome was unknown, and half of another.
@@ -79,9 +79,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
         ) {
             try $0.edit("snapshot-8.json") { $0.removeLast($0.count / 2) }
         },
-        .fine("the newest snapshot missing") { try $0.remove("snapshot-8.json") },
+        .fine("the newest snapshot missing") { $0.remove("snapshot-8.json") },
         .fine("the newest snapshot empty", notes: ["snapshot-8.json is damaged"], .damaged) {
-            try $0.write("snapshot-8.json", [])
+            $0.write("snapshot-8.json", [])
         },
         .fine("the newest snapshot with another check", notes: ["the check fails"], .damaged) {
             try $0.edit("snapshot-8.json") { $0[$0.count - 5] ^= 1 }
@@ -101,23 +101,23 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             try folder.edit("snapshot-4.json") { $0.removeLast(9) }
         },
         .bad("both snapshots missing", ["no snapshot that the journals lead on from"], kept: 0) { folder in
-            try folder.remove("snapshot-8.json")
-            try folder.remove("snapshot-4.json")
+            folder.remove("snapshot-8.json")
+            folder.remove("snapshot-4.json")
         },
         .bad("the newest snapshot cut, the older missing", ["snapshot-8.json, line"], kept: 0) { folder in
             try folder.edit("snapshot-8.json") { $0.removeLast(9) }
-            try folder.remove("snapshot-4.json")
+            folder.remove("snapshot-4.json")
         },
         .bad("the newest snapshot cut, a journal missing", ["snapshot-8.json, line", "is missing"], kept: 4) { folder in
             try folder.edit("snapshot-8.json") { $0.removeLast(9) }
-            try folder.remove("journal-4.jsonl")
+            folder.remove("journal-4.jsonl")
         },
         .bad("the newest snapshot cut, and nothing but snapshots", ["snapshot-8.json"], kept: 4, durability: .snapshot)
         {
             try $0.edit("snapshot-8.json") { $0.removeLast(9) }
         },
         .bad("everything empty", ["NEWEST, line 1"], kept: 0) { folder in
-            for name in folder.names { try folder.write(name, []) }
+            for name in folder.names { folder.write(name, []) }
         },
         DamageCase(
             name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 3"]),
@@ -127,23 +127,23 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
 
     private static let journals: [DamageCase] = [
         .bad("the newest journal missing", ["journal-8.jsonl: it is missing"], kept: 8) {
-            try $0.remove("journal-8.jsonl")
+            $0.remove("journal-8.jsonl")
         },
         .fine(
             "the newest journal of a former version missing", at: 8, newEpoch: true,
             notes: ["journal-8.jsonl, which is missing"], .damaged
         ) { folder in
-            try folder.remove("journal-8.jsonl")
-            try folder.remove("NEWEST")
+            folder.remove("journal-8.jsonl")
+            folder.remove("NEWEST")
         },
         .fine("nothing but a snapshot", at: 8, newEpoch: true, notes: ["journal-8.jsonl, which is missing"], .damaged) {
-            for name in $0.names where name != "snapshot-8.json" { try $0.remove(name) }
+            for name in $0.names where name != "snapshot-8.json" { $0.remove(name) }
         },
         .bad("an empty newest journal", ["journal-8.jsonl, line 1", "it is empty"], kept: 8) {
-            try $0.write("journal-8.jsonl", [])
+            $0.write("journal-8.jsonl", [])
         },
         .bad("a newest journal of zeros", ["journal-8.jsonl, line 1", "check"], kept: 8) {
-            try $0.write("journal-8.jsonl", [UInt8](repeating: 0, count: 4096))
+            $0.write("journal-8.jsonl", [UInt8](repeating: 0, count: 4096))
         },
         .fine("the last line without its end") { try $0.edit("journal-8.jsonl") { $0.removeLast() } },
         .bad("zeros that are no sector", ["journal-8.jsonl, line 6, at byte ", "check"], kept: 12) { folder in
@@ -161,8 +161,8 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             try folder.editLines("journal-8.jsonl") { $0[2] = Array("hello\n".utf8) }
         },
         .bad("a journal by another name", ["journal-9.jsonl", "journal-8.jsonl"], kept: 8) { folder in
-            try folder.write("journal-9.jsonl", try folder.read("journal-8.jsonl"))
-            try folder.remove("journal-8.jsonl")
+            folder.write("journal-9.jsonl", try folder.read("journal-8.jsonl"))
+            folder.remove("journal-8.jsonl")
         },
         DamageCase(
             name: "a journal of a newer version", start: .refuses(.fromTheFuture, ["journal-8.jsonl", "format 2"]),

@@ -1,4 +1,5 @@
 import Glibc
+import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
@@ -11,7 +12,7 @@ import Testing
 @Suite(.ownThread)
 struct DamagedDirectoryTests {
     private func folder(_ damage: DamageCase) throws -> (DataFolder, [Int64: State]) {
-        let folder = try DataFolder()
+        let folder = DataFolder()
         let states = try folder.fill(damage.durability)
         try damage.edit(folder)
         return (folder, states)
@@ -88,7 +89,7 @@ struct DamagedDirectoryTests {
 
     @Test("a directory in use names the process that has it")
     func locked() throws {
-        let folder = try DataFolder()
+        let folder = DataFolder()
         let (_, log) = try folder.open()
         let error = #expect(throws: RecoveryError.self) { _ = try folder.open() }
         #expect(error?.kind == .locked)
@@ -105,9 +106,9 @@ struct DamagedDirectoryTests {
         "a directory that cannot be is inaccessible, and neither check nor repair makes one",
         arguments: ["below", "missing"])
     func inaccessible(_ what: String) throws {
-        let folder = try DataFolder()
-        try folder.write("file", [])
-        let path = folder.path + (what == "below" ? "/file/data" : "/missing")
+        let folder = DataFolder()
+        let temporary = try TemporaryDirectory()
+        let path = try temporary.file("file", "") + (what == "below" ? "/data" : "-missing")
         let directory = DataDirectory(path)
         if what == "below" {
             let error = #expect(throws: RecoveryError.self) {
@@ -124,6 +125,6 @@ struct DamagedDirectoryTests {
             _ = try DirectoryRepair(directory, apply: true, newEpoch: folder.newEpoch)
         }
         #expect(repair?.kind == .inaccessible)
-        #expect(folder.names == ["file"])
+        #expect(try POSIXFileSystem().list(temporary.path) == ["file"])
     }
 }

@@ -1,49 +1,38 @@
 import Platform
 import SettingsAPI
 import SettingsEngine
-import SettingsModel
 import TestSupport
 import Testing
 
 @testable import SettingsServer
 
-/// A data directory on the real file system, for as long as the object lives.
+/// A data directory on a simulated disk, filled by a log.
 final class DataFolder {
-    let path: String
-    private let temporary: TemporaryDirectory
+    private let disk = SimulatedDisk()
     private let clock = ManualClock()
     private var epochs = 0
-    private static let files = POSIXFileSystem()
     private static let interval: UInt64 = 300_000_000_000
 
-    init() throws {
-        temporary = try TemporaryDirectory()
-        path = temporary.path
-    }
+    var directory: DataDirectory { DataDirectory("/data", in: disk) }
 
-    var directory: DataDirectory { DataDirectory(path) }
-
-    var names: [String] { ((try? Self.files.list(path)) ?? []).sorted() }
+    var names: [String] { disk.names }
 
     func read(_ name: String) throws -> [UInt8] {
-        let file = try OpenFile(path + "/" + name, .reading, in: Self.files)
-        var bytes = [UInt8](repeating: 0, count: try Self.files.status(path + "/" + name).size)
-        let count = try file.read(at: 0, into: &bytes)
-        return Array(bytes[..<count])
+        try #require(disk.content(name))
     }
 
-    func write(_ name: String, _ bytes: some Sequence<UInt8>) throws {
-        try OpenFile(path + "/" + name, .replacing, in: Self.files).write(Array(bytes).span, at: 0)
+    func write(_ name: String, _ bytes: some Sequence<UInt8>) {
+        disk.put(name, Array(bytes))
     }
 
     func edit(_ name: String, _ body: (inout [UInt8]) throws -> Void) throws {
         var bytes = try read(name)
         try body(&bytes)
-        try write(name, bytes)
+        write(name, bytes)
     }
 
-    func remove(_ name: String) throws {
-        try Self.files.remove(path + "/" + name)
+    func remove(_ name: String) {
+        disk.put(name, nil)
     }
 
     /// Every file with data of its own, with its content.
@@ -63,7 +52,8 @@ final class DataFolder {
 
     func newEpoch() -> Epoch {
         epochs += 1
-        return Epoch("epoch\(epochs)") ?? Epoch(unchecked: epochs)
+        guard let epoch = Epoch("epoch\(epochs)") else { preconditionFailure("an epoch of letters and digits") }
+        return epoch
     }
 
     /// Fills the directory: commits 1 to 12, a sync each, with snapshots at 4 and 8, and then a crash or a clean stop.
@@ -90,18 +80,8 @@ final class DataFolder {
         if stops { try log.close() }
         // Without the room that is taken in advance, so that cases need not look for the end.
         for name in names where name.hasPrefix("journal-") {
-            let file = try OpenFile(path + "/" + name, .writing, in: Self.files)
-            var bytes = [UInt8](repeating: 0, count: 1 << 14)
-            _ = try file.read(at: 0, into: &bytes)
-            try file.truncate(to: (bytes.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)
+            try edit(name) { $0.removeSubrange((($0.lastIndex(of: UInt8(ascii: "\n")) ?? -1) + 1)...) }
         }
         return states
-    }
-}
-
-extension Epoch {
-    fileprivate init(unchecked number: Int) {
-        guard let epoch = Epoch("e") else { preconditionFailure("an epoch of one letter, \(number)") }
-        self = epoch
     }
 }

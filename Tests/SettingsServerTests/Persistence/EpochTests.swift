@@ -33,7 +33,7 @@ struct EpochTests {
         "an unclean end begins an epoch where it may have lost something, whatever the durability is now",
         arguments: cases)
     func starts(_ table: Case) throws {
-        let folder = try DataFolder()
+        let folder = DataFolder()
         let last = try #require(try folder.fill(table.before, stops: table.isStopped)[12])
         do {
             let (recovered, _) = try folder.open(table.after)

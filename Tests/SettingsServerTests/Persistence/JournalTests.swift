@@ -9,32 +9,6 @@ import Testing
 
 @Suite(.ownThread)
 struct JournalTests {
-    @Test("a line holds the commit, its predecessor and whether a sync came before; any changed byte is noticed")
-    func line() throws {
-        var commits = RandomCommits(seed: 3)
-        let commit = try commits.next(on: State(epoch: try #require(Epoch("e"))), revision: try #require(Revision(17)))
-        var batch = JournalBatch()
-        batch.add(commit, after: try #require(Revision(12)), followsSync: true)
-        #expect(batch.bytes.last == 0x0A)
-        #expect(batch.last == commit.revision)
-        let line = Array(batch.bytes.dropLast())
-        #expect(isSound(line))
-        let read = try JournalLine.read(line.span, isTerminated: true).get()
-        guard case .commit(let json, let revision, let after, let followsSync) = read else { throw CancellationError() }
-        #expect(after == Revision(12) && followsSync)
-        #expect(revision == commit.revision)
-        #expect(try Commit(json: json) == commit)
-        for index in line.indices {
-            var changed = line
-            changed[index] ^= 1
-            #expect(!isSound(changed), "byte \(index)")
-        }
-    }
-
-    private func isSound(_ line: [UInt8]) -> Bool {
-        (try? JournalLine.read(line.span, isTerminated: true).get()) != nil
-    }
-
     @Test("a snapshot with any byte changed, or cut anywhere, is never taken for one")
     func damagedSnapshot() throws {
         var commits = RandomCommits(seed: 5)

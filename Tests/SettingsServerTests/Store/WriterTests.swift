@@ -14,12 +14,8 @@ struct WriterTests {
 
     init() throws {
         log = ScriptedLog(isGated: true)
-        store = try Self.store(log)
-    }
-
-    private static func store(_ log: ScriptedLog, _ limits: WriteLimits = WriteLimits()) throws -> Store {
         let epoch = try #require(Epoch("e0"))
-        return Store(State(epoch: epoch), log: log, limits: limits) { Timestamp(milliseconds: 1000) }
+        store = Store(State(epoch: epoch), log: log) { Timestamp(milliseconds: 1000) }
     }
 
     private func put(
@@ -120,16 +116,5 @@ struct WriterTests {
         let end = replies.wait(for: 1)[2]
         #expect(end?.setting?.changed == false)
         #expect(end?.setting?.isReplayed == false)
-    }
-
-    @Test("writes beyond what may wait are not taken")
-    func overload() throws {
-        var limits = WriteLimits()
-        limits.waitingBytes = 250
-        let store = try Self.store(log, limits)
-        let writes = try (1...5).map { try put(UInt64($0), "k\($0)", 1) }
-        #expect(store.submit(writes, replies: replies) == 2)
-        for _ in 1...2 { log.letGo() }
-        #expect(replies.wait(for: 2).count == 2)
     }
 }

@@ -24,26 +24,6 @@ struct UnixConnectionTests {
         try body()
     }
 
-    @Test("Requests are answered in order, large answers too") func requestsAnsweredOrderLarge() throws {
-        let client = try server.connect(receiveBuffer: 4096)
-        try client.send(get("/a") + get("/big") + post("/b", "body"))
-        client.endSending()
-        #expect(try client.readResponse().text == "GET /a ")
-        #expect(try client.readResponse().body.count == ScriptedHandler.bigLength)
-        #expect(try client.readResponse().text == "POS /b body")
-        #expect(try client.readUntilClose().isEmpty)
-    }
-
-    @Test("The handler sees that the peer came over a Unix domain socket") func handlerToldPeerCame() throws {
-        let client = try server.connect()
-        try client.send(get("/later"))
-        #expect(server.script.log.wait(for: "handled /later"))
-        let exchange = try #require(server.script.take("/later"))
-        #expect(exchange.peer == .unix(path: ""))
-        #expect("\(exchange.peer)" == "unix")
-        #expect(exchange.peer.host == "")
-    }
-
     @Test("What a peer sent before it closed is taken, also if it takes several reads", arguments: [4, 100_000])
     func whatPeerSentBefore(length: Int) throws {
         let client = try server.connect()
