@@ -44,7 +44,7 @@ package final class DaemonInProcess: Sendable {
         isStopped.store(true, ordering: .relaxed)
         let done = DispatchSemaphore(value: 0)
         daemon.stop { _ in done.signal() }
-        done.wait()
+        done.patientWait()
     }
 }
 

@@ -1,3 +1,4 @@
+package import Dispatch
 internal import Glibc
 
 /// Until when something is waited for.
@@ -30,5 +31,14 @@ package struct Deadline {
         var time = timespec()
         clock_gettime(CLOCK_MONOTONIC, &time)
         return Int(time.tv_sec) * 1000 + Int(time.tv_nsec) / 1_000_000
+    }
+}
+
+extension DispatchSemaphore {
+    /// Waits as long as tests are patient. Then the program ends: a signal that has not come by then never comes.
+    package func patientWait(_ function: StaticString = #function) {
+        guard wait(timeout: .now() + .seconds(Deadline.patience)) == .success else {
+            fatalError("\(function) waited too long")
+        }
     }
 }

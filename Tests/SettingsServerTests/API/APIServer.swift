@@ -64,9 +64,8 @@ final class APIServer {
         }
     }
 
-    /// Has the loop look at the clock.
     func checkDeadlines() {
-        for loop in server.loops { loop.run {} }
+        server.checkDeadlines()
     }
 
     func connect() throws -> RawClient {
@@ -97,20 +96,15 @@ final class APIServer {
         for loop in server.loops {
             loop.run {
                 isHeld.signal()
-                letGo.wait()
+                letGo.patientWait()
             }
         }
-        isHeld.wait()
+        isHeld.patientWait()
         defer { letGo.signal() }
         try body()
     }
 
-    /// Returns once the loop has done what it was sent before.
     func settle() {
-        for loop in server.loops + server.loops {
-            let done = DispatchSemaphore(value: 0)
-            loop.run { done.signal() }
-            done.wait()
-        }
+        server.settle()
     }
 }

@@ -118,7 +118,7 @@ struct LargeBodyTests {
         #expect(try writer.exchange(Self.patch("app", "{\(members)}")).status < 300)
         let gate = DispatchSemaphore(value: 0)
         let renderer = server.renderer
-        renderer.run { gate.wait() }
+        renderer.run { gate.patientWait() }
         let leaving = try server.connect()
         try leaving.send(Self.get("app"))
         let staying = try server.connect()

@@ -66,7 +66,7 @@ struct BackgroundQueueTests {
     func turns() {
         let (log, gate) = (EventLog(), DispatchSemaphore(value: 0))
         let queue = BackgroundQueue(limit: 256, queue: DispatchQueue(label: "long work"))
-        queue.run { gate.wait() }
+        queue.run { gate.patientWait() }
         let cancellations = (1..<256).map { number in
             let cancellation = BackgroundQueue.Cancellation()
             queue.run(cancellation) { log.add("\(number)") }
@@ -81,7 +81,7 @@ struct BackgroundQueueTests {
         #expect(log.all == stride(from: 1, to: 256, by: 2).map(String.init) + ["last"])
         let done = DispatchSemaphore(value: 0)
         queue.run { done.signal() }
-        done.wait()
+        done.patientWait()
         #expect(!queue.isFull)
     }
 }

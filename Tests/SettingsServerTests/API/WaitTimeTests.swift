@@ -2,10 +2,9 @@ import Dispatch
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// The ends of waits and the signs of life of streams, by a clock that the test moves.
 @Suite(.ownThread)

@@ -1,10 +1,9 @@
 import Glibc
 import Platform
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// A damaged directory, and what a start, a check and a repair make of it.
 struct DamageCase: CustomTestStringConvertible, Sendable {
@@ -203,6 +202,6 @@ extension DataFolder {
     func editLines(_ name: String, _ body: (inout [[UInt8]]) throws -> Void) throws {
         var lines = try lines(of: name)
         try body(&lines)
-        try write(name, lines.joined())
+        write(name, lines.joined())
     }
 }

@@ -1,10 +1,9 @@
 import Platform
 import SettingsAPI
 import SettingsEngine
+import SettingsServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// A data directory on a simulated disk, filled by a log.
 final class DataFolder {

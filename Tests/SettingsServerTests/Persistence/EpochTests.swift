@@ -1,9 +1,8 @@
 import SettingsAPI
 import SettingsEngine
+import SettingsServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 @Suite(.ownThread)
 struct EpochTests {

@@ -2,10 +2,9 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// Plays the writer over a log on a simulated disk, and remembers what was acknowledged.
 final class LogHarness {

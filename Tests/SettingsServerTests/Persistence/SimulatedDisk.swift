@@ -1,8 +1,7 @@
 import Glibc
 import Platform
+import SettingsServer
 import Synchronization
-
-@testable import SettingsServer
 
 /// A disk in memory that knows what is only in the page cache, and can fail calls and lose its power.
 ///

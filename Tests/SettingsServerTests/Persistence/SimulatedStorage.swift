@@ -1,8 +1,7 @@
 import Glibc
 import Platform
+import SettingsServer
 import TestSupport
-
-@testable import SettingsServer
 
 /// What a simulated disk holds: as it looks now, and as it would be if the power went.
 struct SimulatedStorage: Sendable {

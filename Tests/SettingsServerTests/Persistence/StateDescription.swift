@@ -1,8 +1,7 @@
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
-
-@testable import SettingsServer
+import SettingsServer
 
 /// A state in lines that can be compared, all of it.
 struct StateDescription: Hashable, CustomStringConvertible {

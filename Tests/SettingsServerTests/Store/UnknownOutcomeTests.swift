@@ -3,10 +3,9 @@ import Platform
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// The writer over a log whose disk fails: what it answers while a commit may come back with the next start.
 @Suite(.ownThread)

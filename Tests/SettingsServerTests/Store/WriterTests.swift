@@ -1,10 +1,9 @@
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 @Suite(.ownThread)
 struct WriterTests {

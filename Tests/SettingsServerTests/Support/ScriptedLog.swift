@@ -2,10 +2,9 @@ import Dispatch
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import SettingsServer
 import Synchronization
 import TestSupport
-
-@testable import SettingsServer
 
 /// A log that does what a test says: holds a flush until it is let go, or fails it.
 final class ScriptedLog: CommitLog {
@@ -48,7 +47,7 @@ final class ScriptedLog: CommitLog {
     }
 
     func flush() throws(CommitLogError) {
-        gate?.wait()
+        gate?.patientWait()
         let failure = contents.withLock { contents -> CommitLogError? in
             let staged = contents.staged
             contents.staged = []

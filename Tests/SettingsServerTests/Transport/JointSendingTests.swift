@@ -93,10 +93,10 @@ struct JointSendingTests {
         let (waiting, goOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         exchanges[0].loop.run {
             waiting.signal()
-            goOn.wait()
+            goOn.patientWait()
             for exchange in exchanges { exchange.loop.respond(exchange.ticket, Script.response("here")) }
         }
-        waiting.wait()
+        waiting.patientWait()
         for number in gone { clients[number].reset() }
         goOn.signal()
         for (number, client) in clients.enumerated() where !gone.contains(number) {

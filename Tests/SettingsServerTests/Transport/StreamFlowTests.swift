@@ -47,11 +47,11 @@ struct StreamFlowTests {
         let (entered, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         exchange.loop.run {
             entered.signal()
-            go.wait()
+            go.patientWait()
             exchange.loop.push(exchange.ticket, Self.piece.span)
             exchange.loop.push(exchange.ticket, Array("last".utf8).span)
         }
-        entered.wait()
+        entered.patientWait()
         // The loop is blocked: it does not know yet that there is room for what it could not send.
         for _ in 0..<(pieces - 1) { _ = try client.readChunk() }
         go.signal()
@@ -192,7 +192,7 @@ struct StreamFlowTests {
         let isReset = DispatchSemaphore(value: 0)
         exchange.loop.run {
             // Before the loop could hear of it.
-            isReset.wait()
+            isReset.patientWait()
             if let first { exchange.loop.respond(first.ticket, Script.response("first")) }
             exchange.loop.push(exchange.ticket, Array("end".utf8).span, isLast: true)
         }

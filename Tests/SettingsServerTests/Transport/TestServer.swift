@@ -46,13 +46,8 @@ final class TestServer {
         try RawClient(address, receiveBuffer: receiveBuffer)
     }
 
-    /// Returns once everything that was sent to the loops before has been done, and the batch that it was in has ended.
     func settle() {
-        for loop in server.loops + server.loops {
-            let done = DispatchSemaphore(value: 0)
-            loop.run { done.signal() }
-            done.wait()
-        }
+        server.settle()
     }
 
     /// Does something about a request on its loop; returns what came of it once that is done.
@@ -66,12 +61,12 @@ final class TestServer {
             result.withLock { $0 = value }
             done.signal()
         }
-        done.wait()
+        done.patientWait()
         return try #require(result.withLock { $0 })
     }
 
     func checkDeadlines() {
-        for loop in server.loops { loop.run {} }
+        server.checkDeadlines()
     }
 
     func stop(within seconds: Double) {
@@ -79,6 +74,22 @@ final class TestServer {
         server.stop(within: UInt64(seconds * Double(TransportLimits.second))) { [log = script.log] in
             log.add("stopped")
         }
+    }
+}
+
+extension HTTPServer {
+    /// Returns once everything that was sent to the loops before has been done, and the batch that it was in has ended.
+    func settle() {
+        for loop in loops + loops {
+            let done = DispatchSemaphore(value: 0)
+            loop.run { done.signal() }
+            done.patientWait()
+        }
+    }
+
+    /// Has the loops look at the clock.
+    func checkDeadlines() {
+        for loop in loops { loop.run {} }
     }
 }
 

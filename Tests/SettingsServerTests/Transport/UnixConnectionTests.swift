@@ -1,9 +1,8 @@
 import Dispatch
 import Platform
+import SettingsServer
 import TestSupport
 import Testing
-
-@testable import SettingsServer
 
 /// Connections over Unix domain sockets, where they differ from those over TCP.
 @Suite(.ownThread)
@@ -19,7 +18,7 @@ struct UnixConnectionTests {
     /// Has the loop do nothing while the body runs: it sees all that happened meanwhile at once.
     private func whileLoopWaits(_ body: () throws -> Void) rethrows {
         let release = DispatchSemaphore(value: 0)
-        server.server.loops[0].run { release.wait() }
+        server.server.loops[0].run { release.patientWait() }
         defer { release.signal() }
         try body()
     }
