@@ -133,34 +133,15 @@ struct DecisionOrderTests {
 
     static let hosts: [Row] = [
         Row("A name", Request("GET /v1", "Host: evil.example"), 421, .misdirected),
-        Row(
-            "A name that begins as this machine's", Request("GET /v1", "Host: localhost.evil.example"), 421,
-            .misdirected),
-        Row("A name that looks like an address", Request("GET /v1", "Host: 127.0.0.1.evil.example"), 421, .misdirected),
-        Row("A number that is no address", Request("GET /v1", "Host: 127.1"), 421, .misdirected),
-        Row("An empty name", Request("GET /v1", "Host: "), 421, .misdirected),
         Row("A name in the target", Request("GET http://evil.example/v1"), 421, .misdirected),
         Row("A write", Request("PUT app/keys/a 1", "Host: evil.example:7070"), 421, .misdirected),
         Row("A quick read", Request("GET app/keys/a", "Host: evil.example"), 421, .misdirected).after(
             "PUT app/keys/a 1"),
-        Row("This machine", Request("GET /v1", "Host: localhost:7070"), 200),
-        Row("This machine in capitals", Request("GET /v1", "Host: LOCALHOST"), 200),
-        Row("An address", Request("GET /v1", "Host: 192.168.0.7:80"), 200),
-        Row("An address of version 6", Request("GET /v1", "Host: [::1]:7070"), 200),
         Row("A name that was configured", Request("GET /v1", "Host: Settings.example:7070"), 200) {
             $0.hosts = ["settings.example"]
         },
         Row("A page of another origin", Request("GET /v1", "Origin: http://evil.example"), 403, .forbidden),
         Row("A page that hides where it is from", Request("PUT app/keys/a 1", "Origin: null"), 403, .forbidden),
-        Row(
-            "A page of another port", Request("GET /v1", "Host: localhost:7070", "Origin: http://localhost:3000"), 403,
-            .forbidden),
-        Row(
-            "A page that the name begins", Request("GET /v1", "Origin: http://localhost.evil.example"), 403, .forbidden),
-        Row(
-            "A page without a host of its own",
-            Request("GET /v1", "Host", "Origin: http://evil.example").with(version: "HTTP/1.0"), 403, .forbidden),
-        Row("A page of its own", Request("GET /v1", "Host: localhost:7070", "Origin: http://localhost:7070"), 200),
         Row("A page that was configured", Request("GET /v1", "Origin: https://console.example"), 200) {
             $0.origins = ["https://console.example"]
         },

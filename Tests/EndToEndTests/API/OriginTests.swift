@@ -172,7 +172,8 @@ struct HostTests {
     }
 
     static let hosts: [(host: String, isAdmitted: Bool)] = [
-        ("localhost", true), ("LocalHost", true), ("settings.EXAMPLE", true), ("127.0.0.1", true), ("0.0.0.0", true),
+        ("localhost", true), ("LocalHost", true), ("localhost:7070", true), ("[::1]:7070", true),
+        ("localhost.evil.example", false), ("settings.EXAMPLE", true), ("127.0.0.1", true), ("0.0.0.0", true),
         ("203.0.113.9", true), ("[::1]", true), ("[2001:DB8::1]", true), ("[::ffff:127.0.0.1]", true), ("", false),
         ("localhost.", false), ("settings.example.", false), ("a.settings.example", false),
         ("settings.example.evil", false),
@@ -200,7 +201,8 @@ struct HostTests {
         ("http://localhost:3000", "localhost", "7070", false), ("http://127.0.0.1:7070", "localhost", "7070", false),
         ("https://console.example", "localhost", nil, false), ("http://console.example:8443", "localhost", nil, false),
         ("null", "localhost", nil, false), ("", "localhost", nil, false), ("file://", "localhost", nil, false),
-        ("localhost", "localhost", nil, false), ("ftp://localhost", "localhost", nil, false),
+        ("http://localhost.evil.example", "localhost", nil, false), ("localhost", "localhost", nil, false),
+        ("ftp://localhost", "localhost", nil, false),
         ("http://localhost", nil, nil, false), ("https://console.example:8443", nil, nil, true),
     ]
 

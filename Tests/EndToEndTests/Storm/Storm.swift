@@ -9,7 +9,7 @@ import TestSupport
 final class Storm: Sendable {
     let seed: UInt64
     let lives: DaemonLives
-    let tide = Tide()
+    let progress = WriteProgress()
     /// How many commits the daemon keeps.
     let history: Int
     /// True if so much is written that slow readers are cut off.
@@ -51,18 +51,18 @@ final class Storm: Sendable {
     /// True if writers are to stop.
     var isLate: Bool { HistoryClient.now >= end }
 
-    /// Lets it rage, and looks at what it left.
+    /// Runs the storm, and checks what it left.
     func run() async throws -> Outcome {
         var random = SeededGenerator(seed: seed &+ 1)
         let (writers, watchers, readers) = (2 + random.below(4), 24 + random.below(24), 8)
         let seeds = (0..<(writers + watchers + readers)).map { _ in random.next() }
-        let writing = Countdown(writers)
+        progress.begin(writers: writers)
         let parts = try await ConcurrentClients.run(seeds.count + 1) { [self] number -> [Part] in
-            guard number < seeds.count else { return [.lives(try rage(SeededGenerator(seed: seed &+ 2)))] }
+            guard number < seeds.count else { return [.lives(try endDaemons(SeededGenerator(seed: seed &+ 2)))] }
             let random = SeededGenerator(seed: seeds[number])
             switch number {
             case ..<writers:
-                defer { if writing.isLast() { tide.end() } }
+                defer { progress.endWriter() }
                 return [.answers(try StormWriter(number, in: self, random).run())]
             case ..<(writers + watchers):
                 return [.transcript(try watch(number, random))]
@@ -88,8 +88,8 @@ final class Storm: Sendable {
         }
     }
 
-    /// Ends the daemon again and again: all at once, save once.
-    private func rage(_ random: SeededGenerator) throws -> [StormLife] {
+    /// Kills the daemon again and again, and stops it once.
+    private func endDaemons(_ random: SeededGenerator) throws -> [StormLife] {
         var random = random
         var ends: [StormLife] = []
         // In a long one there is time for silence.
@@ -97,7 +97,9 @@ final class Storm: Sendable {
         let clean = random.below(count)
         for number in 0..<count {
             let until = end - UInt64(seconds * 1e9) / UInt64(count + 1) * UInt64(count - number)
-            while HistoryClient.now < until, !tide.isOver { tide.wait(forMore: 10 + random.below(40), atMost: 1) }
+            while HistoryClient.now < until, !progress.isOver {
+                progress.wait(forMore: 10 + random.below(40), atMost: 1)
+            }
             let isKilled = number != clean
             var endedAt: UInt64 = 0
             let last = try lives.replace {
@@ -166,26 +168,28 @@ final class Storm: Sendable {
 }
 
 /// The number of acknowledged commits so far, for threads that wait for more of them.
-final class Tide: Sendable {
-    private struct Level {
+final class WriteProgress: Sendable {
+    private struct State {
         var commits = 0
-        var isOver = false
+        var writers = Int.max
         var waiting: [(commits: Int, signal: DispatchSemaphore)] = []
     }
 
-    private let level = Mutex(Level())
-
-    var commits: Int { level.withLock { $0.commits } }
+    private let state = Mutex(State())
 
     /// True if nothing more is written.
-    var isOver: Bool { level.withLock { $0.isOver } }
+    var isOver: Bool { state.withLock { $0.writers == 0 } }
 
-    func rise() {
+    func countCommit() {
         change { $0.commits += 1 }
     }
 
-    func end() {
-        change { $0.isOver = true }
+    func begin(writers: Int) {
+        change { $0.writers = writers }
+    }
+
+    func endWriter() {
+        change { $0.writers -= 1 }
     }
 
     /// Waits until there are so many more commits, or will be none; not forever.
@@ -195,30 +199,14 @@ final class Tide: Sendable {
         _ = signal.wait(timeout: .now() + .seconds(seconds))
     }
 
-    private func change(_ body: (inout Level) -> Void) {
-        level.withLock { level in
-            body(&level)
-            level.waiting.removeAll { commits, signal in
-                guard level.isOver || level.commits >= commits else { return false }
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock { state in
+            body(&state)
+            state.waiting.removeAll { commits, signal in
+                guard state.writers == 0 || state.commits >= commits else { return false }
                 signal.signal()
                 return true
             }
-        }
-    }
-}
-
-/// A counter that finds the last of some threads.
-final class Countdown: Sendable {
-    private let left: Mutex<Int>
-
-    init(_ count: Int) {
-        left = Mutex(count)
-    }
-
-    func isLast() -> Bool {
-        left.withLock { left in
-            left -= 1
-            return left == 0
         }
     }
 }

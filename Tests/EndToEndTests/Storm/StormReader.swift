@@ -45,10 +45,10 @@ final class StormReader {
     }
 
     func run() throws -> Readings {
-        while !storm.tide.isOver {
+        while !storm.progress.isOver {
             if random.chance(oneIn: 10) {
                 connection = nil
-                storm.tide.wait(forMore: 20)
+                storm.progress.wait(forMore: 20)
             }
             if random.chance(oneIn: 15) { tag = nil }
             try read()
@@ -73,7 +73,7 @@ final class StormReader {
         reading.at = HistoryClient.now
         readings.all.append(reading)
         // What is answered at once is not asked for all the time.
-        if wait == 0 || tag == nil { storm.tide.wait(forMore: 3) }
+        if wait == 0 || tag == nil { storm.progress.wait(forMore: 3) }
     }
 
     private func receive(
@@ -83,9 +83,9 @@ final class StormReader {
         var left = longest
         while !client.hasNews(within: min(left, 50)) {
             left -= 50
-            guard left <= 0 || storm.tide.isOver else { continue }
+            guard left <= 0 || storm.progress.isOver else { continue }
             if random.chance(oneIn: 2) { client.reset() }
-            return leavesAfter != nil || storm.tide.isOver ? .left : .silence
+            return leavesAfter != nil || storm.progress.isOver ? .left : .silence
         }
         let answer = try client.readResponse()
         if answer.field("Connection") != "close" { connection = (client, reading.life) }

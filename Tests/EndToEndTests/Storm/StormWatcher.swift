@@ -23,7 +23,7 @@ final class StormWatcher {
 
     /// Watches until nothing more is written, and then asks on to the end.
     func run() throws -> Transcript {
-        while !storm.tide.isOver {
+        while !storm.progress.isOver {
             try turn()
         }
         connection = nil
@@ -45,7 +45,7 @@ final class StormWatcher {
     private func turn() throws {
         if random.chance(oneIn: 12) {
             connection = nil
-            storm.tide.wait(forMore: random.pick([5, 30, storm.history + 20]))
+            storm.progress.wait(forMore: random.pick([5, 30, storm.history + 20]))
         }
         switch random.below(40) {
         case 0:
@@ -74,7 +74,7 @@ final class StormWatcher {
                 limit: random.chance(oneIn: 3) ? random.pick([1, 2, 5, 50]) : nil, isLatest: random.chance(oneIn: 4))
             _ = try poll(ask, leavesAfter: leavesAfter)
             // What is answered at once is not asked for all the time.
-            if ask.wait == 0 || ask.since == nil { storm.tide.wait(forMore: 3) }
+            if ask.wait == 0 || ask.since == nil { storm.progress.wait(forMore: 3) }
         }
     }
 }
@@ -120,7 +120,7 @@ extension StormWatcher {
             let step = min(left, 50)
             if client.hasNews(within: step) { return true }
             left -= step
-            if left == 0 || (storm.tide.isOver && !isPatient) { return false }
+            if left == 0 || (storm.progress.isOver && !isPatient) { return false }
         }
         return false
     }
@@ -138,7 +138,7 @@ extension StormWatcher {
         guard let client else { return true }
         let longest = ask.wait * 1000 + Int(Patience.delivery / 1_000_000)
         if !waitForNews(client, milliseconds: min(leavesAfter ?? .max, longest), isPatient: asksOn) {
-            guard leavesAfter != nil || storm.tide.isOver && !asksOn else {
+            guard leavesAfter != nil || storm.progress.isOver && !asksOn else {
                 record(.silence, ask)
                 return true
             }
@@ -218,7 +218,7 @@ extension StormWatcher {
         let end = HistoryClient.now + UInt64(leavesAfter) * 1_000_000
         do {
             guard waitForNews(client, milliseconds: 36_000, isPatient: false) else {
-                record(storm.tide.isOver ? .left : .silence, ask)
+                record(storm.progress.isOver ? .left : .silence, ask)
                 return leave(client)
             }
             let head = try client.readHead()
@@ -230,9 +230,9 @@ extension StormWatcher {
             }
             while HistoryClient.now < end {
                 // A slow reader reads what is still there for it, or finds that it was cut off.
-                if storm.tide.isOver, !ask.isSlow || !client.hasNews(within: 50) { break }
+                if storm.progress.isOver, !ask.isSlow || !client.hasNews(within: 50) { break }
                 if ask.isSlow, random.chance(oneIn: isGlutted ? 2 : 8) {
-                    storm.tide.wait(forMore: random.pick(isGlutted ? [20, 4000] : [20, 100, 400]))
+                    storm.progress.wait(forMore: random.pick(isGlutted ? [20, 4000] : [20, 100, 400]))
                 }
                 guard waitForNews(client, milliseconds: min(leavesAfter, 200), isPatient: false) else { continue }
                 guard let piece = try nextPiece(client) else { return record(.ended, ask) }

@@ -70,7 +70,7 @@ final class StormWriter {
                     StormAnswer(
                         request: "\(request.method) \(request.target)", life: life, at: HistoryClient.now,
                         requestKey: key, content: content))
-                if answers.last?.revision != nil { storm.tide.rise() }
+                if answers.last?.revision != nil { storm.progress.countCommit() }
                 return
             } catch RawClient.Failure.timeout {
                 throw RawClient.Failure.timeout
