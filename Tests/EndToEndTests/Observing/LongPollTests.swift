@@ -3,116 +3,122 @@ import SettingsModel
 import TestSupport
 import Testing
 
+/// A request that waits, what leaves it waiting, and what ends its wait.
+struct WaitCase: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let given: [Request]
+    /// That of a long poll is without `since`, which is added.
+    let request: Request
+    /// True if a read comes with the tag that is there.
+    let knowsTag: Bool
+    let quiet: [Request]
+    let write: Request
+    let status: Int
+    let body: String
+    let lacks: [String]
+
+    init(
+        _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, knowsTag: Bool = true,
+        quiet: [Request] = [], _ write: Request, _ status: Int, _ body: String,
+        lacks: [String] = ["more", "reset"]
+    ) {
+        testDescription = name
+        self.given = given
+        self.request = request
+        self.knowsTag = knowsTag
+        self.quiet = quiet
+        self.write = write
+        self.status = status
+        self.body = body
+        self.lacks = lacks
+    }
+}
+
 /// A long poll is answered by what concerns it, at once, and by nothing else.
 @Suite(.ownThread)
 struct LongPollTests {
     static let schema = ObservedStateTests.schema
 
-    /// What a watcher that knows everything up to now is answered after some writes.
-    struct Wake: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let given: [Request]
-        /// Without `since`, which is added.
-        let watch: Request
-        /// None of these wakes it.
-        let quiet: [Request]
-        /// This does.
-        let write: Request
-        let body: String
-        let lacks: [String]
-
-        init(
-            _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ watch: Request, quiet: [Request] = [],
-            _ write: Request, _ body: String, lacks: [String] = ["more", "reset", "values"]
-        ) {
-            testDescription = name
-            self.given = given
-            self.watch = watch
-            self.quiet = quiet
-            self.write = write
-            self.body = body
-            self.lacks = lacks
-        }
-    }
-
-    static let wakes: [Wake] = [
-        Wake(
+    static let wakes: [WaitCase] = [
+        WaitCase(
             "A value", "GET app/observe", "PUT app/keys/a 2",
-            #"{"suite":"app","changes":[{"key":"a","old":1,"new":2,"oldSource":"stored","source":"stored"}]}"#),
-        Wake(
+            200, #"{"suite":"app","changes":[{"key":"a","old":1,"new":2,"oldSource":"stored","source":"stored"}]}"#),
+        WaitCase(
             "The removal to a default", given: [schema, "PUT app/keys/a 7"], "GET app/observe", "DELETE app/keys/a",
-            #"{"changes":[{"key":"a","old":7,"new":1,"oldSource":"stored","source":"default"}]}"#),
-        Wake(
+            200, #"{"changes":[{"key":"a","old":7,"new":1,"oldSource":"stored","source":"default"}]}"#),
+        WaitCase(
             "A stored value that equals the default", given: [schema], "GET app/observe", "PUT app/keys/a 1",
-            #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
-        Wake(
+            200, #"{"changes":[{"key":"a","old":1,"new":1,"oldSource":"default","source":"stored"}]}"#),
+        WaitCase(
             "Unchanged writes wake no watcher", "GET app/observe",
             quiet: [
                 "PUT app/keys/a 1", "PATCH app {\"a\":1}", "DELETE app/keys/b", "PUT app {\"a\":1}",
                 "PUT app/keys/a?dryRun=true 9", "PATCH app/keys/a {\"op\":\"add\",\"by\":0}",
-            ], "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
-        Wake(
+            ], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
+        WaitCase(
             "Nor unchanged writes that are kept for their keys", "GET app/observe",
             quiet: [
                 Request("PUT app/keys/a 1", "Idempotency-Key: one"),
                 Request("DELETE app/keys/b", "Idempotency-Key: two"),
                 Request(#"PATCH app {"a":1}"#, "Idempotency-Key: three"),
-            ], "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
-        Wake(
+            ], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
+        WaitCase(
             "Nor does another suite", "GET app/observe", quiet: ["PUT other/keys/a 5", "PUT ap/keys/a 5"],
-            "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
-        Wake(
+            "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
+        WaitCase(
             "Nor another key", "GET app/observe?key=a&key=b", quiet: ["PUT app/keys/ab 1", "PUT app/keys/A 1"],
-            "PUT app/keys/b 2", #"{"changes":[{"key":"b"}]}"#),
-        Wake(
+            "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b"}]}"#),
+        WaitCase(
             "Nor what begins otherwise", "GET app/observe?prefix=c.&prefix=%C3%A9",
             quiet: ["PUT app/keys/c 1", "PUT app/keys/b 1", "PUT app/keys/%C3%A8x 1", "PUT app/keys/e%CC%81 1"],
-            "PUT app/keys/%C3%A9x 2", #"{"changes":[{"key":"éx"}]}"#),
-        Wake(
+            "PUT app/keys/%C3%A9x 2", 200, #"{"changes":[{"key":"éx"}]}"#),
+        WaitCase(
             "A key or a prefix", "GET app/observe?key=b&prefix=c.", quiet: ["PUT app/keys/a 2"], "PUT app/keys/c. 2",
-            #"{"changes":[{"key":"c."}]}"#),
-        Wake(
+            200, #"{"changes":[{"key":"c."}]}"#),
+        WaitCase(
             "One of several suites", "GET /v1/observe?suite=app&suite=zz", quiet: ["PUT other/keys/a 1"],
-            "PUT zz/keys/a 2", #"{"changes":[{"suite":"zz","key":"a","new":2}],"schemaRevision":{"app":0,"zz":0}}"#,
+            "PUT zz/keys/a 2", 200,
+            #"{"changes":[{"suite":"zz","key":"a","new":2}],"schemaRevision":{"app":0,"zz":0}}"#,
             lacks: ["missing", "suite"]),
-        Wake(
+        WaitCase(
             "A suite that comes to be, of those that begin so", "GET /v1/observe?suitePrefix=app.&suite=zz&key=a",
             quiet: ["PUT app/keys/a 2", "PUT appx/keys/a 1", "PUT b/keys/a 1"], "PUT app.b/keys/a 2",
-            #"{"changes":[{"suite":"app.b","key":"a","new":2}],"schemaRevision":{"app.b":0},"missing":["zz"]}"#),
-        Wake(
+            200, #"{"changes":[{"suite":"app.b","key":"a","new":2}],"schemaRevision":{"app.b":0},"missing":["zz"]}"#),
+        WaitCase(
             "A suite that goes, of those that begin so", given: ["PUT app.b/keys/a 1"],
             "GET /v1/observe?suitePrefix=app.&key=zz", quiet: ["PUT app.b/keys/a 2", "PUT appb/keys/zz 1"],
-            "DELETE app.b?drop", #"{"changes":[],"dropped":["app.b"],"schemaRevision":{}}"#,
+            "DELETE app.b?drop", 200, #"{"changes":[],"dropped":["app.b"],"schemaRevision":{}}"#,
             lacks: ["missing", "values"]),
-        Wake(
+        WaitCase(
             "Any suite", "GET /v1/observe?suitePrefix=&prefix=b", quiet: ["PUT app/keys/a 2"], "PUT new/keys/b 2",
-            #"{"changes":[{"suite":"new","key":"b","new":2}],"schemaRevision":{"new":0}}"#),
-        Wake(
+            200, #"{"changes":[{"suite":"new","key":"b","new":2}],"schemaRevision":{"new":0}}"#),
+        WaitCase(
             "A transaction, whole", "GET app/observe?limit=1",
             #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"b","value":2},"#
                 + #"{"op":"add","suite":"app","key":"a","by":1},{"op":"set","suite":"z","key":"k","value":3}]}"#,
-            #"{"changes":[{"key":"b","new":2},{"key":"a","new":2}]}"#),
-        Wake(
+            200, #"{"changes":[{"key":"b","new":2},{"key":"a","new":2}]}"#),
+        WaitCase(
             "A schema, whatever is watched", given: ["PUT app/keys/b 1"], "GET app/observe?key=zz", schema,
-            #"{"schemaRevision":"*","changes":[]}"#),
-        Wake(
+            200, #"{"schemaRevision":"*","changes":[]}"#),
+        WaitCase(
             "A drop, whatever is watched", "GET app/observe?key=zz", "DELETE app?drop=true",
-            #"{"dropped":true,"schemaRevision":0,"changes":[]}"#),
-        Wake(
+            200, #"{"dropped":true,"schemaRevision":0,"changes":[]}"#),
+        WaitCase(
             "A drop with every key", given: ["PUT app {\"a\":1,\"b\":2}"], "GET app/observe", "DELETE app?drop=true",
+            200,
             #"{"dropped":true,"changes":[{"key":"a","old":1,"new":null,"source":"unset"},{"key":"b","source":"unset"}]}"#
         ),
-        Wake(
+        WaitCase(
             "A suite made again after its drop", given: ["PUT app/keys/a 1", "DELETE app?drop=true"], "GET app/observe",
-            quiet: ["PUT other/keys/a 1"], "PUT app/keys/b 2", #"{"changes":[{"key":"b","old":null,"new":2}]}"#,
+            quiet: ["PUT other/keys/a 1"], "PUT app/keys/b 2", 200, #"{"changes":[{"key":"b","old":null,"new":2}]}"#,
             lacks: ["dropped"]),
     ]
 
     @Test("A watcher is woken by what it watches and by nothing else", arguments: wakes)
-    func wake(item: Wake) throws {
+    func wake(item: WaitCase) throws {
         let daemon = try TestDaemon()
         for request in item.given { try daemon.done(request) }
-        var watch = item.watch
+        var watch = item.request
         watch.target += (watch.target.contains("?") ? "&" : "?") + "since=\(try daemon.cursor())"
         let peer = try WaitingPeer(daemon, watch)
         for request in item.quiet {
@@ -121,9 +127,9 @@ struct LongPollTests {
         }
         let written = try daemon.done(item.write)
         let answer = try peer.answer()
-        #expect(answer.status == 200)
+        #expect(answer.status == item.status)
         #expect(try JSONValue(parsing: item.body).isFound(in: answer.json), "\(answer.text)")
-        for member in item.lacks { #expect(answer.json?[member] == nil, "\(answer.text)") }
+        for member in item.lacks + ["values"] { #expect(answer.json?[member] == nil, "\(answer.text)") }
         #expect(answer.json?["revision"]?.integer == written.revision?.number)
         #expect(answer.json?["cursor"]?.string == written.field("Settings-Cursor"))
         for change in answer.json?["changes"]?.array ?? [] {
@@ -213,74 +219,48 @@ struct WaitingReadTests {
         "PUT app/keys/a 9", #"PUT app/schema?onConflict=keep {"additionalProperties":{"type":"string"}}"#,
     ]
 
-    /// What is held, what leaves it so, and what ends it.
-    struct Held: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        let given: [Request]
-        let request: Request
-        /// True if it comes with the tag that is there.
-        let knowsTag: Bool
-        let quiet: [Request]
-        let write: Request
-        let status: Int
-        let body: String
-
-        init(
-            _ name: String, given: [Request] = ["PUT app/keys/a 1"], _ request: Request, knowsTag: Bool = true,
-            quiet: [Request] = [], _ write: Request, _ status: Int, _ body: String
-        ) {
-            testDescription = name
-            self.given = given
-            self.request = request
-            self.knowsTag = knowsTag
-            self.quiet = quiet
-            self.write = write
-            self.status = status
-            self.body = body
-        }
-    }
-
-    static let held: [Held] = [
-        Held(
+    static let held: [WaitCase] = [
+        WaitCase(
             "A setting, by its tag", "GET app/keys/a?wait=300",
             quiet: ["PUT app/keys/a 1", "PUT app/keys/b 1", "PUT other/keys/a 2"], "PUT app/keys/a 2", 200,
             #"{"key":"a","value":2,"source":"stored"}"#),
-        Held("A bare value", "GET app/keys/a?raw&wait=300", quiet: ["PUT app/keys/b 1"], "PUT app/keys/a 2", 200, "2"),
-        Held("A value that goes", "GET app/keys/a?wait=300", "DELETE app/keys/a", 404, #"{"code":"not_set"}"#),
-        Held("A suite that goes", "GET app/keys/a?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
-        Held(
+        WaitCase(
+            "A bare value", "GET app/keys/a?raw&wait=300", quiet: ["PUT app/keys/b 1"], "PUT app/keys/a 2", 200, "2"),
+        WaitCase("A value that goes", "GET app/keys/a?wait=300", "DELETE app/keys/a", 404, #"{"code":"not_set"}"#),
+        WaitCase("A suite that goes", "GET app/keys/a?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
+        WaitCase(
             "A default that comes to be stored", given: [ObservedStateTests.schema], "GET app/keys/a?wait=300",
             "PUT app/keys/a 1", 200, #"{"value":1,"source":"stored"}"#),
-        Held(
+        WaitCase(
             "A key that appears, by the tag of its 404", "GET app/keys/b?wait=300", quiet: ["PUT app/keys/a 2"],
             "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
-        Held(
+        WaitCase(
             "A key that appears, without any tag", "GET app/keys/b?wait=300", knowsTag: false,
             quiet: ["PUT app/keys/a 2"], "PUT app/keys/b 5", 200, #"{"key":"b","value":5}"#),
-        Held(
+        WaitCase(
             "A suite that appears", given: [], "GET app?wait=300", knowsTag: false, quiet: ["PUT other/keys/a 1"],
             "PUT app/keys/a 5", 200, #"{"suite":"app","values":{"a":5}}"#),
-        Held(
+        WaitCase(
             "A key of a suite that appears", given: [], "GET app/keys/a?wait=300", knowsTag: false,
             quiet: ["PUT other/keys/a 1"], "PUT app/keys/a 5", 200, #"{"key":"a","value":5}"#),
-        Held(
+        WaitCase(
             "What is invalid, until it is not", given: invalid, "GET app/keys/a?wait=300", knowsTag: false,
             quiet: [#"PUT app/keys/b "x""#], #"PUT app/keys/a "y""#, 200, #"{"key":"a","value":"y"}"#),
-        Held(
+        WaitCase(
             "What is invalid, until a schema allows it", given: invalid, "GET app/keys/a?wait=300", "DELETE app/schema",
             200, #"{"key":"a","value":9}"#),
-        Held(
+        WaitCase(
             "A suite, by its tag", "GET app?wait=300", quiet: ["PUT app/keys/a 1", "PUT other/keys/a 1"],
             "PUT app/keys/b 2", 200, #"{"values":{"a":1,"b":2}}"#),
-        Held(
+        WaitCase(
             "A suite, by its schema", "GET app?wait=300", #"PUT app/schema {"additionalProperties":true}"#, 200,
             #"{"values":{"a":1},"schemaRevision":"*"}"#),
-        Held("A suite that is dropped", "GET app?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
-        Held("A suite, bare", "GET app?wait=300&raw", "PUT app/keys/b 2", 200, #"{"a":1,"b":2}"#),
+        WaitCase("A suite that is dropped", "GET app?wait=300", "DELETE app?drop", 404, #"{"code":"unknown_suite"}"#),
+        WaitCase("A suite, bare", "GET app?wait=300&raw", "PUT app/keys/b 2", 200, #"{"a":1,"b":2}"#),
     ]
 
     @Test("A reading is held until it is another one, and no longer", arguments: held)
-    func wake(item: Held) throws {
+    func wake(item: WaitCase) throws {
         let daemon = try TestDaemon()
         for request in item.given { try daemon.done(request) }
         var request = item.request
