@@ -107,11 +107,13 @@ extension Transcript.Step {
 
     /// A commit on a stream.
     static func event(
-        _ changes: [Change], since: Int64? = nil, at number: Int64, schema: Int64? = nil, dropped: Bool = false
+        _ changes: [Change], since: Int64? = nil, at number: Int64, schema: Int64? = nil, dropped: Bool = false,
+        after milliseconds: UInt64 = 10
     ) -> Self {
         let scope = StreamCommit.Scope.one(schemaRevision: schema.map(Handmade.revision), isDropped: dropped)
         return received(
-            since, .commit(StreamCommit(scope, cursor: Handmade.cursor(number), changes: changes)), .stream)
+            since, .commit(StreamCommit(scope, cursor: Handmade.cursor(number), changes: changes)), .stream,
+            after: milliseconds)
     }
 
     static func received(
@@ -173,6 +175,9 @@ extension TranscriptCase {
             .changes([], since: 4, to: 5, after: 2000), .changes([], since: 5, to: 6, schema: 6)),
         .right(
             "a reset after much happened", history: 4, first, .state(["b": 1, "c": 1], at: 5, reset: true, since: 1)),
+        .right(
+            "a stream whose reader is behind", first, .event([a2], at: 2, after: 3000),
+            .event([b3, c3], at: 3, after: 6000)),
         .right("a drop after much happened", history: 4, first, .event([], at: 7, dropped: true)),
         .right(
             "nothing, when the time is up", first, .changes([a2], since: 1, to: 2),
@@ -242,6 +247,7 @@ extension TranscriptCase {
         .wrong(
             "nothing, before the time is up", "nothing came after", .state(["a": 2], at: 2),
             .changes([], since: 2, to: 2, after: 500)),
+        .wrong("an event that comes late", "ms later", first, .event([a2], at: 2, after: 9000)),
         .wrong("a commit that comes late", "ms later", first, .changes([a2], since: 1, to: 2, after: 9000)),
         .wrong("a commit that does not come", "ms later", first, .received(1, .left, .stream, after: 9000)),
         .wrong("more than the limit", "over the limit", first, .changes([a2, b3, c3], since: 1, to: 3, limit: 2)),

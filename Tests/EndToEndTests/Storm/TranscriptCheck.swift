@@ -178,10 +178,11 @@ extension TranscriptCheck {
         refuse("nothing came after \(took / 1_000_000) ms of \(received.ask.wait) s")
     }
 
-    /// A commit must reach its watchers soon.
+    /// A commit must reach its watchers soon. A reader takes the events of a stream one by one: while it is behind, the
+    /// time since the event before counts.
     mutating func judgeDelay(of concern: Concern, _ received: Received) {
         guard !received.ask.isSlow, let known = record.acknowledged[concern.commit.revision] else { return }
-        let since = max(known, received.ask.at)
+        let since = max(known, received.ask.at, lastReceived)
         guard received.at > since, received.at - since > Patience.delivery else { return }
         refuse("\(concern.commit.revision) came, or did not, \((received.at - since) / 1_000_000) ms later")
     }
