@@ -13,8 +13,6 @@ final class AdapterCore: Sendable {
     /// The values that were read last.
     let values = ValueCache()
     let issues: IssueBoard
-    /// What was registered: the layer under what is stored.
-    let registered = Mutex<[KeyName: JSONValue]>([:])
     let namespaces = Mutex(NamespaceRegistry())
     /// The reported differences between keys and the schema.
     let reportedDifferences = Mutex<[UTF8Text: [SchemaDifference]]>([:])
@@ -56,11 +54,7 @@ final class AdapterCore: Sendable {
 
 /// The session, with errors of adapters.
 extension AdapterCore {
-    func load(unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(DefaultsError) {
-        try throwingDefaultsError { () throws(BackendError) in try session.load(unlessFailedSince: moment) }
-    }
-
-    func load(for key: KeyName, unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(DefaultsError) {
+    func load(for key: KeyName? = nil, unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(DefaultsError) {
         try throwingDefaultsError { () throws(BackendError) in try session.load(for: key, unlessFailedSince: moment) }
     }
 

@@ -16,20 +16,12 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         self.record = record
     }
 
-    private func reference<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> DefaultsReference<Value> {
-        scope.reference(path)
-    }
-
-    private func reference<Value>(key: DefaultsKey<Value>) -> DefaultsReference<Value> {
-        scope.reference(key: key)
-    }
-
     /// The value of a key.
     public subscript<Value>(_ path: KeyPath<KeyStore, DefaultsKey<Value>>) -> Value {
-        mutating get { record.value(reference(path)) }
-        set { record.set(reference(path), to: newValue) }
+        mutating get { record.value(scope.reference(path)) }
+        set { record.set(scope.reference(path), to: newValue) }
         _modify {
-            var change = record.begin(reference(path))
+            var change = record.begin(scope.reference(path))
             yield &change.value
             record.finish(change)
         }
@@ -37,10 +29,10 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
 
     /// The value of a key.
     public subscript<Value>(_: Void = (), key key: DefaultsKey<Value>) -> Value {
-        mutating get { record.value(reference(key: key)) }
-        set { record.set(reference(key: key), to: newValue) }
+        mutating get { record.value(scope.reference(key: key)) }
+        set { record.set(scope.reference(key: key), to: newValue) }
         _modify {
-            var change = record.begin(reference(key: key))
+            var change = record.begin(scope.reference(key: key))
             yield &change.value
             record.finish(change)
         }
@@ -52,7 +44,7 @@ public struct DefaultsTransaction<KeyStore: Sendable>: ~Copyable {
         set { self[path] = newValue }
         // Not through `self[path]`: that would write after a change that throws, too.
         _modify {
-            var change = record.begin(reference(path))
+            var change = record.begin(scope.reference(path))
             yield &change.value
             record.finish(change)
         }

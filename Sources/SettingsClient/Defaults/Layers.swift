@@ -1,6 +1,5 @@
 internal import SettingsAPI
 internal import SettingsModel
-internal import Synchronization
 
 /// The settings on the command line: they lie over what is stored, and last as long as the program.
 ///
@@ -98,7 +97,7 @@ extension DefaultsReference {
 extension AdapterCore {
     /// The registered default of a key.
     func registered(_ key: KeyName) -> JSONValue? {
-        registered.withLock { $0[key] }
+        session.registered[key]
     }
 
     /// Lays values under what is stored.
@@ -111,8 +110,6 @@ extension AdapterCore {
                 report(.unusableName(error), name, .write)
             }
         }
-        registered.withLock { [values] in $0.merge(values) { $1 } }
-        // Notifies observers, and lets the next read of these keys resolve them anew.
         session.change { [values] in $0.register(values) }
     }
 }

@@ -82,7 +82,7 @@ extension DefaultsReference {
     /// Takes the value over unless that was done. The suite is loaded.
     func takeOver() {
         guard let rename = slot.rename, rename.isOpen, let cell = slot.cell else { return }
-        let reason = try? core.session.inTurn(of: cell, orThrow: core.isReentered(cell.name)) {
+        let reason = try? cell.turn.take(orThrow: core.isReentered(cell.name)) {
             () throws(BackendError) in
             rename.run { attempt(rename, cell.name) }
         }

@@ -1,7 +1,6 @@
 public import Foundation
 internal import SettingsAPI
 public import SettingsModel
-internal import Synchronization
 
 /// A setting by its name, read as what is asked for: `Defaults["color"].string`.
 ///
@@ -241,7 +240,7 @@ extension AdapterCore {
             let start = registered(key)
             let value = start.flatMap { try? operation.applied(to: $0) } ?? first
             let plan = PendingChange.Plan(base: nil, new: value, delta: MergeDelta(operation), start: start)
-            try session.inTurn(of: cell, orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
+            try cell.turn.take(orThrow: DefaultsError(isReentered(key))) { () throws(DefaultsError) in
                 try WaitingTime.sharing { () throws(DefaultsError) in
                     let hasValue = try hasValueOnServer(key, under: start)
                     let change = PendingChange(

@@ -65,7 +65,7 @@ struct InPlaceChange<Value: DefaultsSerializable> {
     private func write(_ new: JSONValue?) throws(DefaultsError) {
         guard let cell = slot.cell else { return }
         let plan = plan(to: new)
-        try session.inTurn(of: cell, orThrow: DefaultsError(core.isReentered(cell.name))) { () throws(DefaultsError) in
+        try cell.turn.take(orThrow: DefaultsError(core.isReentered(cell.name))) { () throws(DefaultsError) in
             try WaitingTime.sharing(spent: spent) { () throws(DefaultsError) in
                 try session.commit(pending(plan, of: cell.name)) { json throws(DefaultsError) in
                     try slot.normalized(json)
@@ -129,7 +129,7 @@ extension AdapterCore {
         let operations =
             [operation(cell.name, json.map { .set($0) } ?? .delete)] + others.map { operation($0, .delete) }
         try throwingDefaultsError { () throws(BackendError) in
-            try session.inTurn(of: cell, orThrow: isReentered(cell.name)) { () throws(BackendError) in
+            try cell.turn.take(orThrow: isReentered(cell.name)) { () throws(BackendError) in
                 try session.commit(operations)
             }
         }
@@ -144,7 +144,7 @@ extension AdapterCore {
     func setIfAbsent(_ json: JSONValue?, to cell: KeyCell) throws(DefaultsError) -> Bool {
         guard let json else { return false }
         return try throwingDefaultsError { () throws(BackendError) in
-            try session.inTurn(of: cell, orThrow: isReentered(cell.name)) { () throws(BackendError) in
+            try cell.turn.take(orThrow: isReentered(cell.name)) { () throws(BackendError) in
                 do throws(BackendError) {
                     try session.commit(
                         [operation(cell.name, .set(json))], if: [.setting(suite, cell.name, .stored(false))],

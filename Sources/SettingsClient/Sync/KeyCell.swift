@@ -8,7 +8,8 @@ internal import Synchronization
 /// A reader that has cached a decoded value checks with one load if it still holds.
 final class KeyCell: Sendable {
     let name: KeyName
-    /// The turn of writers. Conflicts are resolved in it, too, which may run the program's own code.
+    /// The turn of writers: writes of one program reach the server in the order in which readers see them. Conflicts are
+    /// resolved in it, too, which may run the program's own code.
     let turn = Turn()
 
     private let counter = Atomic<UInt64>(1)

@@ -18,18 +18,23 @@ struct VisibleSetting: Hashable, Sendable {
     }
 }
 
-/// A change of one key for readers.
-struct ReplicaChange: Hashable, Sendable {
+/// A key at one moment in the layers that can change: not the command line and the key's own default.
+struct ObservedSetting: Hashable, Sendable {
     let key: KeyName
-    let old: VisibleSetting
-    let new: VisibleSetting
+    var visible: VisibleSetting
+    /// The registered default.
+    var registered: JSONValue?
+
+    /// True if the source matters and is not known: a registered default lies over one of the schema and under a stored value.
+    var lacksSource: Bool {
+        registered != nil && visible.source == nil
+    }
 }
 
 /// An event for listeners. They get events in the order in which readers could see them.
 enum ReplicaNews: Hashable, Sendable {
-    case changed(ReplicaChange)
-    /// A default was registered for a key.
-    case registered(ObservedSetting)
+    /// A key has another value or another registered default.
+    case changed(ObservedSetting)
     /// The observer of this number begins, with these settings.
     case began(UInt64, [ObservedSetting])
 }
@@ -67,19 +72,6 @@ struct ReplicaEntry: Sendable {
     /// True if nothing would be lost with the entry.
     var isEmpty: Bool {
         cell == nil && pending.isEmpty && confirmed.value == nil && confirmed.source == .unset
-    }
-}
-
-/// A key at one moment in the layers that can change: not the command line and the key's own default.
-struct ObservedSetting: Hashable, Sendable {
-    let key: KeyName
-    var visible: VisibleSetting
-    /// The registered default.
-    var registered: JSONValue?
-
-    /// True if the source matters and is not known: a registered default lies over one of the schema and under a stored value.
-    var lacksSource: Bool {
-        registered != nil && visible.source == nil
     }
 }
 

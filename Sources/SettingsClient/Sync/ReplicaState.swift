@@ -10,6 +10,8 @@ struct ReplicaState: Sendable {
     private(set) var schema: Cursor?
     /// Grows with each confirmed change.
     private(set) var version = 0
+    /// The registered defaults, which lie under what is stored.
+    private(set) var registered: [KeyName: JSONValue] = [:]
     /// The events since this was last emptied, in order.
     var news: [ReplicaNews] = []
     /// Keys with writes that were acknowledged and are still shown.
@@ -19,6 +21,10 @@ struct ReplicaState: Sendable {
 
     func visible(_ key: KeyName) -> VisibleSetting {
         entries[key]?.visible ?? .unset
+    }
+
+    func observed(_ key: KeyName) -> ObservedSetting {
+        ObservedSetting(key: key, visible: visible(key), registered: registered[key])
     }
 
     /// True if the program's own writes determine the setting, whatever the daemon says.
@@ -227,18 +233,19 @@ struct ReplicaState: Sendable {
         }
     }
 
-    /// Has readers of these keys look again, as other defaults are registered.
+    /// Registers defaults, and has readers of these keys look again.
     mutating func register(_ values: [KeyName: JSONValue]) {
         for (key, value) in values {
+            registered[key] = value
             entries[key]?.cell?.advance()
-            news.append(.registered(ObservedSetting(key: key, visible: visible(key), registered: value)))
+            news.append(.changed(observed(key)))
         }
     }
 
     /// Adds the event that an observer begins, with the settings of these keys, or of all.
     mutating func begin(_ observer: UInt64, _ keys: [KeyName]?) {
-        let found = (keys ?? Array(entries.keys)).map { ObservedSetting(key: $0, visible: visible($0)) }
-        news.append(.began(observer, found))
+        let keys = keys ?? Array(Set(entries.keys).union(registered.keys))
+        news.append(.began(observer, keys.map(observed)))
     }
 
     /// Has readers of these keys look again.
@@ -255,7 +262,7 @@ struct ReplicaState: Sendable {
         if isEmpty { entries[key] = nil }
         if !old.looksLike(new) {
             cell?.advance()
-            news.append(.changed(ReplicaChange(key: key, old: old, new: new)))
+            news.append(.changed(ObservedSetting(key: key, visible: new, registered: registered[key])))
         } else if old.revision != new.revision {
             // The condition of a change in place is cached with the decoded value.
             cell?.advance()

@@ -82,10 +82,16 @@ extension SuiteSession {
 
     /// Loads and follows the suite. The first caller does it, others wait for that.
     ///
-    /// - Parameter moment: the time from which a caller waits that insists: it tries even if an attempt failed before that.
-    ///   All callers that wait while an attempt fails share its failure.
-    func load(unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(BackendError) {
-        if try becomeLoaded(unlessFailedSince: moment) { letObserversBegin() }
+    /// - Parameters:
+    ///   - key: the one key that the caller wants. A failure does not matter if the program's own writes determine it.
+    ///   - moment: the time from which a caller waits that insists: it tries even if an attempt failed before that. All
+    ///     callers that wait while an attempt fails share its failure.
+    func load(for key: KeyName? = nil, unlessFailedSince moment: ContinuousClock.Instant? = nil) throws(BackendError) {
+        do {
+            if try becomeLoaded(unlessFailedSince: moment) { letObserversBegin() }
+        } catch {
+            guard let key, isKnown(key) else { throw error }
+        }
     }
 
     /// Loads the suite after an acknowledged write. Before it, a caller would wait twice while the server is away. Observers
@@ -93,17 +99,6 @@ extension SuiteSession {
     func loadAfterWriting() {
         guard !isLoaded, (try? becomeLoaded(unlessFailedSince: .now)) == true else { return }
         retrying.async { [weak self] in self?.letObserversBegin() }
-    }
-
-    /// Loads the suite for a caller that wants one key. A failure does not matter if the program's own writes determine it.
-    func load(
-        for key: KeyName, unlessFailedSince moment: ContinuousClock.Instant? = nil
-    ) throws(BackendError) {
-        do {
-            try load(unlessFailedSince: moment)
-        } catch {
-            guard isKnown(key) else { throw error }
-        }
     }
 
     /// Has the suite loaded as soon as possible, for observers that wait for it.

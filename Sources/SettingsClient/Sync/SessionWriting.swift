@@ -100,14 +100,6 @@ extension SuiteSession {
         return try backend.setSchema(document, onConflict: policy, requestKey: .unique())
     }
 
-    /// Runs a write to a key in turn with others, so that writes of one program reach the server in the order in which
-    /// readers see them.
-    func inTurn<Result, Failure: Error>(
-        of cell: KeyCell, orThrow reentry: @autoclosure () -> Failure, _ body: () throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try cell.turn.take(orThrow: reentry(), body)
-    }
-
     /// Takes in the settings whose conditions did not hold. Asks for secrets, of which a refusal tells nothing.
     func learn(_ problem: Problem) {
         change { $0.learn(problem) }

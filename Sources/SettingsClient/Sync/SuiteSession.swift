@@ -130,6 +130,11 @@ extension SuiteSession {
         }
     }
 
+    /// The registered defaults.
+    var registered: [KeyName: JSONValue] {
+        state.withLock { $0.replica.registered }
+    }
+
     func isKnown(_ key: KeyName) -> Bool {
         state.withLock { $0.replica.isKnown(key) }
     }

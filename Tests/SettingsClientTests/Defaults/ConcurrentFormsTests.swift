@@ -101,7 +101,7 @@ struct ConcurrentFormsTests {
         }
         let seen = Mutex<[JSONValue?]>([])
         let listener = defaults.core.session.listen { changes in
-            seen.withLock { $0 += changes.map(\.new.value) }
+            seen.withLock { $0 += changes.map(\.visible.value) }
         }
         for task in tasks { try await task.value }
         defaults.core.session.stopListening(listener)

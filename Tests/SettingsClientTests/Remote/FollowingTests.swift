@@ -303,7 +303,7 @@ struct FollowingTests {
         let defaults = world.adapter()
         let log = EventLog()
         _ = defaults.core.session.listen { changes in
-            for change in changes { log.add("\(change.key) \(change.new.value.map { "\($0)" } ?? "-")") }
+            for change in changes { log.add("\(change.key) \(change.visible.value.map { "\($0)" } ?? "-")") }
         }
         #expect(defaults.launchCount == 0)
         try client.send(.merge(["launchCount": 1, "username": "me"], into: names.app))

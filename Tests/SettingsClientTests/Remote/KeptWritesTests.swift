@@ -334,7 +334,7 @@ struct KeptWritesTests {
         let log = EventLog()
         defaults.remove(\.loginTries)
         _ = defaults.core.session.listen { changes in
-            for change in changes where change.key == key { log.add("\(change.new.value ?? .null)") }
+            for change in changes where change.key == key { log.add("\(change.visible.value ?? .null)") }
         }
         let second = try ServedDaemon(in: directory, port: 0)
         // Others have come further, so the answer is from a later place than all that was told.

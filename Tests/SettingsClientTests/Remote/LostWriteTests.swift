@@ -59,7 +59,7 @@ struct LostWriteTests {
         defaults.launchCount = 1
         let log = EventLog()
         _ = defaults.core.session.listen { changes in
-            for change in changes where change.new.source == .stored { log.add("\(change.new.value ?? .null)") }
+            for change in changes where change.visible.source == .stored { log.add("\(change.visible.value ?? .null)") }
         }
         proxy.cut(1_000_000, of: "POST")
         defaults.launchCount = 2

@@ -22,7 +22,7 @@ struct RestartTests {
         let log = EventLog()
         _ = defaults.core.session.listen { changes in
             for change in changes where change.key.text == key {
-                log.add(change.new.value.map { "\($0)" } ?? "-")
+                log.add(change.visible.value.map { "\($0)" } ?? "-")
             }
         }
         return log

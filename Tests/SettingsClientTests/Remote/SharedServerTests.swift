@@ -32,7 +32,7 @@ struct SharedServerTests {
         let log = EventLog()
         for adapter in [one, two] {
             _ = adapter.core.session.listen { changes in
-                for change in changes where change.key == names.theme { log.add("\(change.new.value ?? .null)") }
+                for change in changes where change.key == names.theme { log.add("\(change.visible.value ?? .null)") }
             }
         }
         let client = try daemon.client().blocking
@@ -57,7 +57,7 @@ struct SharedServerTests {
             #expect(adapter.theme == .light)
             _ = adapter.core.session.listen { changes in
                 for change in changes where change.key == names.theme {
-                    log.add("\(number) \(change.new.value ?? .null)")
+                    log.add("\(number) \(change.visible.value ?? .null)")
                 }
             }
         }

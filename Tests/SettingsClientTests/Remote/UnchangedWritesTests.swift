@@ -85,7 +85,7 @@ struct UnchangedWritesTests {
         #expect(defaults["player.volume"].double == 0.2 && defaults["status"].string == "old")
         let log = EventLog()
         _ = defaults.core.session.listen { changes in
-            for change in changes { log.add("\(change.key) \(change.new.value.map { "\($0)" } ?? "-")") }
+            for change in changes { log.add("\(change.key) \(change.visible.value.map { "\($0)" } ?? "-")") }
         }
         backend.holdNews()
         try daemon.client().blocking.send(.reset(names.app))

@@ -20,8 +20,6 @@ final class ObserverTable: Sendable {
         var byKey: [KeyName?: [any AnyObserver]] = [:]
         /// The observers that begin when the suite is loaded.
         var waiting: [any AnyObserver] = []
-        /// The registered defaults, as of the last news.
-        var registered: [KeyName: JSONValue] = [:]
         var listener: UInt64?
     }
 
@@ -96,34 +94,15 @@ final class ObserverTable: Sendable {
 
 extension ObserverTable.Shared {
     /// The notice of news, with its observers in the order in which they were added.
-    fileprivate mutating func notice(of news: ReplicaNews) -> (ObserverNotice, [any AnyObserver]) {
-        let setting: ObservedSetting
+    fileprivate func notice(of news: ReplicaNews) -> (ObserverNotice, [any AnyObserver]) {
         switch news {
-        case .began(let id, let found):
-            guard let observer = observers[id] else { return (ObserverNotice(isBeginning: true, settings: []), []) }
-            let settings = beginning(with: found, ofAll: observer.keys == nil)
-            return (ObserverNotice(isBeginning: true, settings: settings), [observer])
-        case .registered(let now):
-            registered[now.key] = now.registered
-            setting = now
-        case .changed(let change):
-            setting = ObservedSetting(key: change.key, visible: change.new, registered: registered[change.key])
+        case .began(let id, let settings):
+            return (ObserverNotice(isBeginning: true, settings: settings), observers[id].map { [$0] } ?? [])
+        case .changed(let setting):
+            let ofKey = byKey[setting.key] ?? []
+            let ofAll = byKey[nil] ?? []
+            let observers = ofAll.isEmpty ? ofKey : (ofKey + ofAll).sorted { $0.id < $1.id }
+            return (ObserverNotice(isBeginning: false, settings: [setting]), observers)
         }
-        let ofKey = byKey[setting.key] ?? []
-        let ofAll = byKey[nil] ?? []
-        let observers = ofAll.isEmpty ? ofKey : (ofKey + ofAll).sorted { $0.id < $1.id }
-        return (ObserverNotice(isBeginning: false, settings: [setting]), observers)
-    }
-
-    /// What the replica has, with the registered defaults under it.
-    private func beginning(with found: [ObservedSetting], ofAll: Bool) -> [ObservedSetting] {
-        var settings = found.map { setting in
-            ObservedSetting(key: setting.key, visible: setting.visible, registered: registered[setting.key])
-        }
-        guard ofAll else { return settings }
-        for key in Set(registered.keys).subtracting(found.map(\.key)) {
-            settings.append(ObservedSetting(key: key, visible: .unset, registered: registered[key]))
-        }
-        return settings
     }
 }

@@ -153,7 +153,7 @@ extension AdapterCore {
     /// Notes the place in the news at which an observer begins.
     func begin(_ observer: any AnyObserver) {
         // Later the source at the beginning cannot be asked for any more.
-        let registered = registered.withLock { $0 }
+        let registered = session.registered
         for key in observer.keys ?? registered.keys.sorted() where registered[key] != nil {
             // After one question without an answer no other is asked.
             guard withSource(session.visible(key), key).source != nil else { break }

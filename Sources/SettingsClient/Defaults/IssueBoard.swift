@@ -1,0 +1,59 @@
+internal import Dispatch
+internal import Foundation
+internal import Synchronization
+
+/// A board that delivers issues: to the log and to all streams.
+final class IssueBoard: Sendable {
+    typealias Log = @Sendable (DefaultsIssue) -> Void
+
+    private let log: Log
+    /// For issues that come up where a lock is held or a write waited for: the receiver may write a setting.
+    private let queue = DispatchQueue(label: "settings issues")
+    private let readers = Mutex<(streams: [UInt64: AsyncStream<DefaultsIssue>.Continuation], last: UInt64)>(([:], 0))
+
+    /// At most so many wait for a slow reader; beyond that the oldest are dropped. They stand in the log.
+    private static let maxWaiting = 1024
+
+    init(log: @escaping Log) {
+        self.log = log
+    }
+
+    deinit {
+        for stream in readers.withLock({ $0.streams.values }) { stream.finish() }
+    }
+
+    func report(_ issue: DefaultsIssue) {
+        WaitingTime.apart { log(issue) }
+        for stream in readers.withLock({ Array($0.streams.values) }) { stream.yield(issue) }
+    }
+
+    /// Delivers an issue on a queue, after those before it.
+    func reportLater(_ issue: DefaultsIssue) {
+        queue.async { self.report(issue) }
+    }
+
+    /// Waits until the queue has delivered all issues.
+    func finishReporting() {
+        queue.sync {}
+    }
+
+    /// The issues from here on.
+    func issues() -> AsyncStream<DefaultsIssue> {
+        let (issues, stream) = AsyncStream.makeStream(
+            of: DefaultsIssue.self, bufferingPolicy: .bufferingNewest(Self.maxWaiting))
+        let id = readers.withLock { readers in
+            readers.last += 1
+            readers.streams[readers.last] = stream
+            return readers.last
+        }
+        stream.onTermination = { [weak self] _ in
+            self?.readers.withLock { $0.streams[id] = nil }
+        }
+        return issues
+    }
+
+    /// Writes a line to standard error. That it cannot be written is no reason to end the program.
+    static let standardLog: Log = { issue in
+        try? FileHandle.standardError.write(contentsOf: Data("\(issue)\n".utf8))
+    }
+}
