@@ -35,11 +35,11 @@ struct GrowthTests {
 
     @Test("a transaction does not make a large value over and over")
     func repetition() throws {
-        let state = try state(holding: .array(Array(repeating: 1, count: 1_000_000)))
-        let append = try operation(.change(.append([2])))
-        let few = WriteRequest(.transaction(Transaction(do: Array(repeating: append, count: 10))))
+        let state = try state(holding: .string(String(repeating: "x", count: 8 << 20)))
+        let concat = try operation(.change(.concat("y")))
+        let few = WriteRequest(.transaction(Transaction(do: Array(repeating: concat, count: 10))))
         #expect(throws: Never.self) { _ = try Self.decide(few, on: state) }
-        let many = WriteRequest(.transaction(Transaction(do: Array(repeating: append, count: 10_000))))
+        let many = WriteRequest(.transaction(Transaction(do: Array(repeating: concat, count: 10_000))))
         let problem = #expect(throws: Problem.self) { _ = try Self.decide(many, on: state) }
         #expect(problem?.status == 422)
     }
