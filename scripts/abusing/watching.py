@@ -84,10 +84,10 @@ def unread_states(scale: Scale) -> Abuse:
 
 
 class _History:
-    """Commits of 40 MB in all to resume over; `begin` is the cursor before them."""
+    """Commits to resume over, of 50 MB in all with their old and new values; `begin` is the cursor before them."""
 
     def __init__(self, scale: Scale) -> None:
-        self.commits = scale.pick(400, 40)
+        self.commits = scale.pick(250, 25)
         self.begin = ""
 
     def load(self, connection: Connection) -> None:
@@ -97,7 +97,7 @@ class _History:
 
 
 def resuming_polls(scale: Scale) -> Abuse:
-    """200 watchers that resume over 40 MB of history; half of them read it, half do not"""
+    """200 watchers that resume over 50 MB of history; half of them read it, half do not"""
     history = _History(scale)
 
     def roles(_: Connection) -> list[Role]:
@@ -108,7 +108,7 @@ def resuming_polls(scale: Scale) -> Abuse:
 
 
 def resuming_streams(scale: Scale) -> Abuse:
-    """200 streams of events that resume over 40 MB of history; half of them read it, half do not"""
+    """200 streams of events that resume over 50 MB of history; half of them read it, half do not"""
     history = _History(scale)
 
     def roles(_: Connection) -> list[Role]:
