@@ -10,8 +10,13 @@ from .service import Service
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 LISTENING = re.compile(r"listening on http://([0-9.]+):(\d+)")
 
-ALWAYS, INTERVAL = "always", "interval"
+ALWAYS, INTERVAL, SNAPSHOT = "always", "interval", "snapshot"
+DURABILITIES = (ALWAYS, INTERVAL, SNAPSHOT)
 
+# Exit codes of `settingsd check DIR`: sound, or with a torn tail that the next start cuts off by itself.
+CHECK_SOUND, CHECK_TORN_TAIL = 0, 1
+
+JOURNALS = "journal-*.jsonl"
 SNAPSHOTS = "snapshot-*.json"
 
 
@@ -53,3 +58,9 @@ class Settingsd(Service):
     @property
     def origin(self):
         return f"http://127.0.0.1:{self.port}"
+
+
+def check(program, data):
+    """Runs `settingsd check` on a directory that no daemon uses; returns its exit code and what it said."""
+    run = subprocess.run([program, "check", data], capture_output=True, text=True, timeout=120)
+    return run.returncode, (run.stdout + run.stderr).strip()
