@@ -21,7 +21,7 @@ struct ConformanceTally {
             else { throw NotATestFile(description: "a group without description, schema or tests") }
             groups += 1
             do {
-                judge("\(file): \(name)", try JSONSchema(schema), tests)
+                judge("\(file): \(name)", try KeySchema(schema), tests)
             } catch {
                 judgeRefusal("\(file): \(name)", error)
             }
@@ -55,7 +55,7 @@ struct ConformanceTally {
         entries.isEmpty ? [] : ["\(title):"] + entries.map { "  \($0)" } + [""]
     }
 
-    private mutating func judge(_ name: String, _ schema: JSONSchema, _ tests: [JSONValue]) {
+    private mutating func judge(_ name: String, _ schema: KeySchema, _ tests: [JSONValue]) {
         for test in tests {
             guard let data = test["data"], let expected = test["valid"]?.bool else {
                 failures.append("\(name): a test without data or valid")

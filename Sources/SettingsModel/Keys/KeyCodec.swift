@@ -4,7 +4,7 @@
 public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
     /// The key.
     public let key: DefaultsKey<Value>
-    package let schema: JSONSchema
+    package let schema: KeySchema
 
     private let bridge: Value.Bridge
 
@@ -26,7 +26,7 @@ public struct KeyCodec<Value: DefaultsSerializable>: Sendable {
             schema = model.schema
             return
         }
-        schema = try JSONSchema(.object(try key.documentForSchema()))
+        schema = try KeySchema(.object(try key.documentForSchema()), named: key.name)
     }
 
     /// Encodes a value to store; nil to remove the stored one. Throws if the value has no JSON form or is beyond the key's

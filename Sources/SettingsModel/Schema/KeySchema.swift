@@ -1,6 +1,6 @@
-/// A schema that judges the values of one key.
+/// A compiled JSON Schema (draft 2020-12) that judges the values of one key.
 public struct KeySchema: Sendable {
-    /// The key.
+    /// The key; empty for a schema that stands alone.
     public let name: String
     /// The key's part of the document, as listings and generators show it.
     public let document: JSONValue
@@ -11,8 +11,17 @@ public struct KeySchema: Sendable {
     /// True if the value is a secret (`writeOnly`), of which messages repeat nothing.
     public let isSecret: Bool
 
-    private let nodes: [SchemaNode]
+    let nodes: [SchemaNode]
     let roots: [SchemaNodeID]
+
+    /// Compiles a document that stands alone. Throws everything that is wrong with it: unknown keywords, values that a
+    /// keyword cannot have, patterns that cannot be matched in linear time, invalid defaults, references that lead nowhere
+    /// or in a circle.
+    package init(_ document: JSONValue, named name: String = "") throws(SchemaError) {
+        self.init(
+            name: name, document: document, defaultValue: document["default"],
+            nodes: try SchemaCompiler.compile(document), roots: [0])
+    }
 
     init(name: String, document: JSONValue, defaultValue: JSONValue?, nodes: [SchemaNode], roots: [SchemaNodeID]) {
         self.name = name
@@ -37,7 +46,7 @@ public struct KeySchema: Sendable {
         validator.validate(value, against: roots, isSecret: isSecret)
         return validator.findings.map { finding in
             var violation = finding.violation
-            violation.key = name
+            violation.key = name.isEmpty ? nil : name
             return violation
         }
     }
@@ -54,36 +63,5 @@ public struct KeySchema: Sendable {
     /// Returns the value with integers for integral doubles wherever the key asks for integers. Done before checking.
     package func normalized(_ value: JSONValue) -> JSONValue {
         SchemaNormalizer.normalized(value, under: roots, in: nodes)
-    }
-}
-
-/// A compiled JSON Schema (draft 2020-12) that judges single values.
-package struct JSONSchema: Sendable {
-    package let document: JSONValue
-    let nodes: [SchemaNode]
-    private let isSecret: Bool
-
-    /// Compiles a document. Throws everything that is wrong with it: unknown keywords, values that a keyword cannot have,
-    /// patterns that cannot be matched in linear time, invalid defaults, references that lead nowhere or in a circle.
-    package init(_ document: JSONValue) throws(SchemaError) {
-        self.document = document
-        nodes = try SchemaCompiler.compile(document)
-        isSecret = nodes.isSecret([0])
-    }
-
-    /// Lists the violations of a value, at most a thousand; empty if it is valid. Repeats nothing of a secret.
-    package func violations(of value: JSONValue) -> [Violation] {
-        var validator = SchemaValidator(nodes: nodes)
-        validator.validate(value, against: [0], isSecret: isSecret)
-        return validator.findings.map(\.violation)
-    }
-
-    package func allows(_ value: JSONValue) -> Bool {
-        SchemaValidator.isValid(value, nodes, [0])
-    }
-
-    /// Returns the value with integers for integral doubles wherever the schema asks for integers.
-    package func normalized(_ value: JSONValue) -> JSONValue {
-        SchemaNormalizer.normalized(value, under: [0], in: nodes)
     }
 }

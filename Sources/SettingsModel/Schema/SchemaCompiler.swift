@@ -144,28 +144,27 @@ struct SchemaCompiler {
     }
 
     private mutating func compiled(_ schema: JSONValue, at pointer: JSONPointer) -> SchemaNode {
-        var node = SchemaNode()
         switch schema {
         case .bool(let allows):
-            node.refusesAll = !allows
+            return SchemaNode(refusesAll: !allows)
         case .object(let object):
             let source = SchemaSource(object: object, pointer: pointer)
             refuseUnknownKeywords(source)
-            node.types = types(source)
-            node.values = ValueRules(source, &self)
-            node.numbers = NumberRules(source, &self)
-            node.strings = StringRules(source, &self)
-            node.arrays = ArrayRules(source, &self)
-            node.objects = ObjectRules(source, &self)
-            node.combination = CombinationRules(source, &self)
-            annotate(&node, source)
+            let node = SchemaNode(
+                types: types(source), values: ValueRules(source, &self), numbers: NumberRules(source, &self),
+                strings: StringRules(source, &self), arrays: ArrayRules(source, &self),
+                objects: ObjectRules(source, &self), combination: CombinationRules(source, &self),
+                defaultValue: object["default"], isLocked: bool("readOnly", source) ?? false,
+                isSecret: bool("writeOnly", source) ?? false)
+            checkAnnotations(source)
+            return node
         default:
             note("schema")
             problems.append(
                 SchemaError.Problem(
                     pointer, "schema", "a schema must be an object, true or false, but is \(schema.kindPhrase)"))
+            return SchemaNode()
         }
-        return node
     }
 
     private mutating func refuseUnknownKeywords(_ source: SchemaSource) {
@@ -204,15 +203,12 @@ struct SchemaCompiler {
         return problems.count == known ? types : nil
     }
 
-    private mutating func annotate(_ node: inout SchemaNode, _ source: SchemaSource) {
+    private mutating func checkAnnotations(_ source: SchemaSource) {
         for keyword in ["title", "description", "$comment"] { _ = string(keyword, source) }
         _ = bool("deprecated", source)
         if let examples = source.object["examples"], examples.array == nil {
             report(source.pointer.appending("examples"), "examples", "must be an array, but is \(examples.kindPhrase)")
         }
-        node.isLocked = bool("readOnly", source) ?? false
-        node.isSecret = bool("writeOnly", source) ?? false
-        node.defaultValue = source.object["default"]
         _ = namedSubschemas("$defs", source)
     }
 

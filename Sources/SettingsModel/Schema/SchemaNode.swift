@@ -3,22 +3,48 @@ typealias SchemaNodeID = Int
 
 /// A compiled schema that has its rules in groups by type of value, so that checking a value touches only those of its type.
 ///
-/// Sub-schemas are named by their position among the nodes, as references may form circles. The groups are classes so that
-/// a node stays small: checking recurses, and each level has a node on its stack.
-struct SchemaNode: Sendable {
+/// Sub-schemas are named by their position among the nodes, as references may form circles. A class, as checking recurses,
+/// and copying a node for each value would retain all its rules.
+final class SchemaNode: Sendable {
     /// True for the schema `false`: no value is valid.
-    var refusesAll = false
-    var types: JSONTypeSet?
-    var values: ValueRules?
-    var numbers: NumberRules?
-    var strings: StringRules?
-    var arrays: ArrayRules?
-    var objects: ObjectRules?
-    var combination: CombinationRules?
+    let refusesAll: Bool
+    let types: JSONTypeSet?
+    let values: ValueRules?
+    let numbers: NumberRules?
+    let strings: StringRules?
+    let arrays: ArrayRules?
+    let objects: ObjectRules?
+    let combination: CombinationRules?
 
-    var defaultValue: JSONValue?
-    var isLocked = false
-    var isSecret = false
+    let defaultValue: JSONValue?
+    let isLocked: Bool
+    let isSecret: Bool
+
+    init(
+        refusesAll: Bool = false, types: JSONTypeSet? = nil, values: ValueRules? = nil, numbers: NumberRules? = nil,
+        strings: StringRules? = nil, arrays: ArrayRules? = nil, objects: ObjectRules? = nil,
+        combination: CombinationRules? = nil, defaultValue: JSONValue? = nil, isLocked: Bool = false,
+        isSecret: Bool = false
+    ) {
+        self.refusesAll = refusesAll
+        self.types = types
+        self.values = values
+        self.numbers = numbers
+        self.strings = strings
+        self.arrays = arrays
+        self.objects = objects
+        self.combination = combination
+        self.defaultValue = defaultValue
+        self.isLocked = isLocked
+        self.isSecret = isSecret
+    }
+
+    /// Returns the rules about a suite as a whole: without its type, and with other rules for its members.
+    func ofSuite(_ objects: ObjectRules?) -> SchemaNode {
+        SchemaNode(
+            refusesAll: refusesAll, values: values, numbers: numbers, strings: strings, arrays: arrays,
+            objects: objects, combination: combination)
+    }
 
     /// True if every value is valid.
     var isTrivial: Bool {

@@ -5,12 +5,10 @@ struct SuiteRules: Sendable {
 
     /// Returns nil if the schema has no rules beyond its keys.
     init?(of nodes: [SchemaNode]) {
-        var rules = nodes[0]
-        rules.types = nil
-        rules.objects = nodes[0].objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: false) }
+        let objects = nodes[0].objects
+        let rules = nodes[0].ofSuite(objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: false) })
         guard !rules.isTrivial else { return nil }
-        var rulesForDefaults = rules
-        rulesForDefaults.objects = nodes[0].objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) }
+        let rulesForDefaults = nodes[0].ofSuite(objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) })
         self.nodes = nodes + [rules, rulesForDefaults]
     }
 

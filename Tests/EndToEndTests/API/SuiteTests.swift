@@ -154,7 +154,7 @@ struct SuiteTests {
         for key in keys {
             let schema = try #require(key["schema"])
             #expect(try schema == JSONValue(parsing: expected[key["key"]?.string ?? ""] ?? "null"), "\(schema.text())")
-            #expect(throws: Never.self) { try JSONSchema(schema) }
+            #expect(throws: Never.self) { try KeySchema(schema) }
         }
     }
 

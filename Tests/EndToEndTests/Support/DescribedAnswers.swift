@@ -7,7 +7,7 @@ import Testing
 /// it as well.
 struct DescribedAnswers {
     private let document: JSONValue
-    let schemas: [String: JSONSchema]
+    let schemas: [String: KeySchema]
 
     static let shared = Result { try DescribedAnswers() }
 
@@ -19,9 +19,9 @@ struct DescribedAnswers {
         document = try #require(try TestDaemon().send("GET /openapi.json").json)
         let components = try #require(document["components"]?["schemas"]?.object)
         let definitions = JSONValue.object(components).relocated
-        var schemas: [String: JSONSchema] = [:]
+        var schemas: [String: KeySchema] = [:]
         for name in components.names {
-            schemas[name] = try JSONSchema(["$defs": definitions, "$ref": .string("#/$defs/\(name)")])
+            schemas[name] = try KeySchema(["$defs": definitions, "$ref": .string("#/$defs/\(name)")])
         }
         self.schemas = schemas
     }
@@ -176,7 +176,7 @@ extension DescribedAnswers {
         guard let schema else { return false }
         if let name = schema["$ref"]?.string?.split(separator: "/").last { return allows(value, as: String(name)) }
         if let alternatives = schema["anyOf"]?.array { return alternatives.contains { allows(value, $0) } }
-        return (try? JSONSchema(schema).allows(value)) ?? false
+        return (try? KeySchema(schema).allows(value)) ?? false
     }
 }
 

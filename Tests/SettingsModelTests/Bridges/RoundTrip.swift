@@ -21,7 +21,7 @@ enum RoundTrip {
         _ values: [Bridge.Value], _ bridge: Bridge, _ comment: Comment? = nil,
         _ sourceLocation: SourceLocation = #_sourceLocation
     ) throws where Bridge.Value: Equatable {
-        let schema = try JSONSchema(bridge.schema.json)
+        let schema = try KeySchema(bridge.schema.json)
         for value in values {
             let json = try bridge.encode(value)
             #expect(schema.violations(of: json) == [], comment, sourceLocation: sourceLocation)

@@ -8,7 +8,7 @@ struct UnsayableValueTests {
         #expect(throws: BridgeError.self) { try JSONValue.defaultsBridge.encode(value) }
         #expect(throws: BridgeError.self) { try [String: JSONValue].defaultsBridge.encode(["x": value]) }
         #expect(throws: BridgeError.self) { try Holder.defaultsBridge.encode(Holder(value: value)) }
-        #expect(try !JSONSchema(["type": "number"]).allows(.double(number)))
+        #expect(try !KeySchema(["type": "number"]).allows(.double(number)))
     }
 
     @Test("Values nested deeper than any text that is read")

@@ -9,7 +9,7 @@ struct HostileSchemaTests {
     /// The violations found with a hundredth of the steps that a value may cost: what ends within them in time ends
     /// within all of them in a hundred times that, and the tests are not built for speed.
     private static func expectBounded(
-        _ schema: JSONSchema, _ value: JSONValue, steps: Int = 200_000,
+        _ schema: KeySchema, _ value: JSONValue, steps: Int = 200_000,
         sourceLocation: SourceLocation = #_sourceLocation
     ) -> [Violation] {
         var validator = SchemaValidator(nodes: schema.nodes, steps: steps)
@@ -22,13 +22,13 @@ struct HostileSchemaTests {
     private static let tooComplex = "is too complex to be checked against this schema"
 
     /// Definitions of which each refers to the next one many times by a keyword.
-    private static func bomb(_ keyword: String, levels: Int, width: Int, end: JSONValue) throws -> JSONSchema {
+    private static func bomb(_ keyword: String, levels: Int, width: Int, end: JSONValue) throws -> KeySchema {
         var definitions: JSONObject = ["d\(levels)": end]
         for level in 0..<levels {
             let reference: JSONValue = ["$ref": .string("#/$defs/d\(level + 1)")]
             definitions["d\(level)"] = .object([keyword: .array(Array(repeating: reference, count: width))])
         }
-        return try JSONSchema(["$ref": "#/$defs/d0", "$defs": .object(definitions)])
+        return try KeySchema(["$ref": "#/$defs/d0", "$defs": .object(definitions)])
     }
 
     @Test("References that double at each level end as too complex", arguments: ["allOf", "anyOf", "oneOf"])
@@ -46,7 +46,7 @@ struct HostileSchemaTests {
 
     @Test("Alternatives that go into the value take no more than the bound")
     func exponentialRecursion() throws {
-        let schema = try JSONSchema([
+        let schema = try KeySchema([
             "anyOf": [
                 ["items": ["$ref": "#"], "minItems": 1], ["items": ["$ref": "#"], "maxItems": 5], ["const": 0],
             ],
@@ -61,7 +61,7 @@ struct HostileSchemaTests {
     func manyReasons() throws {
         var alternatives: JSONValue = ["const": 1]
         for _ in 0..<3 { alternatives = ["anyOf": [alternatives, alternatives, alternatives]] }
-        let schema = try JSONSchema(["items": alternatives])
+        let schema = try KeySchema(["items": alternatives])
         #expect(!Self.expectBounded(schema, .array(Array(repeating: 2, count: 2_000))).isEmpty)
     }
 
@@ -69,14 +69,14 @@ struct HostileSchemaTests {
     func manySuggestions() throws {
         let known = (0..<5_000).map { JSONObject.Member(name: "member-number-\($0)", value: true) }
         let unknown = (0..<5_000).map { JSONObject.Member(name: "member-numbre-\($0)", value: true) }
-        let schema = try JSONSchema([
+        let schema = try KeySchema([
             "properties": .object(try #require(JSONObject(known))), "additionalProperties": false,
         ])
         let violations = Self.expectBounded(schema, .object(try #require(JSONObject(unknown))))
         #expect(violations.count == 1_000)
         // Of so many not all are looked at, so which of the similar ones is named is left open.
         #expect(violations.first?.detail.hasPrefix("is not a known member; did you mean member-number-") ?? false)
-        let quiet = try JSONSchema(["contains": ["$ref": "#/$defs/closed"], "$defs": ["closed": schema.document]])
+        let quiet = try KeySchema(["contains": ["$ref": "#/$defs/closed"], "$defs": ["closed": schema.document]])
         let elements = Array(repeating: JSONValue.object(["member-numbre-1": 1]), count: 5_000)
         #expect(Self.expectBounded(quiet, .array(elements)).map(\.keyword) == ["contains"])
     }
@@ -84,7 +84,7 @@ struct HostileSchemaTests {
     @Test("Many required names asked of many objects cost only the first that is missing")
     func manyRequiredNames() throws {
         let names = JSONValue.array((0..<20_000).map { .string("n\($0)") })
-        let schema = try JSONSchema(["contains": ["required": names], "minContains": 0, "maxContains": 1])
+        let schema = try KeySchema(["contains": ["required": names], "minContains": 0, "maxContains": 1])
         let objects = JSONValue.array(Array(repeating: [:], count: 50_000))
         #expect(Self.expectBounded(schema, objects).isEmpty)
     }
@@ -95,7 +95,7 @@ struct HostileSchemaTests {
         let references = JSONValue.array(Array(repeating: ["$ref": "#/$defs/large"], count: 5_000))
         for keyword in ["const", "enum"] {
             let large = JSONValue.object([keyword: keyword == "const" ? value : [value]])
-            let schema = try JSONSchema(["allOf": references, "$defs": ["large": large]])
+            let schema = try KeySchema(["allOf": references, "$defs": ["large": large]])
             #expect(Self.expectBounded(schema, value).map(\.detail) == [Self.tooComplex])
         }
     }
@@ -105,14 +105,14 @@ struct HostileSchemaTests {
         arguments: [["minLength": 1], ["format": "uri-reference"]] as [JSONValue])
     func longString(rule: JSONValue) throws {
         let references = JSONValue.array(Array(repeating: ["$ref": "#/$defs/rule"], count: 20_000))
-        let schema = try JSONSchema(["allOf": references, "$defs": ["rule": rule]])
+        let schema = try KeySchema(["allOf": references, "$defs": ["rule": rule]])
         let text = JSONValue.string(String(repeating: "a", count: 200_000))
         #expect(Self.expectBounded(schema, text).map(\.detail) == [Self.tooComplex])
     }
 
     @Test("Large arrays of different elements are found unique, and one repetition is found")
     func uniqueItems() throws {
-        let schema = try JSONSchema(["uniqueItems": true])
+        let schema = try KeySchema(["uniqueItems": true])
         var elements = (0..<200_000).map { JSONValue.integer(Int64($0)) }
         #expect(Self.expectBounded(schema, .array(elements), steps: 1_000_000).isEmpty)
         elements.append(.double(7))
@@ -128,7 +128,7 @@ struct HostileSchemaTests {
         "Patterns that are deadly to backtracking end on long strings",
         arguments: ["(a+)+$", "(a|aa)+$", "^(([a-z])+.)+[A-Z]([a-z])+$", "(.*a){20}c", "((a{0,10}){0,10}){0,10}b"])
     func deadlyPattern(pattern: String) throws {
-        let schema = try JSONSchema(["pattern": .string(pattern)])
+        let schema = try KeySchema(["pattern": .string(pattern)])
         let text = JSONValue.string(String(repeating: "a", count: 20_000) + "!")
         let violations = Self.expectBounded(schema, text, steps: 2_000_000)
         #expect(violations.count == 1 && ["pattern", "limit"].contains(violations[0].keyword))
@@ -136,7 +136,7 @@ struct HostileSchemaTests {
 
     @Test("A megabyte under a large pattern exceeds the budget instead of time")
     func largePattern() throws {
-        let schema = try JSONSchema(["pattern": "(?:(?:a?){20}){20}c"])
+        let schema = try KeySchema(["pattern": "(?:(?:a?){20}){20}c"])
         let text = JSONValue.string(String(repeating: "a", count: 200_000))
         #expect(Self.expectBounded(schema, text).map(\.detail) == [Self.tooComplex])
     }
@@ -145,7 +145,7 @@ struct HostileSchemaTests {
     func manyPatterns() throws {
         var patterns: JSONObject = [:]
         for index in 0..<1_200 { patterns["^x\(index)(?:abc){9}"] = true }
-        let schema = try JSONSchema(["patternProperties": .object(patterns)])
+        let schema = try KeySchema(["patternProperties": .object(patterns)])
         let members = (0..<20_000).map { JSONObject.Member(name: "y\($0)", value: 1) }
         #expect(
             Self.expectBounded(schema, .object(try #require(JSONObject(members)))).map(\.detail) == [Self.tooComplex])
@@ -171,7 +171,7 @@ struct HostileSchemaTests {
         for (schema, open, close, isValid) in texts {
             let depth = JSONValue.maximumDepth
             let text = String(repeating: open, count: depth) + "1" + String(repeating: close, count: depth)
-            let compiled = try JSONSchema(JSONValue(parsing: schema))
+            let compiled = try KeySchema(JSONValue(parsing: schema))
             let value = try JSONValue(parsing: text)
             let result = SmallStack.run { (compiled.violations(of: value), compiled.normalized(value)) }
             #expect(result.0.isEmpty == isValid, "\(schema): \(result.0)")
@@ -184,7 +184,7 @@ struct HostileSchemaTests {
         for keyword in ["allOf", "anyOf", "oneOf"] {
             var schema: JSONValue = ["items": ["$ref": "#"], "type": "array"]
             for _ in 0..<50 { schema = .object([keyword: [schema]]) }
-            let compiled = try JSONSchema(schema)
+            let compiled = try KeySchema(schema)
             let depth = JSONValue.maximumDepth
             let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
             let value = try JSONValue(parsing: text)

@@ -189,7 +189,7 @@ struct KeywordProblemTests {
     @Test("The error's text has a line for each problem, its place first")
     func description() {
         do {
-            _ = try JSONSchema(["minimum": "1", "a/b": 2])
+            _ = try KeySchema(["minimum": "1", "a/b": 2])
             Issue.record("the schema was taken")
         } catch {
             let lines = [
@@ -255,7 +255,7 @@ struct BadSchema: Sendable, CustomTestStringConvertible {
 
     static func problems(of document: JSONValue) -> [SchemaError.Problem] {
         do {
-            _ = try JSONSchema(document)
+            _ = try KeySchema(document)
             return []
         } catch {
             return error.problems

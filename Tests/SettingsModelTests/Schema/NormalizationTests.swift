@@ -79,7 +79,7 @@ struct NormalizationTests {
 
     @Test("An integral double becomes an integer along every route of the contract", arguments: changed)
     func changes(sample: Case) throws {
-        let schema = try JSONSchema(JSONValue(parsing: sample.schema))
+        let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let normalized = schema.normalized(try JSONValue(parsing: sample.value))
         #expect(normalized == (try JSONValue(parsing: sample.normalized)))
         #expect(schema.normalized(normalized) == normalized)
@@ -87,7 +87,7 @@ struct NormalizationTests {
 
     @Test("Anything else is returned as it was", arguments: kept)
     func keeps(sample: Case) throws {
-        let schema = try JSONSchema(JSONValue(parsing: sample.schema))
+        let schema = try KeySchema(JSONValue(parsing: sample.schema))
         let value = try JSONValue(parsing: sample.value)
         #expect(schema.normalized(value) == value)
     }
@@ -104,7 +104,7 @@ struct NormalizationTests {
 
     @Test("Members and elements keep their order")
     func order() throws {
-        let schema = try JSONSchema(["additionalProperties": ["type": "integer"]])
+        let schema = try KeySchema(["additionalProperties": ["type": "integer"]])
         let members = (0..<40).map { JSONObject.Member(name: "k\(($0 * 7) % 40)", value: .double(Double($0))) }
         let value = try #require(JSONObject(members))
         let normalized = try #require(schema.normalized(.object(value)).object)

@@ -43,7 +43,7 @@ struct NumberRuleTests {
             (#"{"type": "number"}"#, "1", true),
         ])
     func limit(schema: String, value: String, isValid: Bool) throws {
-        #expect(try JSONSchema(JSONValue(parsing: schema)).allows(JSONValue(parsing: value)) == isValid)
+        #expect(try KeySchema(JSONValue(parsing: schema)).allows(JSONValue(parsing: value)) == isValid)
     }
 
     @Test(
@@ -64,7 +64,7 @@ struct NumberRuleTests {
             ("6.32011826842e18", "4e5", true), ("6.32011826842e18", "400000", true),
         ])
     func multiple(value: String, step: String, isMultiple: Bool) throws {
-        let schema = try JSONSchema(["multipleOf": JSONValue(parsing: step)])
+        let schema = try KeySchema(["multipleOf": JSONValue(parsing: step)])
         #expect(schema.allows(try JSONValue(parsing: value)) == isMultiple)
     }
 
@@ -76,7 +76,7 @@ struct NumberRuleTests {
             let step = Decimal.random(using: &generator)
             let value = round.isMultiple(of: 2) ? step.timesSmall(using: &generator) : Decimal.random(using: &generator)
             let expected = value.isMultiple(of: step)
-            let schema = try JSONSchema(["multipleOf": JSONValue(parsing: step.text)])
+            let schema = try KeySchema(["multipleOf": JSONValue(parsing: step.text)])
             let place = "seed \(seed), round \(round): \(value.text) of \(step.text)"
             #expect(schema.allows(try JSONValue(parsing: value.text)) == expected, "\(place)")
             #expect(schema.allows(try JSONValue(parsing: "-" + value.text)) == expected, "\(place)")
@@ -104,12 +104,12 @@ struct NumberRuleTests {
             guard double == 0 || double.unitExponent >= -60 else { continue }
             let isLess = left.isLess(than: right)
             let place = "seed \(seed), round \(round): \(integer) and \(double)"
-            let limit = try JSONSchema(["exclusiveMaximum": .double(double)])
+            let limit = try KeySchema(["exclusiveMaximum": .double(double)])
             #expect(limit.allows(.integer(integer)) == isLess, "\(place)")
-            #expect(try JSONSchema(["maximum": .integer(integer)]).allows(.double(double)) == !isLess, "\(place)")
-            let negative = try JSONSchema(["exclusiveMinimum": .double(-double)])
+            #expect(try KeySchema(["maximum": .integer(integer)]).allows(.double(double)) == !isLess, "\(place)")
+            let negative = try KeySchema(["exclusiveMinimum": .double(-double)])
             #expect(negative.allows(.integer(-integer)) == isLess, "\(place)")
-            #expect(try JSONSchema(["const": .integer(integer)]).allows(.double(double)) == (left == right), "\(place)")
+            #expect(try KeySchema(["const": .integer(integer)]).allows(.double(double)) == (left == right), "\(place)")
         }
     }
 }

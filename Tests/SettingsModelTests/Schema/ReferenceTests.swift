@@ -84,7 +84,7 @@ struct ReferenceTests {
             (##"{"contains": {"$ref": "#"}, "type": "array", "minContains": 0}"##, "[1]", "1", ""),
         ])
     func recursion(text: String, good: String, bad: String, pointer: String) throws {
-        let schema = try JSONSchema(JSONValue(parsing: text))
+        let schema = try KeySchema(JSONValue(parsing: text))
         #expect(schema.violations(of: try JSONValue(parsing: good)) == [])
         #expect(schema.violations(of: try JSONValue(parsing: bad)).map(\.pointer.description) == [pointer])
     }
@@ -98,7 +98,7 @@ struct ReferenceTests {
 
     @Test("A chain of references holds to the end as long as its limit, and is refused beyond")
     func longChain() throws {
-        let schema = try JSONSchema(Self.chain(of: 62))
+        let schema = try KeySchema(Self.chain(of: 62))
         #expect(schema.allows(1))
         #expect(schema.violations(of: "x").map(\.keyword) == ["type"])
         for length in [63, 64, 5_000] {
@@ -110,7 +110,7 @@ struct ReferenceTests {
 
     @Test("A reference holds beside the keywords around it")
     func siblings() throws {
-        let schema = try JSONSchema(["$ref": "#/$defs/a", "maximum": 5, "$defs": ["a": ["minimum": 3]]])
+        let schema = try KeySchema(["$ref": "#/$defs/a", "maximum": 5, "$defs": ["a": ["minimum": 3]]])
         #expect(schema.allows(4))
         #expect(schema.violations(of: 6).map(\.keyword) == ["maximum"])
         #expect(schema.violations(of: 2).map(\.keyword) == ["minimum"])
@@ -123,7 +123,7 @@ struct ReferenceTests {
             "#/$defs/é", "#/$defs/%20%22", "#/$defs/", "#/$defs/list/prefixItems/1", "#%2F$defs%2Fp%25q",
         ])
     func pointers(reference: String) throws {
-        let schema = try JSONSchema([
+        let schema = try KeySchema([
             "properties": ["x": ["$ref": .string(reference)]],
             "$defs": [
                 "a/b": ["const": 1], "m~n": ["const": 1], "p%q": ["const": 1], "é": ["const": 1], " \"": ["const": 1],
@@ -136,7 +136,7 @@ struct ReferenceTests {
 
     @Test("A reference leads to any place of the document that is a schema, and to no other form of its name")
     func places() throws {
-        let schema = try JSONSchema([
+        let schema = try KeySchema([
             "properties": ["a": ["maximum": 3], "b": ["$ref": "#/properties/a"], "c": ["$ref": "#/$defs/e\u{301}"]],
             "$defs": ["é": false, "e\u{301}": true],
         ])

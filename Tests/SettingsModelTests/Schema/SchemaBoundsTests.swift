@@ -21,7 +21,7 @@ struct SchemaBoundsTests {
     @Test("A limit that is no finite number is refused", arguments: [Double.nan, .infinity, -.infinity])
     func limits(number: Double) {
         for keyword in ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"] {
-            #expect(throws: SchemaError.self) { try JSONSchema(.object([keyword: .double(number)])) }
+            #expect(throws: SchemaError.self) { try KeySchema(.object([keyword: .double(number)])) }
         }
     }
 
@@ -43,7 +43,7 @@ struct SchemaBoundsTests {
     func deepDocument() {
         var document: JSONValue = true
         for _ in 0..<5_000 { document = ["not": document] }
-        let error = #expect(throws: SchemaError.self) { try JSONSchema(document) }
+        let error = #expect(throws: SchemaError.self) { try KeySchema(document) }
         #expect(error?.problems.first?.detail == "a schema may nest at most 128 levels deep")
     }
 
@@ -61,8 +61,8 @@ struct SchemaBoundsTests {
 
     @Test("A violation of a writeOnly schema, direct or by reference, has nothing of the value")
     func secretValue() throws {
-        let own = try JSONSchema(["writeOnly": true, "const": "x"])
-        let referred = try JSONSchema([
+        let own = try KeySchema(["writeOnly": true, "const": "x"])
+        let referred = try KeySchema([
             "$ref": "#/$defs/secret", "$defs": ["secret": ["writeOnly": true]], "maxLength": 3,
         ])
         for schema in [own, referred] {
@@ -85,7 +85,7 @@ struct ViolationLengthTests {
             #"{"anyOf": [{"const": "x"}, {"format": "ipv6"}]}"#,
         ])
     func longString(text: String) throws {
-        let schema = try JSONSchema(JSONValue(parsing: text))
+        let schema = try KeySchema(JSONValue(parsing: text))
         let value = JSONValue.string(String(repeating: "q", count: 3_001))
         for violation in schema.violations(of: value) {
             #expect(!violation.detail.contains("qqq"))
@@ -96,7 +96,7 @@ struct ViolationLengthTests {
 
     @Test("A message shows the size of an array or object", arguments: [#"{"const": 1}"#, #"{"enum": [1]}"#])
     func container(text: String) throws {
-        let schema = try JSONSchema(JSONValue(parsing: text))
+        let schema = try KeySchema(JSONValue(parsing: text))
         for (value, phrase) in [
             ([Self.long, 2], "an array of 2 elements"), (["a": Self.long], "an object of 1 member"),
         ]
@@ -110,7 +110,7 @@ struct ViolationLengthTests {
 
     @Test("Text of 80 bytes is repeated, of 81 not")
     func limit() throws {
-        let schema = try JSONSchema(["const": 1])
+        let schema = try KeySchema(["const": 1])
         let short = JSONValue.string(String(repeating: "é", count: 40))
         #expect(schema.violations(of: short).first?.actual == short)
         let longer = JSONValue.string(String(repeating: "é", count: 40) + "x")
@@ -122,19 +122,19 @@ struct ViolationLengthTests {
     func longExpectation() throws {
         let many = JSONValue.array((0..<5_000).map { .integer(Int64($0)) })
         for schema: JSONValue in [["enum": many], ["const": many], ["const": Self.long], ["enum": [Self.long]]] {
-            let violation = try #require(try JSONSchema(schema).violations(of: "x").first)
+            let violation = try #require(try KeySchema(schema).violations(of: "x").first)
             #expect(violation.expected == nil)
             #expect(violation.detail.utf8.count < 300)
         }
         let few = JSONValue.array((0..<50).map { .integer(Int64($0)) })
-        #expect(try JSONSchema(["enum": few]).violations(of: "x").first?.expected == few)
+        #expect(try KeySchema(["enum": few]).violations(of: "x").first?.expected == few)
     }
 
     @Test("Alternatives inside alternatives do not make a message of exponential length")
     func nestedAlternatives() throws {
         var schema: JSONValue = ["const": 1]
         for _ in 0..<12 { schema = ["anyOf": [schema, schema]] }
-        let violation = try #require(try JSONSchema(schema).violations(of: 2).first)
+        let violation = try #require(try KeySchema(schema).violations(of: 2).first)
         #expect(
             violation.detail
                 == "must fit one of 2 alternatives: it must fit one of 2 alternatives, or must fit one of 2 alternatives"
@@ -143,7 +143,7 @@ struct ViolationLengthTests {
 
     @Test("Long names in a name rule are not repeated in the reason")
     func longName() throws {
-        let schema = try JSONSchema(["propertyNames": ["enum": ["a"]], "additionalProperties": false])
+        let schema = try KeySchema(["propertyNames": ["enum": ["a"]], "additionalProperties": false])
         let member = JSONObject.Member(name: String(repeating: "q", count: 3_000), value: 1)
         for violation in schema.violations(of: .object(try #require(JSONObject([member])))) {
             #expect(!violation.detail.contains("qqq"))

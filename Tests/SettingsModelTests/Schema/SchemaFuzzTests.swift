@@ -14,7 +14,7 @@ struct SchemaFuzzTests {
         var compared = 0
         for round in 0..<250 {
             let document = SampleSchema.random(depth: 3, using: &generator)
-            let schema = try JSONSchema(document)
+            let schema = try KeySchema(document)
             for _ in 0..<8 {
                 let value = SampleSchema.value(depth: 3, using: &generator)
                 let expected = PlainValidator.allows(value, document)

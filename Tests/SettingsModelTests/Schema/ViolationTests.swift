@@ -176,7 +176,7 @@ struct ViolationTests {
             #"{"minContains": 2, "maxContains": 0, "then": false, "else": false}"#,
         ])
     func otherKinds(text: String) throws {
-        let schema = try JSONSchema(JSONValue(parsing: text))
+        let schema = try KeySchema(JSONValue(parsing: text))
         let own: JSONValue = schema.document["minimum"] != nil ? "x" : 1
         for value: JSONValue in [.null, true, own] where schema.document["minLength"] == nil || value.string == nil {
             #expect(schema.allows(value), "\(text) on \(value)")
@@ -185,7 +185,7 @@ struct ViolationTests {
 
     @Test("All violations are reported, at every place and of every keyword")
     func allViolations() throws {
-        let schema = try JSONSchema([
+        let schema = try KeySchema([
             "type": "object", "required": ["id"], "maxProperties": 1,
             "properties": [
                 "name": ["type": "string", "minLength": 3, "pattern": "^[a-z]+$", "enum": ["abc"]],
@@ -202,12 +202,12 @@ struct ViolationTests {
 
     @Test("A thousand violations are listed and no more")
     func mostListed() throws {
-        let schema = try JSONSchema(["items": ["type": "string", "minimum": 5]])
+        let schema = try KeySchema(["items": ["type": "string", "minimum": 5]])
         let found = schema.violations(of: .array(Array(repeating: 1, count: 5_000)))
         #expect(found.count == 1_000)
         #expect(found.last?.pointer == ["499"])
         let names = (0..<5_000).map { JSONValue.string("n\($0)") }
-        #expect(try JSONSchema(["required": .array(names)]).violations(of: [:]).count == 1_000)
+        #expect(try KeySchema(["required": .array(names)]).violations(of: [:]).count == 1_000)
     }
 
     @Test("A key's violations name the key, and read as a sentence")
@@ -252,7 +252,7 @@ struct ViolationCase: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 
     func check() throws {
-        let schema = try JSONSchema(JSONValue(parsing: schema))
+        let schema = try KeySchema(JSONValue(parsing: schema))
         let value = try JSONValue(parsing: value)
         #expect(schema.violations(of: value) == violations, "\(self.schema) on \(self.value)")
         #expect(schema.allows(value) == violations.isEmpty)
