@@ -151,7 +151,7 @@ extension AdapterCore {
                         else: .yielding)
                     return true
                 } catch {
-                    guard let current = error.current else { throw error }
+                    guard case .refused(let problem) = error, let current = problem.conflicting else { throw error }
                     if !current.isConcealed { session.change { $0.learn(current, fromRefusal: true) } }
                     return false
                 }
@@ -176,15 +176,5 @@ func throwingDefaultsError<Result>(_ body: () throws(BackendError) -> Result) th
         return try body()
     } catch {
         throw DefaultsError(error)
-    }
-}
-
-extension BackendError {
-    /// What is there instead of what a condition asked for.
-    var current: SettingState? {
-        guard case .refused(let problem) = self, problem.code == .preconditionFailed,
-            case .setting(let setting)? = problem.failed.first?.current
-        else { return nil }
-        return setting
     }
 }

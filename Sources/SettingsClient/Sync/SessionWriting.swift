@@ -75,7 +75,7 @@ extension SuiteSession {
 
     /// Returns the setting that a conflict found. A refusal does not tell the value of a secret.
     private func found(_ key: KeyName, after problem: Problem) throws(BackendError) -> SettingState {
-        guard let current = BackendError.refused(problem).current, !current.isConcealed else {
+        guard let current = problem.conflicting, !current.isConcealed else {
             return try ask(for: key)
         }
         change { $0.learn(current, fromRefusal: true) }

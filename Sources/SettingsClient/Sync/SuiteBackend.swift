@@ -112,8 +112,7 @@ enum SendOutcome: Hashable, Sendable {
                 let asked = Duration.milliseconds(max(0, problem.retryAfterMs ?? 0))
                 self = .waits(reason: problem.description, atLeast: min(asked, Self.longestAsked), isAnswer: true)
             } else if change.isConflict(problem) {
-                let current = BackendError.refused(problem).current
-                self = .conflict(problem, current: current.flatMap { $0.isConcealed ? nil : $0 })
+                self = .conflict(problem, current: problem.conflicting.flatMap { $0.isConcealed ? nil : $0 })
             } else {
                 self = .refused(problem)
             }
@@ -122,6 +121,12 @@ enum SendOutcome: Hashable, Sendable {
 }
 
 extension Problem {
+    /// The setting as it is instead of what the first condition asked for.
+    var conflicting: SettingState? {
+        guard code == .preconditionFailed, case .setting(let setting)? = self.failed.first?.current else { return nil }
+        return setting
+    }
+
     /// True if it says nothing about what was asked: it cannot be done at the moment, or a proxy says it, as a daemon gives
     /// everything a code.
     var isNoVerdict: Bool {

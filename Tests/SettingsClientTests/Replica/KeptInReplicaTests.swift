@@ -12,7 +12,6 @@ struct KeptInReplicaTests {
     private let other: KeyName
     private let first: RequestKey
     private let second: RequestKey
-    private let third: RequestKey
     private var state = ReplicaState()
 
     init() throws {
@@ -20,7 +19,6 @@ struct KeptInReplicaTests {
         (key, other) = (try KeyName("k"), try KeyName("other"))
         first = try #require(RequestKey("first"))
         second = try #require(RequestKey("second"))
-        third = try #require(RequestKey("third"))
     }
 
     private func told(_ revision: Int64, _ values: [KeyName: JSONValue]) throws -> ObservedState {
@@ -73,21 +71,6 @@ struct KeptInReplicaTests {
         #expect(value == 6)
     }
 
-    @Test("A change computed from a refused write is shown over what is left")
-    mutating func refusedBase() throws {
-        state.adopt(try told(5, [key: 5]))
-        state.begin(first, [operation(.set(100))])
-        state.begin(second, [operation(.change(.add(1)))])
-        state.begin(third, [operation(.change(.add(1)))])
-        #expect(value == 102)
-        state.abandon(first, [operation(.set(100))])
-        #expect(value == 7)
-        state.abandon(third, [operation(.change(.add(1)))])
-        #expect(value == 6)
-        state.abandon(second, [operation(.change(.add(1)))])
-        #expect(value == 5)
-    }
-
     @Test("A write that does several things to a key is one")
     mutating func severalThings() throws {
         let operations = [operation(.set(1)), operation(.change(.add(1))), operation(.set("x"), of: other)]
@@ -99,19 +82,6 @@ struct KeptInReplicaTests {
         #expect(value == 3 && !state.isCovered(key))
         state.abandon(second, [operation(.change(.add(1)))])
         #expect(value == 2 && state.visible(other).value == "x")
-    }
-
-    @Test("A removal of everything hides all values, and later writes are seen")
-    mutating func resets() throws {
-        state.beginReset(first)
-        #expect(value == nil && state.isCovered(key) && state.isCovered(other))
-        state.begin(second, [operation(.set("late"), of: other)])
-        state.adopt(try told(5, [key: "a", other: "b"]))
-        #expect(value == nil && state.visible(other).value == "late")
-        state.endReset(first, try summary(6, [key: nil, other: nil]))
-        #expect(value == nil && state.visible(other).value == "late" && !state.isCovered(key))
-        state.abandon(second, [operation(.set("late"), of: other)])
-        #expect(state.visible(other).value == nil && state.entries.isEmpty)
     }
 
     @Test("A refused removal of everything shows it again")
