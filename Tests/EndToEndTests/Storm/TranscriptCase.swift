@@ -185,11 +185,18 @@ extension TranscriptCase {
         .right(
             "going back to what was kept", first, .kept, .changes([a2], since: 1, to: 2), .wentBack,
             .changes([a2], since: 1, to: 2)),
+        .right(
+            "a place behind a suite that came and went", .received(nil, .missing(Handmade.cursor(0)), .stream),
+            .received(nil, .place(Handmade.cursor(7)), .stream, after: 16_000)),
         .right("absence after the drop", isComplete: true, .received(nil, .absent(Handmade.cursor(7)), after: 2000)),
     ]
 
     static let wrongOnes: [TranscriptCase] = [
         .wrong("a commit missed by a poll", "missing: [", first, .changes([b3, c3], since: 1, to: 3)),
+        .wrong(
+            "a place behind a suite that came and is there", "passes over",
+            .received(nil, .missing(Handmade.cursor(0)), .stream),
+            .received(nil, .place(Handmade.cursor(5)), .stream, after: 16_000)),
         .wrong("a commit missed by a stream", "come next", first, .event([b3, c3], at: 3)),
         .wrong(
             "a commit missed where nothing comes", "missing: [", first,
