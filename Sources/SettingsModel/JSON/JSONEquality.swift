@@ -58,14 +58,16 @@ extension JSONObject: Hashable {
     /// True if each name of one is a name of the other with a value that `isSame` accepts.
     func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
         guard count == other.count else { return false }
+        // Objects with one history have their members mostly in one order, and need few look-ups.
+        var shift = 0
         for (position, member) in members.enumerated() {
-            // Objects with one history have their members at the same places and need no look-up.
-            let candidate = other.members[position]
-            if candidate.name.hasSameBytes(as: member.name) {
-                if !isSame(member.value, candidate.value) { return false }
-            } else {
-                guard let value = other[member.name], isSame(member.value, value) else { return false }
+            var place = position + shift
+            if !other.members.indices.contains(place) || !other.members[place].name.hasSameBytes(as: member.name) {
+                guard let found = other.position(of: member.name) else { return false }
+                place = found
+                shift = found - position
             }
+            if !isSame(member.value, other.members[place].value) { return false }
         }
         return true
     }

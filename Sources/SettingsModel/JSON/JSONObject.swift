@@ -114,8 +114,9 @@ public struct JSONObject: Sendable {
     }
 
     private mutating func remove(at position: Int) {
+        index?.remove(position, of: members)
         members.remove(at: position)
-        rebuildIndex()
+        if members.count <= JSONNameIndex.threshold { index = nil }
     }
 
     private mutating func rebuildIndex() {
@@ -181,6 +182,25 @@ struct JSONNameIndex: Sendable {
         } else {
             insert(members.count - 1, of: members)
         }
+    }
+
+    /// Removes a member and moves those behind it up by one. To be called while it still is among the members.
+    mutating func remove(_ position: Int, of members: [JSONObject.Member]) {
+        var hole = firstSlot(of: members[position].name)
+        while slots[hole] != UInt32(position + 1) { hole = (hole + 1) & (slots.count - 1) }
+        // What was pushed on by the one that goes moves back, so that it is still found.
+        var slot = (hole + 1) & (slots.count - 1)
+        while slots[slot] != 0 {
+            let first = firstSlot(of: members[Int(slots[slot]) - 1].name)
+            if (slot &- first) & (slots.count - 1) >= (slot &- hole) & (slots.count - 1) {
+                slots[hole] = slots[slot]
+                hole = slot
+            }
+            slot = (slot + 1) & (slots.count - 1)
+        }
+        slots[hole] = 0
+        let gone = UInt32(position + 1)
+        for slot in slots.indices { slots[slot] &-= slots[slot] > gone ? 1 : 0 }
     }
 
     private mutating func rebuild(for members: [JSONObject.Member]) {

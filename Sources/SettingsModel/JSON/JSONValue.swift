@@ -196,6 +196,13 @@ extension JSONValue {
         (try? weigh(levels: .max, allowance: &allowance)) != nil
     }
 
+    /// The weight of the value; if that is more than a limit, some number above the limit.
+    package func weight(upTo limit: Int) -> Int {
+        var rest = limit
+        _ = isWithin(&rest)
+        return limit - rest
+    }
+
     /// True if the value is short enough for a message.
     package var isShort: Bool {
         var allowance = 125
@@ -203,9 +210,5 @@ extension JSONValue {
     }
 
     /// The cost of reading all of the value.
-    var extent: Int {
-        var allowance = Int.max
-        _ = isWithin(&allowance)
-        return .max - allowance
-    }
+    var extent: Int { weight(upTo: .max) }
 }

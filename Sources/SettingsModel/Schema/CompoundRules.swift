@@ -139,6 +139,20 @@ final class ObjectRules: Sendable {
         Array(properties.values) + patternProperties.map(\.node) + [additionalProperties].compactMap { $0 }
     }
 
+    /// The names of the members that the rules look at, unless they look at all.
+    var names: [String] {
+        properties.keys.map(\.string) + required + dependentRequired.flatMap { [$0.name] + $0.strings }
+            + dependentSchemas.map(\.name)
+    }
+
+    /// A keyword that looks at all members.
+    var broadKeyword: String? {
+        if count != nil { return "minProperties or maxProperties" }
+        if propertyNames != nil { return "propertyNames" }
+        if !patternProperties.isEmpty { return "patternProperties" }
+        return additionalProperties == nil ? nil : "additionalProperties"
+    }
+
     /// Returns the schemas of a member. `matches` tries a pattern and may charge for it.
     func nodes(for name: String, matches: (Pattern) -> Bool) -> [SchemaNodeID] {
         var nodes: [SchemaNodeID] = []

@@ -42,7 +42,7 @@ public struct KeySchema: Sendable {
 
     /// Lists the violations of a value that is a secret or not, whatever the schema says.
     package func violations(of value: JSONValue, isSecret: Bool) -> [Violation] {
-        var validator = SchemaValidator(nodes: nodes)
+        var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value))
         validator.validate(value, against: roots, isSecret: isSecret)
         return validator.findings.map { finding in
             var violation = finding.violation
@@ -58,6 +58,16 @@ public struct KeySchema: Sendable {
 
     package func allows(_ value: JSONValue) -> Bool {
         SchemaValidator.isValid(value, nodes, roots)
+    }
+
+    /// True if the key allows a value as it is; nil if that takes more than some steps to find out.
+    package func allows(_ value: JSONValue, within steps: Int) -> Bool? {
+        let steps = min(steps, SchemaValidator.mostSteps)
+        guard let isNormal = SchemaNormalizer.isNormal(value, under: roots, in: nodes, steps: steps) else { return nil }
+        guard isNormal else { return false }
+        var validator = SchemaValidator(nodes: nodes, mostFindings: 1, steps: steps)
+        validator.validate(value, against: roots)
+        return validator.isExhausted ? nil : validator.findings.isEmpty
     }
 
     /// Returns the value with integers for integral doubles wherever the key asks for integers. Done before checking.

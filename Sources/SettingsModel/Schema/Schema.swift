@@ -81,7 +81,7 @@ public struct Schema: Sendable {
         if let position = positions[UTF8Text(name)] { return keys[position] }
         guard let properties else { return nil }
         // A name that the patterns do not settle within the budget is not admitted.
-        var budget = SchemaValidator.mostSteps
+        var budget = SchemaValidator.mostPatternSteps
         let roots = properties.nodes(for: name) { $0.matches(name, budget: &budget) ?? false }
         guard budget > 0, !roots.isEmpty, !roots.contains(where: { nodes[$0].refusesAll }) else { return nil }
         let documents = patternDocuments(for: name)
@@ -117,15 +117,26 @@ public struct Schema: Sendable {
         suiteRules != nil
     }
 
+    /// The keys that those rules look at; nil if they look at all.
+    package var suiteRuleKeys: Set<UTF8Text>? { suiteRules?.keys }
+
+    /// A keyword of those rules that looks at all keys, which takes time with each write.
+    package var broadSuiteRule: String? { suiteRules?.broadKeyword }
+
+    /// The most keys of a suite with such a rule. Checking them takes some ten milliseconds.
+    package static let mostKeysUnderBroadRule = 10_000
+
     /// True if a key can be a secret.
     package var hasSecrets: Bool {
         admitsUnlistedSecrets || !listedSecrets.isEmpty
     }
 
     /// Returns the effective values of a suite: those stored, valid or not, and the defaults of other keys.
-    package func effectiveValues(stored: JSONObject) -> JSONObject {
+    ///
+    /// - Parameter names: the keys that are wanted; nil for all.
+    package func effectiveValues(stored: JSONObject, of names: Set<UTF8Text>? = nil) -> JSONObject {
         var values = stored
-        for key in keys {
+        for key in keys where names?.contains(UTF8Text(key.name)) ?? true {
             if let value = key.defaultValue, values[key.name] == nil { values[key.name] = value }
         }
         return values
@@ -199,7 +210,7 @@ extension Schema {
         var budget = SchemaValidator.mostSteps
         var keys: [KeySchema] = []
         if let rules = nodes[0].objects {
-            for member in sources.sortedMembers {
+            for member in sources.sortedMembers where budget > 0 {
                 keys.append(
                     KeySchema(
                         name: member.name, document: member.value,

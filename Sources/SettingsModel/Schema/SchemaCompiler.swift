@@ -111,6 +111,8 @@ struct SchemaCompiler {
 
     /// Compiles a pattern. All patterns of a document share a limit of states.
     mutating func pattern(_ source: String, at pointer: JSONPointer, _ keyword: String) -> Pattern? {
+        // Beyond the limit none is compiled: each takes memory and time.
+        guard patternStates >= 0 else { return nil }
         do {
             let pattern = try Pattern(source, allowsAnyProperty: isKept)
             patternStates -= pattern.stateCount
@@ -228,10 +230,15 @@ struct SchemaCompiler {
     }
 
     private mutating func checkDefaults(_ result: Result) {
+        var steps = SchemaValidator.mostSteps
         for (pointer, id) in defaults where result.judgesFairly([id]) {
             guard let value = nodes[id].defaultValue else { continue }
-            var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
+            var validator = SchemaValidator(nodes: nodes, mostFindings: 1, steps: steps)
             validator.validate(value, against: [id], isSecret: nodes.isSecret([id]))
+            steps = validator.steps
+            guard steps > 0 else {
+                return report(pointer.appending("default"), "default", "the defaults take too long to check")
+            }
             if let violation = validator.findings.first?.violation {
                 report(pointer.appending("default"), "default", violation.detailWithPlace)
             }

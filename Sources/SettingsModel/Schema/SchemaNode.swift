@@ -80,6 +80,11 @@ extension [SchemaNode] {
         reachable(from: ids) { self[$0].conjunctiveNodes }
     }
 
+    /// The nodes that judge the same value as these, these included, each once.
+    func conjoined(from ids: [SchemaNodeID]) -> [SchemaNodeID] {
+        reachable(from: ids) { self[$0].inPlaceNodes }
+    }
+
     /// All nodes that these and their sub-schemas lead to, each once.
     func descendants(of ids: [SchemaNodeID]) -> [SchemaNodeID] {
         reachable(from: ids) { self[$0].children }

@@ -5,7 +5,7 @@
 struct SchemaNormalizer {
     private let nodes: [SchemaNode]
     /// The steps that may still be taken. When they are used up the rest stays as it is, which is as valid.
-    private var steps = SchemaValidator.mostSteps
+    private var steps: Int
 
     /// Returns the normalised value. Copies nothing if nothing changes.
     static func normalized(_ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode]) -> JSONValue {
@@ -13,8 +13,16 @@ struct SchemaNormalizer {
         return normalizer.normalized(value, under: nodes.conjunction(of: roots), depth: 0) ?? value
     }
 
-    private init(nodes: [SchemaNode]) {
+    private init(nodes: [SchemaNode], steps: Int = SchemaValidator.mostSteps) {
         self.nodes = nodes
+        self.steps = steps
+    }
+
+    /// True if a value is normalised already; nil if that takes more than some steps to find out.
+    static func isNormal(_ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode], steps: Int) -> Bool? {
+        var normalizer = SchemaNormalizer(nodes: nodes, steps: steps)
+        let changed = normalizer.normalized(value, under: nodes.conjunction(of: roots), depth: 0)
+        return normalizer.steps > 0 ? changed == nil : nil
     }
 
     /// Returns nil for a value that stays as it is.

@@ -29,8 +29,10 @@ struct SchemaValidator {
     private var current: SchemaNodeID = 0
     private var depth = 0
     private var failed = false
-    private var steps: Int
-    private var isExhausted = false
+    private(set) var steps: Int
+    /// The steps of matching patterns that may still be taken.
+    private var patternSteps: Int
+    private(set) var isExhausted = false
     /// The bytes of names and texts in the findings.
     private var listedText = 0
     /// The steps that reasons and suggestions may still take. When they are used up, messages do without.
@@ -42,8 +44,10 @@ struct SchemaValidator {
     /// The deepest nesting of schemas and values together: 128 levels of a value with four schemas for each, which fits a
     /// thread with 512 KiB of stack.
     private static let deepest = 640
-    /// The budget for checking one value.
+    /// The most that the budget for one value may be.
     static let mostSteps = 5_000_000
+    /// The budget for matching patterns while one value is checked: some ten milliseconds.
+    static let mostPatternSteps = 1_000_000
     /// The steps of matching a pattern that cost one step of checking.
     private static let patternStepsPerStep = 8
     /// The number of violations that are listed.
@@ -61,6 +65,9 @@ struct SchemaValidator {
         self.mostText = mostText
         self.nodes = nodes
         self.steps = steps
+        patternSteps =
+            steps < Self.mostPatternSteps / Self.patternStepsPerStep
+            ? steps * Self.patternStepsPerStep : Self.mostPatternSteps
         self.mostFindings = mostFindings
         self.secretKeys = secretKeys
     }
@@ -78,9 +85,14 @@ struct SchemaValidator {
 
     /// True if a value fits.
     static func isValid(_ value: JSONValue, _ nodes: [SchemaNode], _ roots: [SchemaNodeID]) -> Bool {
-        var validator = SchemaValidator(nodes: nodes, mostFindings: 1)
+        var validator = SchemaValidator(nodes: nodes, mostFindings: 1, steps: budget(for: value))
         validator.validate(value, against: roots)
         return validator.findings.isEmpty
+    }
+
+    /// The budget for checking a value: some fifty milliseconds, and more for a large one.
+    static func budget(for value: JSONValue) -> Int {
+        min(mostSteps, 1_000_000 + 4 * value.weight(upTo: mostSteps))
     }
 
     /// True if further checks would not change the result.
@@ -158,9 +170,10 @@ struct SchemaValidator {
     mutating func matches(_ text: String, _ pattern: Pattern) -> Bool {
         // A search begins by making room for all states.
         guard spend(pattern.stateCount / 16) else { return true }
-        var budget = steps * Self.patternStepsPerStep
+        var budget = patternSteps
         let matches = pattern.matches(text, budget: &budget)
-        steps = budget / Self.patternStepsPerStep
+        steps -= (patternSteps - budget) / Self.patternStepsPerStep
+        patternSteps = budget
         if matches == nil { isExhausted = true }
         return matches ?? true
     }
@@ -173,19 +186,24 @@ struct SchemaValidator {
     }
 
     /// Adds a violation by the value at hand, with the value found. Not inlined, as every rule calls it and few values fail.
+    /// The texts are closures: where only the answer counts they are not made, which took most of the time.
     @inline(never)
-    mutating func fail(_ keyword: String, _ demand: String, _ value: JSONValue, expected: JSONValue?) {
-        fail(keyword, demand, value, butWhat: isQuiet || isSecret ? nil : "is \(value.briefPhrase)", expected: expected)
+    mutating func fail(
+        _ keyword: String, _ demand: @autoclosure () -> String, _ value: JSONValue,
+        expected: @autoclosure () -> JSONValue?
+    ) {
+        fail(keyword, demand(), value, butWhat: "is \(value.briefPhrase)", expected: expected())
     }
 
     /// Adds a violation by the value at hand, with a phrase for what was found.
     @inline(never)
     mutating func fail(
-        _ keyword: String, _ demand: String, _ value: JSONValue, butWhat: String?, expected: JSONValue?
+        _ keyword: String, _ demand: @autoclosure () -> String, _ value: JSONValue,
+        butWhat: @autoclosure () -> String?, expected: @autoclosure () -> JSONValue?
     ) {
         failed = true
         guard !isQuiet else { return }
-        let but = isSecret ? nil : butWhat
+        let (demand, but, expected) = (demand(), isSecret ? nil : butWhat(), expected())
         add(
             keyword, but.map { "\(demand), but \($0)" } ?? demand, at: path,
             expected: expected?.isShort ?? false ? expected : nil, actual: isSecret ? nil : value.briefScalar)
@@ -193,9 +211,9 @@ struct SchemaValidator {
 
     /// Adds a violation by the value at hand, or by a part of it, that only names its demand.
     @inline(never)
-    mutating func fail(at step: Step? = nil, _ keyword: String, _ demand: String) {
+    mutating func fail(at step: Step? = nil, _ keyword: String, _ demand: @autoclosure () -> String) {
         failed = true
-        if !isQuiet { add(keyword, demand, at: path + (step.map { [$0] } ?? [])) }
+        if !isQuiet { add(keyword, demand(), at: path + (step.map { [$0] } ?? [])) }
     }
 
     private mutating func add(

@@ -2,6 +2,10 @@
 struct SuiteRules: Sendable {
     /// The schema's nodes, then the rules for effective values, then the same for defaults alone, which need not be complete.
     private let nodes: [SchemaNode]
+    /// The keys that the rules look at; nil if they look at all.
+    let keys: Set<UTF8Text>?
+    /// A keyword that looks at all keys.
+    let broadKeyword: String?
 
     /// Returns nil if the schema has no rules beyond its keys.
     init?(of nodes: [SchemaNode]) {
@@ -10,6 +14,14 @@ struct SuiteRules: Sendable {
         guard !rules.isTrivial else { return nil }
         let rulesForDefaults = nodes[0].ofSuite(objects.flatMap { ObjectRules(ofSuiteFrom: $0, forDefaults: true) })
         self.nodes = nodes + [rules, rulesForDefaults]
+        var (keys, broadKeyword) = (Set<UTF8Text>(), String?.none)
+        for id in self.nodes.conjoined(from: [nodes.count]) {
+            let node = self.nodes[id]
+            keys.formUnion(node.objects?.names.map(UTF8Text.init) ?? [])
+            broadKeyword = broadKeyword ?? node.objects?.broadKeyword ?? (node.values == nil ? nil : "enum or const")
+        }
+        self.keys = broadKeyword == nil ? keys : nil
+        self.broadKeyword = broadKeyword
     }
 
     /// Lists the violations of effective values with the key of each.
