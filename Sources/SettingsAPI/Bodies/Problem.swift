@@ -274,3 +274,20 @@ extension Problem {
         self.errors = violations
     }
 }
+
+extension Problem {
+    /// The weight of the values in it, with eight for each violation; if that is more than a limit, some number above the
+    /// limit.
+    package func weight(upTo limit: Int) -> Int {
+        var rest = limit - 8 * self.errors.count
+        for conflict in self.conflicts where rest >= 0 {
+            rest -= 8 * conflict.errors.count
+            _ = conflict.stored?.isWithin(&rest)
+        }
+        for current in [self.current].compactMap(\.self) + self.failed.map(\.current) where rest >= 0 {
+            rest -= 8
+            if case .setting(let setting) = current { _ = setting.value?.isWithin(&rest) }
+        }
+        return limit - rest
+    }
+}

@@ -48,12 +48,14 @@ extension SchemaConflict: JSONReadable, JSONWritable {
 package struct StoredConflicts: Equatable, Sendable {
     /// The keys that are not admitted or whose values are not allowed, in the order given.
     package let keys: [SchemaConflict]
+    /// Further such keys, beyond those that are listed.
+    package var unlisted: [KeyName] = []
     /// The violations of the rules about the suite as a whole.
     package let suite: [Violation]
 
     /// True without conflicts.
     package var isEmpty: Bool {
-        keys.isEmpty && suite.isEmpty
+        keys.isEmpty && suite.isEmpty && unlisted.isEmpty
     }
 
     /// All conflicts by key, then those about no key.
@@ -103,22 +105,27 @@ extension Schema {
         return SchemaConflict(key: setting.key, stored: isSecret ? nil : setting.value, errors: violations)
     }
 
-    /// Lists all conflicts of a suite's stored values, the first few with the names that were probably meant.
+    /// Lists the conflicts of a suite's stored values, at most a thousand, the first few with the names that were probably
+    /// meant.
     package func conflicts(storing settings: some Sequence<StoredSetting>) -> StoredConflicts {
         let mostSuggestions = 16
+        let mostListed = 1000
         var conflicts: [SchemaConflict] = []
+        var unlisted: [KeyName] = []
         var stored = JSONObject()
         var secrets: [KeyName] = []
         for setting in settings {
-            if let conflict = conflict(of: setting, suggestsName: conflicts.count < mostSuggestions) {
+            if conflicts.count == mostListed {
+                if !(key(setting.key.text)?.allows(setting.value) ?? false) { unlisted.append(setting.key) }
+            } else if let conflict = conflict(of: setting, suggestsName: conflicts.count < mostSuggestions) {
                 conflicts.append(conflict)
             }
             guard hasSuiteRules else { continue }
             stored[setting.key.text] = setting.value
             if setting.isSecret { secrets.append(setting.key) }
         }
-        guard hasSuiteRules else { return StoredConflicts(keys: conflicts, suite: []) }
+        guard hasSuiteRules else { return StoredConflicts(keys: conflicts, unlisted: unlisted, suite: []) }
         let violations = suiteViolations(of: effectiveValues(stored: stored), secrets: secrets)
-        return StoredConflicts(keys: conflicts, suite: violations)
+        return StoredConflicts(keys: conflicts, unlisted: unlisted, suite: violations)
     }
 }

@@ -81,7 +81,7 @@ extension State {
         for suite in candidates {
             forEachCandidate(of: suite, after: revision) { kept in
                 if let end, kept.commit.revision > end { return false }
-                looks += 1 + kept.commit.changes.count / 16
+                looks += kept.effort
                 if looks <= effort, subject.matches(kept.commit) { found.append(kept) }
                 return looks <= effort
             }
@@ -99,7 +99,7 @@ extension State {
     /// looked for. The caller goes on from there until that is the state's own revision.
     ///
     /// - Parameters:
-    ///   - effort: the number of commits to look at, of each suite where suites are named.
+    ///   - effort: how many commits to look at, of each suite where suites are named. Those with many changes count for more.
     ///   - bytes: the weight of the commits together. One is always returned.
     package func nextCommits(
         for subject: WatchSubject, after revision: Revision, effort: Int, bytes: Int
@@ -112,7 +112,7 @@ extension State {
                     reached = min(reached, last)
                     return false
                 }
-                count += 1
+                count += kept.effort
                 last = kept.commit.revision
                 return true
             }
@@ -126,4 +126,9 @@ extension State {
         }
         return (found, reached)
     }
+}
+
+extension KeptCommit {
+    /// The work of looking whether the commit concerns a watcher: each change is compared with all that it watches.
+    fileprivate var effort: Int { 1 + commit.changes.count / 2 }
 }

@@ -51,13 +51,10 @@ extension Suite {
         schema.map { $0.schema.key(key.text) != nil } ?? true
     }
 
-    /// The keys with stored values that are secrets whatever the schema says.
-    func keptSecrets() -> [KeyName] {
+    /// The keys with stored values that are secrets whatever the schema says, of those that are wanted; nil for all.
+    func keptSecrets(of names: Set<UTF8Text>? = nil) -> [KeyName] {
         var keys: [KeyName] = []
-        records.forEach { record in
-            if record.isSecret { keys.append(record.key) }
-            return true
-        }
+        forEachRecord(of: names) { if $0.isSecret { keys.append($0.key) } }
         return keys
     }
 
@@ -68,14 +65,26 @@ extension Suite {
         }
     }
 
-    /// Everything that is stored, valid or not.
-    func storedValues() -> JSONObject {
+    /// What is stored, valid or not, of the keys that are wanted; nil for all.
+    func storedValues(of names: Set<UTF8Text>? = nil) -> JSONObject {
         var values = JSONObject()
-        records.forEach { record in
+        forEachRecord(of: names) { record in
             if let stored = record.stored { values[record.name] = stored }
-            return true
         }
         return values
+    }
+
+    private func forEachRecord(of names: Set<UTF8Text>?, _ body: (KeyRecord) -> Void) {
+        guard let names else {
+            records.forEach { record in
+                body(record)
+                return true
+            }
+            return
+        }
+        for name in names.sorted() {
+            if let record = records.find(name.string) { body(record) }
+        }
     }
 }
 

@@ -57,8 +57,9 @@ extension Suite {
     /// The violations of rules about the suite as a whole, of the keys that are meant, or of none (nil).
     private func violations(where isMeant: (String?) -> Bool) -> [Violation] {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return [] }
-        let effective = schema.effectiveValues(stored: storedValues())
-        return schema.suiteViolations(of: effective, secrets: keptSecrets()).filter { isMeant($0.key) }.map {
+        let keys = schema.suiteRuleKeys
+        let effective = schema.effectiveValues(stored: storedValues(of: keys), of: keys)
+        return schema.suiteViolations(of: effective, secrets: keptSecrets(of: keys)).filter { isMeant($0.key) }.map {
             $0.inSuite(id, under: .root)
         }
     }

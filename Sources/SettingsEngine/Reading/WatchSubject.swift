@@ -11,9 +11,8 @@ package struct KeyFilter: Hashable, Sendable {
     package let prefixes: [UTF8Text]
 
     package init(keys: [KeyName], prefixes: [String]) {
-        // Mostly there is one, which is in order as it is.
-        self.keys = keys.count < 2 ? keys : Set(keys).sorted()
-        self.prefixes = prefixes.count < 2 ? prefixes.map(UTF8Text.init) : Set(prefixes.map(UTF8Text.init)).sorted()
+        self.keys = keys.inOrder()
+        self.prefixes = prefixes.map(UTF8Text.init).inOrder()
     }
 
     package var isEverything: Bool { keys.isEmpty && prefixes.isEmpty }
@@ -30,6 +29,13 @@ package struct KeyFilter: Hashable, Sendable {
             if keys[middle] < key { low = middle + 1 } else { high = middle }
         }
         return low < keys.count && keys[low] == key
+    }
+}
+
+extension Array where Element: Comparable & Hashable {
+    /// Returns the elements in order, each once. Mostly they are so already.
+    fileprivate func inOrder() -> [Element] {
+        zip(self, dropFirst()).allSatisfy { $0 < $1 } ? self : Set(self).sorted()
     }
 }
 
@@ -53,8 +59,8 @@ package struct WatchSubject: Hashable, Sendable {
 
     /// Several suites.
     package init(_ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything) {
-        self.suites = Set(suites).sorted()
-        suitePrefixes = Set(prefixes.map(UTF8Text.init)).sorted()
+        self.suites = suites.inOrder()
+        suitePrefixes = prefixes.map(UTF8Text.init).inOrder()
         isOne = false
         self.filter = filter
     }

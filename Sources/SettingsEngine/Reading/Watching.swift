@@ -21,18 +21,18 @@ extension State {
         return ObservedState(.several(found, missing: missing), cursor: cursor, isReset: isReset)
     }
 
-    /// The number of settings that an answer with the state shows at most. Stops counting above a limit.
+    /// The weight of what an answer with the state shows at most; if that is more than a limit, some number above the limit.
     package func weight(of subject: WatchSubject, upTo limit: Int) -> Int {
-        var weight = subject.suites.reduce(0) { sum, name in
-            sum + (suites.with(name.text.utf8Span.span) { $0.records.count } ?? 0)
+        var rest = limit
+        func take(_ suite: Suite) -> Bool {
+            rest -= 4 + suite.weight(upTo: rest)
+            return rest >= 0
         }
-        for prefix in subject.suitePrefixes {
-            forEachSuite(prefix) { suite in
-                weight += 1 + suite.records.count
-                return weight <= limit
-            }
+        for name in subject.suites where rest >= 0 {
+            if let suite = suite(name) { _ = take(suite) }
         }
-        return weight
+        for prefix in subject.suitePrefixes where rest >= 0 { forEachSuite(prefix, take) }
+        return limit - rest
     }
 
     /// The suites that a watcher's answer shows: those that it names, and those that exist of the others.
@@ -52,6 +52,10 @@ extension State {
         suites.forEach(prefix: prefix.string, body)
     }
 
+    /// The most memory of commits that go into one answer with changes, unless one commit alone takes more. A watcher that
+    /// was away for long asks again for the rest, from the place that the answer names.
+    private static let mostObserved = 8 << 20
+
     /// The answer with what commits changed.
     ///
     /// - Parameters:
@@ -64,8 +68,10 @@ extension State {
         keepsLatest: Bool = false
     ) -> ObservedChanges {
         var changes: [Change] = []
-        var taken = 0
+        var (taken, size) = (0, 0)
         for kept in commits {
+            size += kept.size
+            if taken > 0, size > Self.mostObserved { break }
             let some = kept.commit.changes.filter(subject.matches)
             if taken > 0, let limit, changes.count + some.count > limit { break }
             changes += some

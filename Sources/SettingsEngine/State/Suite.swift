@@ -55,6 +55,16 @@ extension Suite {
         return KeyRecord(unset: key, revision: removed.floor)
     }
 
+    /// The weight of what is stored, with four for each key; if that is more than a limit, some number above the limit.
+    package func weight(upTo limit: Int) -> Int {
+        var rest = limit
+        records.forEach { record in
+            rest -= 4
+            return rest >= 0 && (record.stored?.isWithin(&rest) ?? true)
+        }
+        return limit - rest
+    }
+
     /// Returns the value that readers get.
     package func effectiveValue(of record: KeyRecord) -> JSONValue? {
         switch record.standing {

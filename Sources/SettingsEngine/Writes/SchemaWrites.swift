@@ -7,14 +7,22 @@ extension WriteDraft {
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
+        try checkCount(suite?.records.count ?? 0)
         try checkSchemaGuards(of: name, suite)
         if let current = suite?.schema, current.schema.document == schema.document {
             return finish(.schema(of: name), suites: [], [])
         }
+        if let suite, suite.records.count > Schema.mostKeysUnderBroadRule, let keyword = schema.broadSuiteRule {
+            let violation = Violation(tooManyKeysUnder: keyword)
+            var problem = Problem(
+                .invalidSchema, "\(keyword) \(violation.detail), and \(name) has \(suite.records.count)")
+            problem.errors = [violation]
+            throw problem
+        }
         var reset: Set<KeyName> = []
         if policy != .keep, let stored = suite?.storedSettings(), !stored.isEmpty {
             let conflicts = schema.conflicts(storing: stored)
-            reset = Set(conflicts.keys.compactMap(\.key))
+            reset = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             let kept = stored.filter { !reset.contains($0.key) }
             // Rules are not held against a suite that stores nothing, as with a new one.
             let rest = kept.isEmpty ? nil : schema.conflicts(storing: kept)
@@ -45,6 +53,7 @@ extension WriteDraft {
 
     func removeSchema(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
+        try checkCount(suite.records.count)
         try checkSchemaGuards(of: name, suite)
         guard suite.schema != nil else { return finish(.schema(of: name), suites: [], []) }
         let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
@@ -95,7 +104,8 @@ extension WriteDraft {
             return conflict
         }
         let reason = told.first?.errors.first?.sentence ?? ""
-        let more = told.count > 1 ? " (and \(told.count - 1) more)" : ""
+        let others = told.count + conflicts.unlisted.count - 1
+        let more = others > 0 ? " (and \(others) more)" : ""
         let remedy =
             resetHelps
             ? "?onConflict=keep leaves such values as they are, ?onConflict=reset removes them"

@@ -39,6 +39,7 @@ extension WriteDraft {
 /// Several operations, all or none.
 extension WriteDraft {
     mutating func transaction(_ transaction: Transaction) throws(Problem) -> WriteDecision {
+        try checkCount(transaction.operations.count + transaction.conditions.count)
         var positions: [Int] = []
         positions.reserveCapacity(transaction.operations.count)
         for (index, operation) in transaction.operations.enumerated() {

@@ -12,15 +12,19 @@ package struct StagedState: Sendable {
     /// be recalled.
     package private(set) var mismatch: CommitMismatch?
     private let opensSuites: Bool
+    private let commitKeys: Int
     /// The last revision that was given out, used or not.
     private var issued: Revision
     /// The commits in the history that have a request key.
     private var repeatable: [RequestKey: Commit] = [:]
 
-    /// - Parameter opensSuites: true if a write may create a suite by storing something in it.
-    package init(_ state: State, opensSuites: Bool = true) {
+    /// - Parameters:
+    ///   - opensSuites: true if a write may create a suite by storing something in it.
+    ///   - commitKeys: the most keys that one write may change.
+    package init(_ state: State, opensSuites: Bool = true, commitKeys: Int = .max) {
         self.state = state
         self.opensSuites = opensSuites
+        self.commitKeys = commitKeys
         issued = state.revision
         indexRequests()
     }
@@ -38,7 +42,7 @@ package struct StagedState: Sendable {
             throw Problem(.storageFailed, "there are no revisions left")
         }
         let decision = try state.decide(
-            request, revision: revision, time: time(now), opensSuites: opensSuites)
+            request, revision: revision, time: time(now), opensSuites: opensSuites, commitKeys: commitKeys)
         guard let commit = decision.commit else { return (decision.answer, nil) }
         issued = revision
         // Before the commit drops others: it may drop itself, if it is larger than all of the history.

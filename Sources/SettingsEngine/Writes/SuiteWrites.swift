@@ -42,7 +42,9 @@ extension WriteDraft {
             set(key, to: member.value, at: [member.name])
         }
         if let suite {
-            try remove(from: suite) { values[$0.name] == nil }
+            for record in suite.records.elements where record.stored != nil && values[record.name] == nil {
+                remove(try touch(suite, name, record.key, named: .path, isRemoval: true))
+            }
         }
         return try finish(.suite(name))
     }
@@ -50,15 +52,22 @@ extension WriteDraft {
     /// Removes what is stored under keys that begin so.
     mutating func reset(_ name: SuiteName, prefix: String) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
-        try checkLocks(in: suite) { $0.name.hasBytePrefix(prefix) }
+        var meant: [KeyName] = []
+        suite.records.forEach(prefix: prefix) { record in
+            if record.stored != nil { meant.append(record.key) }
+            return meant.count <= commitKeys
+        }
+        try checkCount(meant.count)
+        for key in meant { try checkLock(key, in: suite) }
         try checkGuards(of: name)
-        try remove(from: suite) { $0.name.hasBytePrefix(prefix) }
+        for key in meant { remove(try touch(suite, name, key, named: .path, isRemoval: true)) }
         return try finish(.suite(name))
     }
 
     /// Removes the suite with its schema.
     func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
+        try checkCount(suite.records.count)
         try checkLocks(in: suite) { _ in true }
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
@@ -102,12 +111,6 @@ extension WriteDraft {
         }
     }
 
-    /// Removes what is stored under the keys of a kind.
-    private mutating func remove(from suite: Suite, where isMeant: (KeyRecord) -> Bool) throws(Problem) {
-        for record in suite.records.elements where record.stored != nil && isMeant(record) {
-            remove(try touch(suite, suite.id, record.key, named: .path, isRemoval: true))
-        }
-    }
 }
 
 extension Suite {

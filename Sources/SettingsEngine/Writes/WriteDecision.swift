@@ -20,11 +20,14 @@ extension State {
     ///   - revision: the revision of the commit, if there is one.
     ///   - time: the time of the commit.
     ///   - opensSuites: true if a write may create a suite by storing something in it.
+    ///   - commitKeys: the most keys that the write may change.
     package func decide(
-        _ request: WriteRequest, revision: Revision, time: Timestamp, opensSuites: Bool = true
+        _ request: WriteRequest, revision: Revision, time: Timestamp, opensSuites: Bool = true,
+        commitKeys: Int = .max
     ) throws(Problem) -> WriteDecision {
         var draft = WriteDraft(
-            request: request, state: self, revision: revision, time: time, opensSuites: opensSuites)
+            request: request, state: self, revision: revision, time: time, opensSuites: opensSuites,
+            commitKeys: commitKeys)
         switch request.command {
         case .setting(let operation): return try draft.setting(operation)
         case .mergeSuite(let suite, let values): return try draft.merge(suite, values)
@@ -49,7 +52,7 @@ extension WriteDraft {
     }
 
     /// Checks a write to several keys, and decides it.
-    func finish(_ subject: Subject?) throws(Problem) -> WriteDecision {
+    mutating func finish(_ subject: Subject?) throws(Problem) -> WriteDecision {
         try check()
         return finish(subject, suites: createdSuites(), changes())
     }

@@ -40,7 +40,10 @@ struct WriteDraft {
             return stored != nil ? .stored : schema?.defaultValue != nil ? .default : .unset
         }
 
-        var isDifferent: Bool {
+        /// True if the write changes it; known once ``check()`` has compared the values, which may be long.
+        fileprivate(set) var isDifferent = false
+
+        fileprivate var differs: Bool {
             guard isChanged else { return false }
             return standing != before.standing || stored != before.stored
         }
@@ -59,6 +62,8 @@ struct WriteDraft {
     let time: Timestamp
     /// True if storing something may create a suite.
     let opensSuites: Bool
+    /// The most keys that the write may change.
+    let commitKeys: Int
     private(set) var touched: [Touched] = []
     /// The keys named in the body that their suites do not admit. They are reported with the violations.
     private(set) var unknown: [UnknownKey] = []
@@ -73,12 +78,15 @@ struct WriteDraft {
         let pointer: JSONPointer
     }
 
-    init(request: WriteRequest, state: State, revision: Revision, time: Timestamp, opensSuites: Bool) {
+    init(
+        request: WriteRequest, state: State, revision: Revision, time: Timestamp, opensSuites: Bool, commitKeys: Int
+    ) {
         self.request = request
         self.state = state
         self.revision = revision
         self.time = time
         self.opensSuites = opensSuites
+        self.commitKeys = commitKeys
     }
 
     subscript(_ position: Int) -> Touched {
@@ -97,6 +105,7 @@ struct WriteDraft {
             return position
         }
         guard suite != nil || opensSuites else { throw state.unknownSuite(name, isClosed: true) }
+        try checkCount(touched.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
         let schema = suite?.schema?.schema.key(key.text)
         touched.append(
@@ -112,6 +121,16 @@ struct WriteDraft {
         }
         if touched.count >= 2 { positions[KeyAddress(suite: name, key: key)] = touched.count - 1 }
         return touched.count - 1
+    }
+
+    /// Throws if a write changes too many keys, which would hold up all others.
+    func checkCount(_ keys: Int) throws(Problem) {
+        guard keys > commitKeys else { return }
+        var problem = Problem(
+            .tooLarge,
+            "the write touches more than \(commitKeys) keys; do it in parts, or raise limits.commitKeys")
+        problem.limit = Int64(commitKeys)
+        throw problem
     }
 
     /// Notes that a suite does not admit a key, unless it is open.
@@ -220,11 +239,15 @@ extension WriteDraft {
 extension WriteDraft {
     /// The number of unknown keys that get a suggestion. Each costs a search of all names on the one writer queue.
     private static let mostSuggested = 16
+    /// From so many violations on no further value is checked.
+    private static let mostListed = 1000
 
     /// Throws if the schemas do not allow the write, with all violations: names and single values first, then suites.
-    func check() throws(Problem) {
+    mutating func check() throws(Problem) {
+        for index in touched.indices { touched[index].isDifferent = touched[index].differs }
         var violations: [Violation] = []
-        for key in touched where key.isDifferent && !key.isChecked {
+        for key in touched
+        where key.isDifferent && !key.isChecked && violations.count < Self.mostListed {
             guard let stored = key.stored, let schema = key.schema else { continue }
             for violation in schema.violations(of: stored, isSecret: key.isStoredSecret || schema.isSecret) {
                 violations.append(violation.inSuite(key.suite, under: key.place))
@@ -251,14 +274,22 @@ extension WriteDraft {
             guard let suite = state.suite(key.suite), let schema = suite.schema?.schema, schema.hasSuiteRules else {
                 continue
             }
-            let before = suite.storedValues()
+            let keys = schema.suiteRuleKeys
+            let touched = touched.filter { key in
+                key.suite == suite.id && keys?.contains(UTF8Text(key.key.text)) ?? true
+            }
+            guard touched.contains(where: \.isDifferent) else { continue }
+            let before = suite.storedValues(of: keys)
             var after = before
-            for key in touched where key.suite == suite.id && key.isChanged { after[key.key.text] = key.stored }
-            let secrets = touched.filter { $0.suite == suite.id && $0.isStoredSecret }.map(\.key)
+            for key in touched where key.isChanged { after[key.key.text] = key.stored }
+            let secrets = touched.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
-                before: schema.effectiveValues(stored: before), after: schema.effectiveValues(stored: after),
-                secrets: suite.keptSecrets() + secrets)
+                before: schema.effectiveValues(stored: before, of: keys),
+                after: schema.effectiveValues(stored: after, of: keys), secrets: suite.keptSecrets(of: keys) + secrets)
             violations += new.map { $0.inSuite(suite.id, under: .root) }
+            if after.count > max(before.count, Schema.mostKeysUnderBroadRule), let keyword = schema.broadSuiteRule {
+                violations.append(Violation(tooManyKeysUnder: keyword).inSuite(suite.id, under: .root))
+            }
         }
         return violations
     }
@@ -277,6 +308,16 @@ extension WriteDraft {
             created.append(SuiteChange(suite: key.suite, kind: .created))
         }
         return created
+    }
+}
+
+extension Violation {
+    /// The violation of a suite with more keys than are checked with each write.
+    init(tooManyKeysUnder keyword: String) {
+        self.init(
+            pointer: .root, keyword: keyword,
+            detail: "looks at all keys of the suite with each write, so the suite may store at most "
+                + "\(Schema.mostKeysUnderBroadRule)")
     }
 }
 

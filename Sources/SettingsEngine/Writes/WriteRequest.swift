@@ -60,6 +60,8 @@ package struct WriteRequest: Sendable {
     package var checkedAgainst: SchemaVersion?
     /// The bytes that the request keeps in memory.
     package var size = 0
+    /// True if deciding it takes some milliseconds, so that others go first.
+    package var isLong = false
 
     /// About the bytes that a request keeps in memory beside its body.
     package static let overhead = 512
@@ -95,5 +97,20 @@ package struct WriteAnswer: Sendable {
         self.cursor = cursor
         self.tag = tag
         self.commit = commit
+    }
+
+    /// The weight of the values in it; if that is more than a limit, some number above the limit.
+    package func weight(upTo limit: Int) -> Int {
+        var rest = limit
+        switch body {
+        case .setting(let setting):
+            _ = setting.value?.isWithin(&rest) ?? true && setting.previous?.value?.isWithin(&rest) ?? true
+        case .summary(let summary):
+            for change in summary.changes where rest >= 0 {
+                rest -= 4
+                _ = change.old?.isWithin(&rest) ?? true && change.new?.isWithin(&rest) ?? true
+            }
+        }
+        return limit - rest
     }
 }
