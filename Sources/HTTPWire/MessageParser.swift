@@ -83,6 +83,12 @@ package struct MessageParser: Sendable {
     /// The bytes of the complete message, those of an empty line before it included; 0 as long as it is not complete.
     package var consumed: Int { phase == .complete ? position : 0 }
 
+    /// The length of the message, once its head says so.
+    package var messageLength: Int? { phase == .lengthBody ? current.length + contentLength : nil }
+
+    /// The length of what was decoded of a chunked body.
+    package var decodedLength: Int { decodedBody.count }
+
     /// The body of the complete message.
     package var body: MessageBody {
         guard phase == .complete else { return .none }

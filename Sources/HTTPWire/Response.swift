@@ -1,5 +1,5 @@
 /// A response: to be written by `ResponseWriter`, or read by `ResponseReader`.
-package struct Response: Hashable, Sendable {
+package struct Response: Sendable {
     /// From 200 to 599.
     package var status: Int
     package var contentType: ContentType
@@ -10,6 +10,8 @@ package struct Response: Hashable, Sendable {
     package var body: [UInt8]
     /// True if the connection is closed after it.
     package var closes: Bool
+    /// Kept for as long as a connection has not sent the body.
+    package var owner: (any AnyObject & Sendable)?
 
     package init(
         status: Int, contentType: ContentType = .none, fields: FieldBlock = FieldBlock(), body: [UInt8] = [],
@@ -34,6 +36,20 @@ extension [UInt8] {
         withUnsafeBufferPointer { mine in
             other.withUnsafeBufferPointer { $0.baseAddress == mine.baseAddress && $0.count == mine.count }
         }
+    }
+}
+
+extension Response: Hashable {
+    /// True if both are sent as the same bytes.
+    package static func == (left: Response, right: Response) -> Bool {
+        left.status == right.status && left.contentType == right.contentType && left.closes == right.closes
+            && left.fields == right.fields && left.body == right.body
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(status)
+        hasher.combine(fields)
+        hasher.combine(body)
     }
 }
 

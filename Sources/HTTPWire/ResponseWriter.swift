@@ -51,13 +51,18 @@ package enum ResponseWriter {
     /// Writes a piece of a streamed body; nothing for an empty piece, as an empty chunk would be the end.
     package static func appendChunk(_ piece: Span<UInt8>, to output: inout [UInt8], http11: Bool) {
         guard !piece.isEmpty else { return }
-        if http11 {
-            output.append(hexadecimal: piece.count)
-            output.append("\r\n")
-        }
+        if http11 { appendChunkHead(of: piece.count, to: &output) }
         output.append(copying: piece)
-        if http11 { output.append("\r\n") }
+        if http11 { output.append(chunkEnd) }
     }
+
+    /// Writes what comes before a chunk of some length, which is not zero. `chunkEnd` comes behind it.
+    package static func appendChunkHead(of length: Int, to output: inout [UInt8]) {
+        output.append(hexadecimal: length)
+        output.append("\r\n")
+    }
+
+    package static let chunkEnd: StaticString = "\r\n"
 
     /// The end of a body that is sent in chunks.
     package static let lastChunk: StaticString = "0\r\n\r\n"

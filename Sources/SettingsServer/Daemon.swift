@@ -25,6 +25,7 @@ package final class Daemon: Sendable {
 
     /// Recovers what is in the data directory and begins to serve it.
     package init(_ configuration: Configuration, directory path: String, log: Log) throws(StartError) {
+        FreedMemory.giveBackLargeBlocks()
         var configuration = configuration
         let (recovered, persistence) = try Self.open(path, configuration, log)
         let store = Store(
@@ -39,16 +40,17 @@ package final class Daemon: Sendable {
         }
         for lowered in configuration.fit(into: room) { log.info(lowered) }
         let isStopping = StopFlag()
+        let budget = MemoryBudget(limit: configuration.bufferBytes)
         let service = Service(
             store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
             metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
-            waitingBytes: configuration.writes.waitingBytes,
+            budget: budget, debug: { log.debug($0) },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         addresses = listeners.map { ListenAddress($0.address) }
         do {
             // Listens last, so that each connection is served.
             server = try HTTPServer(
-                listeners: listeners, loopCount: loopCount, limits: configuration.transport,
+                listeners: listeners, loopCount: loopCount, limits: configuration.transport, budget: budget,
                 log: { log.add($0) }, makeHandler: { APIHandler(service, on: $0) })
         } catch {
             throw StartError.system("\(error)")
@@ -75,6 +77,7 @@ package final class Daemon: Sendable {
     package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
         isStopping.set()
         log.info("stopping")
+        store.stopping()
         server.stop(within: bound) { [store, persistence, ticker, memoryTicker, bound] in
             store.whenIdle { _ in
                 ticker.stop()

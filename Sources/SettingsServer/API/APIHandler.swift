@@ -20,12 +20,11 @@ final class APIHandler: RequestHandler {
     /// Writes that the writer has, by their identifiers.
     var owed: [UInt64: OwedWrite] = [:]
     var lastID: UInt64 = 0
-    /// Connections of which a large body is being parsed. Their next writes must not overtake it.
-    var parsing: Set<UInt64> = []
-    /// Long answers that are being rendered.
-    private var rendering: [Ticket: BackgroundQueue.Cancellation] = [:]
+    var longAnswers = LongAnswers()
     /// Answers by the class of their status that the metrics do not have yet.
     private var counts = [0, 0, 0, 0, 0]
+    /// What the last request of the present batch was for.
+    private var lastResource: (method: Method, resource: Resource)?
     private let listener: ListenerID
     private(set) lazy var watchers = Watchers(service, on: loop, for: self, listener)
 
@@ -79,6 +78,7 @@ final class APIHandler: RequestHandler {
             return .answer(counted(Response(allowing: Resource.allowedSomewhere, state.cursor)))
         }
         let route = try Route(head, in: bytes)
+        lastResource = (head.method, route.resource)
         if let suite = plainSuite(route, head, bytes, on: state) { return .answer(counted(suite)) }
         let request = try APIRequest(head, route, in: bytes)
         if head.method == .options {
@@ -130,10 +130,16 @@ final class APIHandler: RequestHandler {
         }
     }
 
+    func wasSlow(nanoseconds: UInt64) {
+        service.metrics.addSlowBatch()
+        let last = lastResource.map { "; the last request was \($0.method.name) \($0.resource.rawValue)" } ?? ""
+        service.debug("loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")
+    }
+
     func closed(_ ticket: Ticket) {
         // A write that was handed over is done all the same.
         watchers.remove(ticket)
-        if !rendering.isEmpty { rendering.removeValue(forKey: ticket)?.cancel() }
+        longAnswers.remove(ticket)
     }
 
     func peerHalfClosed(_ ticket: Ticket) {
@@ -158,37 +164,7 @@ final class APIHandler: RequestHandler {
     }
 }
 
-/// Work beside the loop.
 extension APIHandler {
-    /// Renders a short answer here, and a long one beside the loop, which has others to serve.
-    ///
-    /// - Parameter isOwed: true if it may not be refused, as the answer to a write that was done.
-    func give(_ rendering: Rendering, to ticket: Ticket, isOwed: Bool = false) -> Handling {
-        guard rendering.isLong else { return .answer(counted(rendering.make())) }
-        guard isOwed || !service.renderer.isFull else {
-            return .answer(counted(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor)))
-        }
-        let cancellation = BackgroundQueue.Cancellation()
-        self.rendering[ticket] = cancellation
-        beside(cancellation) {
-            let response = rendering.make()
-            return { handler in
-                handler.rendering[ticket] = nil
-                handler.loop.respond(ticket, handler.counted(response))
-            }
-        }
-        return .later
-    }
-
-    /// Runs long work beside the loop, and what it returns on the loop.
-    func beside(
-        _ cancellation: BackgroundQueue.Cancellation? = nil,
-        _ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void
-    ) {
-        let mailbox = mailbox
-        service.renderer.run(cancellation) { mailbox.run(work()) }
-    }
-
     /// Runs work on the loop when others had their turn.
     func later(_ work: @escaping @Sendable (APIHandler) -> Void) {
         mailbox.run(work)

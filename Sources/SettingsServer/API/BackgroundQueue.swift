@@ -1,56 +1,102 @@
 internal import Dispatch
+internal import Platform
 internal import Synchronization
 
-/// A serial queue that does long work beside the event loops, one piece at a time, up to a bound of work that waits.
+/// A serial queue that does long work beside the event loops, one job at a time, each when the memory budget has room for it.
 final class BackgroundQueue: Sendable {
-    private let queue: DispatchQueue
-    private let limit: Int
-    private let cost = Mutex(0)
-
-    /// - Parameters:
-    ///   - limit: the cost of the work that may wait or run.
-    ///   - queue: a serial queue.
-    init(limit: Int, queue: DispatchQueue) {
-        self.limit = limit
-        self.queue = queue
+    /// A piece of work.
+    struct Job: Sendable {
+        /// Measures the memory that the work takes, about.
+        var bytes: @Sendable () -> Int = { 0 }
+        /// False once no caller waits for the result, so that the work is left out.
+        var isWanted: @Sendable () -> Bool = { true }
+        /// Called while there is no room for it.
+        var isShort: (@Sendable () -> Void)?
+        /// Called in place of the work if there was no room for it in time. Nil if the work has to be done.
+        var refuse: (@Sendable () -> Void)?
+        /// The work. Gets the charge for its memory, to resize it to what is left of that.
+        let work: @Sendable (MemoryBudget.Charge) -> Void
     }
 
-    /// The cost of the work that waits or runs.
-    var waiting: Int { cost.withLock { $0 } }
+    private struct Waiting: Sendable {
+        let job: Job
+        let since: UInt64
+        /// Nil until it was measured.
+        var bytes: Int?
+    }
+
+    private struct Line: Sendable {
+        var waiting = Deque<Waiting>()
+        var isRunning = false
+    }
+
+    /// How long a job waits for room before it is refused.
+    private static let patience: UInt64 = 10_000_000_000
+    /// How often a job that waits looks for room.
+    private static let pause = DispatchTimeInterval.milliseconds(20)
+
+    private let queue: DispatchQueue
+    private let budget: MemoryBudget
+    private let mostJobs: Int
+    private let line = Mutex(Line())
+
+    init(_ label: String, _ budget: MemoryBudget, mostJobs: Int) {
+        queue = DispatchQueue(label: label, qos: .utility)
+        self.budget = budget
+        self.mostJobs = mostJobs
+    }
+
+    /// The jobs that wait.
+    var count: Int { line.withLock { $0.waiting.count } }
 
     /// True if no further work should be promised.
-    var isFull: Bool { waiting >= limit }
+    var isFull: Bool { count >= mostJobs }
 
-    /// Queues work, unless that exceeds the bound; then it returns false.
-    func tryRun(cost: Int, _ work: @escaping @Sendable () -> Void) -> Bool {
-        let hasRoom = self.cost.withLock { waiting in
-            guard waiting + cost <= limit else { return false }
-            waiting += cost
-            return true
+    /// Queues a job.
+    func run(_ job: Job) {
+        let mustStart = line.withLock { line in
+            line.waiting.append(Waiting(job: job, since: MonotonicClock.system.now()))
+            defer { line.isRunning = true }
+            return !line.isRunning
         }
-        if hasRoom { enqueue(cost, nil, work) }
-        return hasRoom
+        if mustStart { queue.async { self.work() } }
     }
 
-    /// Queues work whatever the bound. The work is skipped if it is cancelled before it begins.
-    func run(_ cancellation: Cancellation? = nil, _ work: @escaping @Sendable () -> Void) {
-        cost.withLock { $0 += 1 }
-        enqueue(1, cancellation, work)
-    }
-
-    private func enqueue(_ cost: Int, _ cancellation: Cancellation?, _ work: @escaping @Sendable () -> Void) {
-        queue.async {
-            if !(cancellation?.isCancelled ?? false) { work() }
-            self.cost.withLock { $0 -= cost }
+    /// Does what waits until nothing does, or until there is no room for the next job.
+    private func work() {
+        while let first = next() {
+            if !first.job.isWanted() {
+                drop()
+            } else if let charge = budget.chargeIfRoom(measured(first)) {
+                drop()
+                first.job.work(charge)
+            } else if let refuse = first.job.refuse, MonotonicClock.system.now() &- first.since > Self.patience {
+                drop()
+                refuse()
+            } else {
+                first.job.isShort?()
+                return queue.asyncAfter(deadline: .now() + Self.pause) { self.work() }
+            }
         }
     }
 
-    /// A flag that the caller of work sets when it no longer wants the result.
-    final class Cancellation: Sendable {
-        private let flag = Atomic(false)
+    private func next() -> Waiting? {
+        line.withLock { line in
+            if line.waiting.isEmpty { line.isRunning = false }
+            return line.waiting.first
+        }
+    }
 
-        var isCancelled: Bool { flag.load(ordering: .relaxed) }
+    /// Measures the first job, once.
+    private func measured(_ first: Waiting) -> Int {
+        if let bytes = first.bytes { return bytes }
+        let bytes = first.job.bytes()
+        line.withLock { $0.waiting[0].bytes = bytes }
+        return bytes
+    }
 
-        func cancel() { flag.store(true, ordering: .relaxed) }
+    private func drop() {
+        // Freed outside the lock.
+        _ = line.withLock { $0.waiting.popFirst() }
     }
 }

@@ -10,7 +10,7 @@ extension State {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max
-        return Rendering(weight: min(limit, suites.count)) {
+        return Rendering(weight: 8 * min(limit, suites.count)) {
             Response(json: self.listing(prefix: prefix, after: after, limit: limit).jsonBytes(), cursor: self.cursor)
         }
     }
@@ -20,7 +20,7 @@ extension State {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max - 1
-        return try show(request, bytes, weight: { min(limit, $0.keyCount) }) { suite, state in
+        return try show(request, bytes, weight: { 16 * min(limit, $0.keyCount) }) { suite, state in
             let listing = suite.listing(prefix: prefix, after: after, limit: limit)
             return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
         }
@@ -30,7 +30,7 @@ extension State {
     func past(
         _ request: APIRequest, at moment: Revision, _ bytes: Span<UInt8>, _ reading: Reading
     ) throws(Problem) -> Rendering {
-        try show(request, bytes, weight: \.records.count) { suite, state in
+        try show(request, bytes, weight: { 4 * $0.records.count }) { suite, state in
             reading.response(suite, at: Cursor(epoch: state.epoch, revision: moment), now: state.cursor)
         }
     }
@@ -49,7 +49,7 @@ extension State {
         if let known = try request.knownTags(in: bytes), known.matches(schema.revision) {
             return Rendering(Response(notModified: schema.revision, cursor: cursor))
         }
-        return Rendering(weight: schema.schema.keys.count) {
+        return Rendering(weight: 16 * schema.schema.keys.count) {
             let body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
             return Response(json: body, cursor: self.cursor, tag: schema.revision)
         }
@@ -72,7 +72,7 @@ extension State {
             return Rendering(weight: weight(suite)) { response(suite, self) }
         }
         // However small the suite is, the whole history may have to be undone: not on the loop.
-        return Rendering(weight: .max) {
+        return Rendering(weight: 4 * Rendering.mostOnLoop) {
             do throws(Problem) {
                 guard let suite = try self.suite(name, at: moment) else { throw self.unknownSuite(name, at: moment) }
                 try wanted?.check(suite: name, at: suite.revision)

@@ -13,6 +13,12 @@ extension Problem {
         case .tooManyConnections(let limit):
             self.init(.tooManyConnections, "there are \(limit) connections already; try again in a moment")
             self.retryAfterMs = 1000
+        case .tooMuchMemory:
+            self.init(
+                .overloaded,
+                "too many bytes of requests and answers are under way, and this request came slowest; try again")
+            self.outcome = .notDone
+            self.retryAfterMs = Int64.random(in: 1000...3000)
         }
     }
 

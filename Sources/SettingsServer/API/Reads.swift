@@ -41,7 +41,7 @@ enum Reading: Hashable, Sendable {
         case .setting(_, let key, let isRaw): return try Self.setting(key, isRaw: isRaw, of: found, at: state.cursor)
         case .suite:
             let (reading, cursor) = (self, state.cursor)
-            return ReadResult(tag: found.revision, weight: found.records.count) {
+            return ReadResult(tag: found.revision, weighing: { found.weight(upTo: $0) }) {
                 reading.response(found, at: cursor, now: cursor)
             }
         }
@@ -66,7 +66,8 @@ enum Reading: Hashable, Sendable {
         let problem: Problem
         switch record.standing {
         case .stored, .default:
-            return ReadResult(tag: record.revision, source: source) {
+            let value = suite.effectiveValue(of: record) ?? .null
+            return ReadResult(tag: record.revision, source: source, weighing: { value.weight(upTo: $0) }) {
                 let setting = suite.setting(record)
                 var response =
                     isRaw
@@ -104,11 +105,14 @@ struct ReadResult: Sendable {
     let isRefusal: Bool
     let rendering: Rendering
 
-    init(tag: Revision, source: Source? = nil, weight: Int = 1, _ make: @escaping @Sendable () -> Response) {
+    init(
+        tag: Revision, source: Source? = nil, weighing: @escaping @Sendable (Int) -> Int,
+        _ make: @escaping @Sendable () -> Response
+    ) {
         self.tag = tag
         self.source = source
         isRefusal = false
-        rendering = Rendering(weight: weight, make: make)
+        rendering = Rendering(weighing: weighing, make: make)
     }
 
     init(refusal: Response, tag: Revision?) {
@@ -159,7 +163,9 @@ extension APIHandler {
         case .service: return .answer(counted(service.description()))
         case .health: return .answer(counted(service.health()))
         case .ready: return .answer(counted(service.readiness()))
-        case .metrics: return .answer(counted(service.metricsText()))
+        case .metrics:
+            // It counts the keys of all suites.
+            return give(Rendering(weight: state.suites.count / 2) { [service] in service.metricsText() }, to: ticket)
         case .description: return .answer(counted(service.document()))
         case .transaction: throw Problem(.methodNotAllowed, "a transaction is sent with POST")
         }
@@ -185,7 +191,9 @@ extension APIHandler {
         if mayWait, result.isKnown(by: known) {
             return try watchers.wait(for: reading, known: known, seconds: seconds, on: state, exchange)
         }
-        return give(result.answer(to: known, state.cursor), to: exchange.ticket)
+        let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
+        let key = LongAnswers.Key.question(question, place: .zero, revision: state.revision)
+        return give(result.answer(to: known, state.cursor), to: exchange.ticket, as: key)
     }
 
     private func observe(
@@ -212,7 +220,8 @@ extension APIHandler {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
             let suite = route.suite, let key = route.key,
             let found = find(bytes.extracting(suite), bytes.extracting(key)), found.record.standing == .stored,
-            let value = found.record.stored
+            let value = found.record.stored,
+            value.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop
         else { return nil }
         let record = found.record
         var setting = SettingState(
@@ -234,13 +243,14 @@ extension APIHandler {
     /// Answers a plain GET of a whole suite from the cache; nil for any other request, and for a suite that is long.
     func plainSuite(_ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, on state: State) -> Response? {
         guard route.resource == .suite, head.method == .get, head.isPlain, let name = route.suite,
-            let suite = state.suite(bytes.extracting(name)), suite.records.count <= Rendering.mostOnLoop
+            let suite = state.suite(bytes.extracting(name))
         else { return nil }
         let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false)
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
         let (cursor, revision) = (state.cursor, suite.revision)
         let kept = cache.entry(for: question, at: revision)
         if let kept, kept.cursor == cursor { return kept.response }
+        guard kept != nil || suite.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop else { return nil }
         let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])
         let head = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
         let body =

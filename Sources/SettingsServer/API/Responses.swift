@@ -5,17 +5,20 @@ internal import SettingsModel
 
 /// A response that is still to be rendered, with the work which that takes.
 struct Rendering: Sendable {
-    /// The number of settings that are rendered on a loop at a time.
-    static let mostOnLoop = 4096
+    /// The weight that is rendered on a loop: about 16,000 values or 128 KB of text, for which it takes a millisecond or two.
+    static let mostOnLoop = 16 << 10
 
-    /// The number of settings to render.
-    let weight: Int
+    /// Weighs what is to be rendered: one for each value and for each eight bytes of text. Stops above a limit.
+    let weight: @Sendable (_ limit: Int) -> Int
     /// Renders the response; on any thread.
     let make: @Sendable () -> Response
+    init(weighing: @escaping @Sendable (_ limit: Int) -> Int, make: @escaping @Sendable () -> Response) {
+        weight = weighing
+        self.make = make
+    }
 
     init(weight: Int, make: @escaping @Sendable () -> Response) {
-        self.weight = weight
-        self.make = make
+        self.init(weighing: { _ in weight }, make: make)
     }
 
     init(_ response: Response) {
@@ -23,7 +26,10 @@ struct Rendering: Sendable {
     }
 
     /// True if it is to be rendered beside the loop.
-    var isLong: Bool { weight > Self.mostOnLoop }
+    var isLong: Bool { weight(Self.mostOnLoop) > Self.mostOnLoop }
+
+    /// The memory that making it takes, about.
+    var bytes: Int { 8 * weight(.max / 16) }
 }
 
 extension Response {

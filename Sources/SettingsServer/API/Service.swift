@@ -1,5 +1,4 @@
 internal import COpenAPI
-package import Dispatch
 internal import HTTPWire
 package import SettingsAPI
 internal import SettingsEngine
@@ -19,28 +18,31 @@ package struct Service: Sendable {
     let hosts: HostPolicy
     let metrics: ServiceMetrics
     let watchers: WatcherCount
+    /// Logs what helps to find a defect.
+    let debug: @Sendable (String) -> Void
     /// The problem that keeps the daemon from taking writes; nil if it takes them.
     let obstacle: @Sendable () -> Problem?
-    /// Renders long answers. Each takes some tens of milliseconds or more, so a caller behind 256 others had better ask again.
-    let renderer = BackgroundQueue(
-        limit: 256, queue: DispatchQueue(label: "settingsd.renderer", qos: .utility))
-    /// Parses large bodies. A megabyte takes 6 ms, and to compile a schema of 100,000 keys takes two seconds. The cost is in bytes.
+    /// The memory for what is on its way.
+    let budget: MemoryBudget
+    /// Renders long answers. Each takes some tens of milliseconds or more, so a caller behind a thousand others had better ask again.
+    let renderer: BackgroundQueue
+    /// Parses large bodies. A megabyte takes 6 ms, and to compile a schema of 100,000 keys takes two seconds.
     let parser: BackgroundQueue
 
-    /// - Parameters:
-    ///   - waitingBytes: how many bytes of large bodies may wait to be parsed.
-    ///   - reader: the queue that parses them.
     package init(
         store: Store, hosts: HostPolicy, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
-        waitingBytes: Int, reader: DispatchQueue = DispatchQueue(label: "settingsd.reader", qos: .utility),
+        budget: MemoryBudget, debug: @escaping @Sendable (String) -> Void = { _ in },
         obstacle: @escaping @Sendable () -> Problem?
     ) {
         watchers = WatcherCount(limits)
         self.store = store
         self.hosts = hosts
         self.metrics = metrics
+        self.debug = debug
         self.obstacle = obstacle
-        parser = BackgroundQueue(limit: waitingBytes, queue: reader)
+        self.budget = budget
+        renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
+        parser = BackgroundQueue("settingsd.parser", budget, mostJobs: 1024)
     }
 }
 
@@ -77,7 +79,7 @@ extension Service {
     /// Answers `/metrics`.
     func metricsText() -> Response {
         let state = store.state
-        let text = metrics.text(state, watchers: watchers.total, isReady: obstacle() == nil)
+        let text = metrics.text(state, watchers: watchers.total, budget: budget, isReady: obstacle() == nil)
         return Response(
             status: 200, contentType: .prometheus, fields: FieldBlock(cursor: state.cursor, tag: nil),
             body: Array(text.utf8))
@@ -97,6 +99,7 @@ extension Service {
 /// A set of counters that `/metrics` shows.
 package final class ServiceMetrics: Sendable {
     private let answered: Mutex<[Int]> = Mutex([0, 0, 0, 0, 0])
+    private let slowBatches = Atomic(0)
     private let started: Timestamp
 
     package init(started: Timestamp) {
@@ -110,8 +113,13 @@ package final class ServiceMetrics: Sendable {
         }
     }
 
+    /// Counts a batch of events that took longer than any should.
+    func addSlowBatch() {
+        slowBatches.add(1, ordering: .relaxed)
+    }
+
     /// Writes all metrics in the text form of Prometheus.
-    func text(_ state: State, watchers: Int, isReady: Bool) -> String {
+    func text(_ state: State, watchers: Int, budget: MemoryBudget, isReady: Bool) -> String {
         var settings = 0
         state.suites.forEach { suite in
             settings += suite.keyCount
@@ -135,6 +143,11 @@ package final class ServiceMetrics: Sendable {
             "history_bytes", "gauge", "Bytes of memory that the commits that are kept take, about.",
             [("", "\(state.history.size)")])
         metric("watchers", "gauge", "Requests that wait for something to happen.", [("", "\(watchers)")])
+        metric(
+            "buffer_bytes", "gauge", "Bytes of requests and answers that are on their way.", [("", "\(budget.used)")])
+        metric(
+            "slow_batches_total", "counter", "Batches of events that took an event loop over 20 milliseconds.",
+            [("", "\(slowBatches.load(ordering: .relaxed))")])
         metric("ready", "gauge", "1 while writes are taken.", [("", isReady ? "1" : "0")])
         metric(
             "start_time_seconds", "gauge", "When the daemon started, in seconds since 1970.",

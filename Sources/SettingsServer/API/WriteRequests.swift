@@ -39,7 +39,8 @@ extension APIRequest {
         let format = bodyFormat(in: bytes)
         let document = try document(body, format)
         var request = WriteRequest(try command(suite, key, document ?? .null, format, body))
-        request.check(against: schema)
+        // A millisecond or two on the loop; as long as it takes beside it.
+        request.check(against: schema, within: body.count < APIHandler.largeBody ? 50_000 : .max)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = query.text(.override) != nil
@@ -160,12 +161,17 @@ extension APIRequest {
 extension WriteRequest {
     /// Checks the value of a `set` against the published schema, to save the writer that work. A value that does not pass
     /// is left to the writer, which may know a newer schema.
-    fileprivate mutating func check(against schema: SchemaVersion?) {
+    ///
+    /// - Parameter steps: how many steps the check may take. Beyond them the write is a long one, and left to the writer.
+    fileprivate mutating func check(against schema: SchemaVersion?, within steps: Int) {
         guard let schema, case .setting(let operation) = command, case .set(let value) = operation.action,
             let key = schema.schema.key(operation.key.text)
         else { return }
-        guard key.normalized(value) == value, key.violations(of: value).isEmpty else { return }
-        checkedAgainst = schema
+        switch key.allows(value, within: steps) {
+        case true?: checkedAgainst = schema
+        case false?: break
+        case nil: isLong = true
+        }
     }
 }
 

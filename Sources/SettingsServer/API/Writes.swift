@@ -10,6 +10,8 @@ struct OwedWrite: Sendable {
     let createdStatus: Int
     /// True if the caller wants no values.
     let isMinimal: Bool
+    /// The charge for the memory of a long write.
+    var charge: MemoryBudget.Charge?
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, ticket: Ticket) {
         self.ticket = ticket
@@ -28,36 +30,70 @@ extension APIHandler {
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
     ) throws(Problem) -> Handling {
         guard body.count < Self.largeBody else {
-            return exchange.isBehind ? .notYet : try parseBeside(request, bytes, body, exchange.ticket, on: state)
+            guard !exchange.isBehind else { return .notYet }
+            try parseBeside(request, bytes, body, exchange.ticket, on: state)
+            return .laterAlone
         }
-        if !parsing.isEmpty, parsing.contains(exchange.ticket.connection) { return .notYet }
-        collect(try request.write(bytes, body: body, on: state), OwedWrite(request, bytes, ticket: exchange.ticket))
-        return .later
+        // Requests of a connection are taken one at a time while the writer has much to do.
+        if exchange.isBehind, service.store.isBusy { return .notYet }
+        let write = try request.write(bytes, body: body, on: state)
+        let owed = OwedWrite(request, bytes, ticket: exchange.ticket)
+        let effort = state.effort(of: write.command, upTo: Self.longWrite)
+        guard write.isLong || effort > Self.longWrite else {
+            collect(write, owed)
+            return .later
+        }
+        guard !exchange.isBehind else { return .notYet }
+        let bytes = 16 * state.effort(of: write.command, upTo: .max / 32)
+        decideBeside(owed, bytes: bytes, at: state.cursor) { () throws(Problem) in write }
+        return .laterAlone
     }
 
-    /// Parses a large body beside the loop. Its connection has no request before it, and none is taken until it is parsed.
+    /// The weight from which on a write is long: it takes some milliseconds, so it waits behind all others, and its
+    /// connection sends one at a time.
+    private static let longWrite = 16 << 10
+
+    /// Parses a large body beside the loop. Its connection has no request before it, and sends none until it is answered.
     private func parseBeside(
         _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ ticket: Ticket, on state: State
-    ) throws(Problem) -> Handling {
+    ) throws(Problem) {
+        guard !service.parser.isFull else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
         let body = body.withUnsafeBufferPointer { Array($0) }
+        let held = service.budget.charge(body.count)
         let owed = OwedWrite(request, bytes, ticket: ticket)
-        let mailbox = mailbox
-        let hasRoom = service.parser.tryRun(cost: body.count) {
-            let write = Result { () throws(Problem) in try request.write(head.span, body: body.span, on: state) }
-            mailbox.run { $0.parsed(write, owed, at: state.cursor) }
+        // A value takes some eight times the memory of its text.
+        decideBeside(owed, bytes: 8 * body.count, at: state.cursor) { () throws(Problem) in
+            defer { held.resize(to: 0) }
+            return try request.write(head.span, body: body.span, on: state)
         }
-        guard hasRoom else { throw Problem.tooManyWrites }
-        parsing.insert(ticket.connection)
-        return .later
     }
 
-    private func parsed(_ request: Result<WriteRequest, Problem>, _ write: OwedWrite, at cursor: Cursor) {
-        parsing.remove(write.ticket.connection)
-        switch request {
-        case .success(let request): collect(request, write)
-        case .failure(let problem): loop.respond(write.ticket, counted(Response(problem, cursor: cursor)))
+    /// Decides a long write beside the loop if it needs no commit; if it does, it goes to the writer after that.
+    private func decideBeside(
+        _ owed: OwedWrite, bytes: Int, at cursor: Cursor, _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
+    ) {
+        let (mailbox, service) = (mailbox, service)
+        var job = BackgroundQueue.Job(bytes: { bytes }) { charge in
+            var owed = owed
+            owed.charge = charge
+            do throws(Problem) {
+                var write = try read()
+                write.isLong = true
+                let outcome = service.obstacle() == nil ? service.store.answerWithoutCommit(write) : nil
+                mailbox.run { [owed, write] handler in
+                    if let outcome { handler.answer(owed, outcome) } else { handler.collect(write, owed) }
+                }
+            } catch {
+                mailbox.run { [owed] in $0.answer(owed, WriteOutcome(id: 0, result: .failure(error), cursor: cursor)) }
+            }
         }
+        job.isShort = { mailbox.run { $0.loop.relieve() } }
+        job.refuse = {
+            let refusal = WriteOutcome(id: 0, result: .failure(Problem.tooManyWrites), cursor: cursor)
+            mailbox.run { $0.answer(owed, refusal) }
+        }
+        service.parser.run(job)
     }
 
     private func collect(_ request: WriteRequest, _ write: OwedWrite) {
@@ -71,32 +107,41 @@ extension APIHandler {
         guard !collected.isEmpty else { return }
         let writes = collected
         collected.removeAll(keepingCapacity: true)
-        let taken = service.store.submit(writes, replies: mailbox)
-        guard taken < writes.count else { return }
+        let refused = service.store.submit(writes, replies: mailbox)
+        guard !refused.isEmpty else { return }
         let cursor = service.store.state.cursor
-        for write in writes[taken...] { answer(write.id, Response(Problem.tooManyWrites, cursor: cursor)) }
+        finish(refused.map { WriteOutcome(id: $0.id, result: .failure(Problem.tooManyWrites), cursor: cursor) })
     }
 
     /// Answers writes with their outcomes.
     func finish(_ outcomes: [WriteOutcome]) {
         for outcome in outcomes {
-            guard let write = owed[outcome.id] else { continue }
-            switch outcome.result {
-            case .success(let answer):
-                guard case .summary(let summary) = answer.body, summary.changes.count > Rendering.mostOnLoop else {
-                    self.answer(outcome.id, Response(answer, to: write))
-                    continue
-                }
-                owed[outcome.id] = nil
-                let rendering = Rendering(weight: summary.changes.count) { Response(answer, to: write) }
-                _ = give(rendering, to: write.ticket, isOwed: true)
-            case .failure(let problem): answer(outcome.id, Response(problem, cursor: outcome.cursor))
-            }
+            if let write = owed.removeValue(forKey: outcome.id) { answer(write, outcome) }
         }
     }
 
-    private func answer(_ id: UInt64, _ response: Response) {
-        guard let write = owed.removeValue(forKey: id) else { return }
-        loop.respond(write.ticket, counted(response))
+    private func answer(_ write: OwedWrite, _ outcome: WriteOutcome) {
+        guard outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
+            return loop.respond(write.ticket, counted(outcome.response(to: write)))
+        }
+        let rendering = Rendering(weighing: { outcome.weight(upTo: $0) }) { outcome.response(to: write) }
+        _ = give(rendering, to: write.ticket, isOwed: true)
+    }
+}
+
+extension WriteOutcome {
+    /// The weight of the answer; if that is more than a limit, some number above the limit.
+    fileprivate func weight(upTo limit: Int) -> Int {
+        switch result {
+        case .success(let answer): answer.weight(upTo: limit)
+        case .failure(let problem): problem.weight(upTo: limit)
+        }
+    }
+
+    fileprivate func response(to write: OwedWrite) -> Response {
+        switch result {
+        case .success(let answer): Response(answer, to: write)
+        case .failure(let problem): Response(problem, cursor: cursor)
+        }
     }
 }

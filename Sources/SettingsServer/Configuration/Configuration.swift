@@ -27,6 +27,8 @@ package struct Configuration: Sendable {
     package var transport = TransportLimits()
     package var watchers = WatcherLimits()
     package var writes = WriteLimits()
+    /// The memory for all requests and answers that are on their way.
+    package var bufferBytes = 256 << 20
     /// Event loops; nil for one for every other core.
     package var loops: Int?
     /// How long a clean stop may take, in seconds.

@@ -123,8 +123,15 @@ extension Option {
             "limits.lingerBytes", 0...1 << 30, \.transport.lingerBytes,
             "how much of a connection is read after its last answer"),
         .integer(
+            "limits.bufferBytes", 1 << 20...1 << 40, \.bufferBytes,
+            "memory for all that is on its way: bodies being read, answers not yet taken, long answers being made; beyond it "
+                + "the connections that hold the most for the longest are closed"),
+        .integer(
             "limits.queuedWriteBytes", 4096...1 << 40, \.writes.waitingBytes,
-            "writes that wait for the writer, and as much of bodies of 64 KiB or more; beyond it 503 `overloaded`"),
+            "writes that wait for the writer; beyond it 503 `overloaded`"),
+        .integer(
+            "limits.commitKeys", 100...1 << 30, \.writes.commitKeys,
+            "keys that one write may change; with a schema, keys that its suite may store"),
         .integer("limits.batchWrites", 1...1_000_000, \.writes.batchCount, "writes that share one sync"),
         .integer("limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "bytes of writes that share one sync"),
     ]

@@ -11,6 +11,12 @@ final class FreedMemory: Sendable {
     /// The bytes that were free after the last trim, or fewer.
     private let left = Mutex(0)
 
+    /// Has the C library give each block of 256 KiB or more back as soon as it is freed. Left alone, it raises that limit
+    /// whenever such a block is freed, up to 32 MB, and keeps them from then on.
+    static func giveBackLargeBlocks() {
+        mallopt(M_MMAP_THRESHOLD, 256 << 10)
+    }
+
     /// Trims the heap if much of it was freed. Not for event loops: while the heap is looked through, threads that allocate
     /// may wait.
     func giveBack() {

@@ -9,6 +9,7 @@ internal import Synchronization
 package final class Store: Sendable {
     private let published: Published
     private let writer: Writer
+    private let limits: WriteLimits
 
     /// A store over a recovered state.
     ///
@@ -20,6 +21,7 @@ package final class Store: Sendable {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         published = Published(state)
+        self.limits = limits
         writer = Writer(state, published: published, log: log, limits: limits, clock: clock)
     }
 
@@ -33,9 +35,35 @@ package final class Store: Sendable {
 
     /// Queues writes, to be decided in this order. `replies` gets the outcome of each exactly once.
     ///
-    /// - Returns: the number of writes that were taken, from the first; for the others the queue was full.
-    package func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> Int {
+    /// - Returns: the writes that were not taken, as the queue was full.
+    package func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [PendingWrite] {
         writer.submit(writes, replies: replies)
+    }
+
+    /// Decides a write on the published state, unless it needs the writer: for a commit, or as a repeat of another. So a
+    /// refusal or a dry run that takes long holds up no other write. From any thread.
+    package func answerWithoutCommit(_ request: WriteRequest) -> WriteOutcome? {
+        let state = state
+        guard request.requestKey == nil || request.isDryRun, let revision = state.revision.advanced(by: 1) else {
+            return nil
+        }
+        do throws(Problem) {
+            let decision = try state.decide(
+                request, revision: revision, time: state.time, opensSuites: limits.opensSuites,
+                commitKeys: limits.commitKeys)
+            guard decision.commit == nil else { return nil }
+            return WriteOutcome(id: 0, result: .success(decision.answer), cursor: state.cursor)
+        } catch {
+            return WriteOutcome(id: 0, result: .failure(error), cursor: state.cursor)
+        }
+    }
+
+    /// True if so many writes wait that callers should send one at a time.
+    package var isBusy: Bool { writer.isBusy }
+
+    /// Refuses writes that take long from now on, those that wait included.
+    package func stopping() {
+        writer.stopping()
     }
 
     /// Calls the body with the published state once everything queued so far is answered.
@@ -99,6 +127,14 @@ package struct WriteLimits: Sendable {
     package var batchCount = 4096
     /// The most bytes of requests that one sync covers, except that it always covers one request.
     package var batchBytes = 8 << 20
+    /// After how many nanoseconds a turn of the writer ends.
+    package var turn: UInt64 = 20_000_000
+    /// How many nanoseconds a write that takes long may wait.
+    package var patience: UInt64 = 10_000_000_000
+    /// From how many writes that wait on the writer is busy.
+    package var busyCount = 2048
+    /// The most keys that one write may change, and that a suite may store when its schema changes.
+    package var commitKeys = 100_000
     /// True if a write that stores something creates its suite; else only a schema does.
     package var opensSuites = true
 

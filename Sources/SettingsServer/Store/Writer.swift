@@ -1,13 +1,14 @@
 internal import Dispatch
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// A queue that decides writes in batches, each covered by one sync (group commit).
+/// A queue that decides writes in turns, each covered by one sync (group commit).
 ///
-/// A batch is what gathered while the one before was made durable. It is answered after its sync, also the refusals, since
-/// they may rest on what was staged.
+/// A turn takes what gathered while the one before was made durable. Writes that take long wait in a line of their own:
+/// one of them is decided after each turn of the others.
 final class Writer: Sendable {
     private let inbox = Mutex(Inbox())
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)
@@ -15,9 +16,17 @@ final class Writer: Sendable {
     private let session: WriterSession
 
     private struct Inbox {
-        var waiting: [Parcel] = []
-        var bytes = 0
+        var waiting = Line()
+        var long = Deque<(parcel: Parcel, since: UInt64)>()
+        var longBytes = 0
         var isScheduled = false
+        var isStopping = false
+
+        struct Line {
+            var parcels: [Parcel] = []
+            var count = 0
+            var bytes = 0
+        }
     }
 
     /// Writes of one caller that came together.
@@ -31,25 +40,40 @@ final class Writer: Sendable {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.limits = limits
-        session = WriterSession(
-            state, published: published, log: log, opensSuites: limits.opensSuites, clock: clock)
+        session = WriterSession(state, published: published, log: log, limits: limits, clock: clock)
     }
 
-    func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> Int {
-        let (taken, mustSchedule) = inbox.withLock { inbox in
-            var taken = 0
-            while taken < writes.count, inbox.bytes + writes[taken].request.size <= limits.waitingBytes {
-                inbox.bytes += writes[taken].request.size
-                taken += 1
+    /// True if so many writes wait that callers should send one at a time.
+    var isBusy: Bool { inbox.withLock { $0.waiting.count >= limits.busyCount } }
+
+    func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [PendingWrite] {
+        let now = MonotonicClock.system.now()
+        var refused: [PendingWrite] = []
+        let mustSchedule = inbox.withLock { inbox in
+            var taken: [PendingWrite] = []
+            taken.reserveCapacity(writes.count)
+            for write in writes {
+                let size = write.request.size
+                if write.request.isLong, inbox.longBytes + size <= limits.waitingBytes {
+                    inbox.longBytes += size
+                    inbox.long.append((Parcel(writes: [write], replies: replies), now))
+                } else if !write.request.isLong, inbox.waiting.bytes + size <= limits.waitingBytes {
+                    inbox.waiting.bytes += size
+                    taken.append(write)
+                } else {
+                    refused.append(write)
+                }
             }
-            guard taken > 0 else { return (0, false) }
-            let accepted = taken == writes.count ? writes : Array(writes[..<taken])
-            inbox.waiting.append(Parcel(writes: accepted, replies: replies))
+            if !taken.isEmpty {
+                inbox.waiting.count += taken.count
+                inbox.waiting.parcels.append(Parcel(writes: taken, replies: replies))
+            }
+            guard refused.count < writes.count else { return false }
             defer { inbox.isScheduled = true }
-            return (taken, !inbox.isScheduled)
+            return !inbox.isScheduled
         }
         if mustSchedule { queue.async { self.work() } }
-        return taken
+        return refused
     }
 
     func whenIdle(_ body: @escaping @Sendable (State) -> Void) {
@@ -57,6 +81,11 @@ final class Writer: Sendable {
             self.work()
             body(self.session.publishedState)
         }
+    }
+
+    /// Refuses long writes from now on, those that wait included.
+    func stopping() {
+        inbox.withLock { $0.isStopping = true }
     }
 
     func tend() {
@@ -67,40 +96,22 @@ final class Writer: Sendable {
     private func work() {
         dispatchPrecondition(condition: .onQueue(queue))
         while true {
-            let parcels = inbox.withLock { inbox -> [Parcel] in
-                inbox.bytes = 0
-                defer { inbox.waiting = [] }
-                if inbox.waiting.isEmpty { inbox.isScheduled = false }
-                return inbox.waiting
+            let (line, long, isStopping) = inbox.withLock { inbox in
+                defer { inbox.waiting = Inbox.Line() }
+                let long = inbox.long.popFirst()
+                inbox.longBytes -= long?.parcel.writes.first?.request.size ?? 0
+                if inbox.waiting.parcels.isEmpty, long == nil { inbox.isScheduled = false }
+                return (inbox.waiting, long, inbox.isStopping)
             }
-            guard !parcels.isEmpty else { return }
-            for batch in batches(of: parcels) { session.decide(batch) }
-        }
-    }
-
-    /// Cuts what waits into batches of a bounded size, each to be covered by one sync.
-    private func batches(of parcels: [Parcel]) -> [[Parcel]] {
-        var batches: [[Parcel]] = [[]]
-        var (count, bytes) = (0, 0)
-        for parcel in parcels {
-            var rest = parcel.writes[...]
-            while let first = rest.first {
-                if count >= limits.batchCount || (count > 0 && bytes + first.request.size > limits.batchBytes) {
-                    batches.append([])
-                    (count, bytes) = (0, 0)
-                }
-                var end = rest.startIndex
-                while end < rest.endIndex, count < limits.batchCount,
-                    end == rest.startIndex || bytes + rest[end].request.size <= limits.batchBytes
-                {
-                    count += 1
-                    bytes += rest[end].request.size
-                    end += 1
-                }
-                batches[batches.count - 1].append(Parcel(writes: Array(rest[..<end]), replies: parcel.replies))
-                rest = rest[end...]
+            guard !line.parcels.isEmpty || long != nil else { return }
+            session.decide(line.parcels)
+            guard let long else { continue }
+            let waited = MonotonicClock.system.now() &- long.since
+            if isStopping || waited > limits.patience {
+                session.refuse(long.parcel, because: isStopping ? .shuttingDown : .tooManyWrites)
+            } else {
+                session.decide([long.parcel])
             }
         }
-        return batches
     }
 }

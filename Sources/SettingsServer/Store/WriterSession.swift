@@ -1,3 +1,4 @@
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
@@ -18,36 +19,68 @@ final class WriterSession: @unchecked Sendable {
     /// anew.
     private var isInDoubt = false
 
+    private let limits: WriteLimits
+
     init(
-        _ state: State, published: Published, log: any CommitLog, opensSuites: Bool,
+        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.published = published
         self.log = log
+        self.limits = limits
         self.clock = clock
         publishedState = state
-        staged = StagedState(state, opensSuites: opensSuites)
+        staged = StagedState(state, opensSuites: limits.opensSuites, commitKeys: limits.commitKeys)
     }
 
-    /// Decides the writes of a batch, makes their commits durable with one sync, and answers all of them.
-    func decide(_ batch: [Writer.Parcel]) {
-        var answers = batch.map { parcel in
-            var outcomes: [WriteOutcome] = []
-            outcomes.reserveCapacity(parcel.writes.count)
-            return outcomes
+    /// Decides writes in turns. Each makes its commits durable with one sync, and answers after it.
+    func decide(_ parcels: [Writer.Parcel]) {
+        var position = Position()
+        while position.parcel < parcels.count { takeTurn(parcels, from: &position) }
+    }
+
+    /// Answers writes without deciding them.
+    func refuse(_ parcel: Writer.Parcel, because problem: Problem) {
+        let cursor = publishedState.cursor
+        parcel.replies.deliver(
+            parcel.writes.map { WriteOutcome(id: $0.id, result: .failure(problem), cursor: cursor) })
+    }
+
+    private struct Position {
+        var parcel = 0
+        var write = 0
+    }
+
+    /// The outcomes of those writes of a parcel that are of one turn.
+    private struct Answer {
+        let replies: any WriteReplies
+        var outcomes: [WriteOutcome] = []
+    }
+
+    private func takeTurn(_ parcels: [Writer.Parcel], from position: inout Position) {
+        var answers: [Answer] = []
+        // From here on answers rest on what is not durable yet.
+        var firstStaged: (answer: Int, outcome: Int)?
+        var bounds = Bounds(limits)
+        deciding: while position.parcel < parcels.count {
+            let parcel = parcels[position.parcel]
+            answers.append(Answer(replies: parcel.replies))
+            let last = answers.count - 1
+            answers[last].outcomes.reserveCapacity(parcel.writes.count - position.write)
+            while position.write < parcel.writes.count {
+                let write = parcel.writes[position.write]
+                guard bounds.admit(write.request) else { break deciding }
+                let (result, isStaged) = decide(write.request)
+                if isStaged && firstStaged == nil { firstStaged = (last, answers[last].outcomes.count) }
+                answers[last].outcomes.append(
+                    WriteOutcome(id: write.id, result: result, cursor: staged.state.cursor))
+                position.write += 1
+            }
+            position = Position(parcel: position.parcel + 1)
         }
         var listeners: [any PublicationListener] = []
-        // From here on answers rest on what is not durable yet.
-        var firstStaged: (parcel: Int, write: Int)?
-        for (index, parcel) in batch.enumerated() {
-            for (position, write) in parcel.writes.enumerated() {
-                let (result, isStaged) = decide(write.request)
-                if isStaged && firstStaged == nil { firstStaged = (index, position) }
-                answers[index].append(WriteOutcome(id: write.id, result: result, cursor: staged.state.cursor))
-            }
-        }
         // In doubt, no answer may rest on what is published: what it lacks could be there after a restart.
-        if let first = isInDoubt ? (parcel: 0, write: 0) : firstStaged {
+        if let first = isInDoubt ? (answer: 0, outcome: 0) : firstStaged {
             do {
                 try flush()
                 isInDoubt = false
@@ -62,8 +95,35 @@ final class WriterSession: @unchecked Sendable {
                 refuse(&answers, from: first, because: error)
             }
         }
-        for (index, parcel) in batch.enumerated() { parcel.replies.deliver(answers[index]) }
+        for answer in answers where !answer.outcomes.isEmpty { answer.replies.deliver(answer.outcomes) }
         for listener in listeners { listener.published() }
+    }
+
+    /// What a turn may still take: a number of writes, bytes, and time.
+    private struct Bounds {
+        private let limits: WriteLimits
+        private let end: UInt64
+        private var count = 0
+        private var bytes = 0
+
+        init(_ limits: WriteLimits) {
+            self.limits = limits
+            end = MonotonicClock.system.now() + limits.turn
+        }
+
+        /// Returns false if the turn ends before this write. The first is always admitted.
+        mutating func admit(_ request: WriteRequest) -> Bool {
+            guard count > 0 else {
+                (count, bytes) = (1, request.size)
+                return true
+            }
+            guard count < limits.batchCount, bytes + request.size <= limits.batchBytes else { return false }
+            // Reading the clock takes a hundredth of the time of a write.
+            guard count % 16 != 0 || MonotonicClock.system.now() < end else { return false }
+            count += 1
+            bytes += request.size
+            return true
+        }
     }
 
     /// Has the log do its periodic maintenance.
@@ -94,14 +154,14 @@ final class WriterSession: @unchecked Sendable {
     /// Answers the writes of a batch that failed: those that committed with what the log says, those behind them that they
     /// were not done, since they were decided on commits that are gone.
     private func refuse(
-        _ answers: inout [[WriteOutcome]], from first: (parcel: Int, write: Int), because error: CommitLogError
+        _ answers: inout [Answer], from first: (answer: Int, outcome: Int), because error: CommitLogError
     ) {
-        for parcel in first.parcel..<answers.count {
-            let start = parcel == first.parcel ? first.write : 0
-            for position in start..<answers[parcel].count {
-                let wasCommitted = answers[parcel][position].tellsOfCommit(after: publishedState.revision)
-                answers[parcel][position].result = .failure(Problem(error, wasCommitted: wasCommitted))
-                answers[parcel][position].cursor = publishedState.cursor
+        for answer in first.answer..<answers.count {
+            let start = answer == first.answer ? first.outcome : 0
+            for position in start..<answers[answer].outcomes.count {
+                let wasCommitted = answers[answer].outcomes[position].tellsOfCommit(after: publishedState.revision)
+                answers[answer].outcomes[position].result = .failure(Problem(error, wasCommitted: wasCommitted))
+                answers[answer].outcomes[position].cursor = publishedState.cursor
             }
         }
     }

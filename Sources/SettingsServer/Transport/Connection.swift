@@ -34,6 +34,8 @@ final class Connection {
     /// False once the connection is to close: the last request has been taken.
     var takesRequests = true
     var isUnsettled = false
+    /// True if its turn ended with requests left, which are taken in a later batch.
+    var isPostponed = false
     /// True if a stream may have fallen too far behind; decided once the kernel has been offered what there is.
     var mayLag = false
     /// True while the handler looks at a request of this connection: see `LoopContext.offered`.
@@ -44,9 +46,8 @@ final class Connection {
     var owed: Deque<PendingAnswer> = []
     /// The number of the next request.
     var nextNumber: UInt32 = 0
-    /// Rendered answers that found no room in the send buffer, from `unsentStart` on.
-    var unsent: [UInt8] = []
-    var unsentStart = 0
+    /// What found no room in the send buffer; nil while nothing waits.
+    var unsent: OutputQueue?
 
     var deadlineKind = Deadline.idle
     /// `DeadlineWheel.never` while the connection may wait.
@@ -74,7 +75,7 @@ final class Connection {
 
     /// True if a further request may be taken now.
     func hasRoom(_ context: LoopContext) -> Bool {
-        phase == .open && takesRequests && unsent.isEmpty && owed.count < context.limits.maxPipelinedRequests
+        phase == .open && takesRequests && unsent == nil && owed.count < context.limits.maxPipelinedRequests
     }
 
     /// Handles events that epoll has reported.
@@ -95,7 +96,7 @@ final class Connection {
     /// or sets what to wait for and how long.
     func proceed(_ context: LoopContext) {
         // Before anything is rendered: epoll reports room in the send buffer only while something waits for it.
-        if !unsent.isEmpty { flush(context) }
+        if unsent != nil { flush(context) }
         repeat {
             renderReady(context)
             if !context.output.isEmpty { flush(context) }
@@ -112,7 +113,7 @@ final class Connection {
 
     /// True if all is answered and sent, and no further request can or may come.
     private func isDone(_ context: LoopContext) -> Bool {
-        guard unsent.isEmpty, owed.isEmpty else { return false }
+        guard unsent == nil, owed.isEmpty else { return false }
         guard takesRequests, let backlog else { return !takesRequests || inputEnded || context.isStopping }
         return backlog.waiting == .bytes && (inputEnded || context.isStopping && !backlog.parser.hasBegun)
     }
@@ -146,7 +147,29 @@ final class Connection {
     }
 
     private var isIdle: Bool {
-        phase == .open && owed.isEmpty && unsent.isEmpty && !(backlog?.parser.hasBegun ?? false)
+        phase == .open && owed.isEmpty && unsent == nil && !(backlog?.parser.hasBegun ?? false)
+    }
+
+    /// A request and answers up to this size do not make a connection one to give up.
+    private static let smallBytes = 64 * 1024
+
+    /// The memory that it holds beyond what every connection may.
+    private var heldBytes: Int { (backlog?.size ?? 0) + (unsent?.count ?? 0) }
+
+    /// Since when it holds memory; nil if it holds none.
+    var heldSince: UInt64? { [backlog?.begun, unsent?.begun].compactMap(\.self).min() }
+
+    /// The bytes that it holds by the seconds that it has held them; 0 if it holds little.
+    func burden(at now: UInt64) -> Double {
+        guard heldBytes > Self.smallBytes, let heldSince else { return 0 }
+        return Double(heldBytes) * Double(max(now &- heldSince, 1))
+    }
+
+    /// Ends the connection for want of memory. A request that is still being read is answered, if all before it are.
+    func giveUp(_ context: LoopContext) {
+        guard phase == .open, unsent == nil, owed.isEmpty, let backlog else { return reset(context) }
+        reject(.tooMuchMemory, backlog.parser.head, backlog.bytes.span, context)
+        proceed(context)
     }
 
     private func reset(_ context: LoopContext) {
@@ -159,7 +182,7 @@ final class Connection {
         guard phase != .closed else { return }
         phase = .closed
         backlog = nil
-        unsent = []
+        unsent = nil
         deadline = DeadlineWheel.never
         context.emptyOutput()
         context.connections.remove(self)
@@ -191,7 +214,7 @@ final class Connection {
     private func renewInterest(_ context: LoopContext) {
         // Not `[]`, for which the generic initializer makes an array each time.
         var wanted = Epoll.Events(rawValue: 0)
-        if !unsent.isEmpty { wanted = .writable }
+        if unsent != nil { wanted = .writable }
         if phase == .lingering {
             wanted = .readable
         } else if !inputEnded {
@@ -212,7 +235,7 @@ final class Connection {
 extension Connection {
     private func renewDeadline(_ context: LoopContext) {
         let limits = context.limits
-        if !unsent.isEmpty {
+        if unsent != nil {
             // Moved whenever something was sent: see `flush`.
             if deadlineKind != .send { setDeadline(.send, in: limits.sendTimeout, context) }
         } else if !owed.isEmpty {

@@ -14,7 +14,7 @@ final class Backlog {
     }
 
     /// Begins with the first byte of a request.
-    var bytes: [UInt8]
+    private(set) var bytes: [UInt8]
     /// The state of reading that request.
     var parser: MessageParser
     var waiting: Waiting
@@ -23,10 +23,37 @@ final class Backlog {
     /// True if the peer was asked to send the body (`100 Continue`).
     var isContinued = false
 
-    init(_ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting) {
+    /// When its first bytes came.
+    let begun: UInt64
+    private let charge: MemoryBudget.Charge
+
+    init(_ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting, _ context: LoopContext) {
         self.bytes = bytes.withUnsafeBufferPointer { Array($0) }
         self.parser = parser
         self.waiting = waiting
+        begun = context.now
+        charge = context.budget.charge(bytes.count)
+    }
+
+    /// The memory that it takes.
+    var size: Int { charge.bytes }
+
+    func append(_ more: UnsafeBufferPointer<UInt8>) {
+        let count = bytes.count + more.count
+        if count > bytes.capacity {
+            // Towards its end a long request gets all its room at once. What is not written yet takes no memory.
+            let length = parser.messageLength ?? .max
+            bytes.reserveCapacity(max(count, length / 4 <= count ? length : 2 * bytes.capacity))
+        }
+        bytes.append(contentsOf: more)
+        charge.resize(to: count + parser.decodedLength)
+    }
+
+    /// Removes bytes of requests that were taken.
+    func removeFirst(_ count: Int) {
+        bytes = Array(bytes[count...])
+        isContinued = false
+        charge.resize(to: bytes.count)
     }
 }
 
@@ -45,7 +72,7 @@ extension Connection {
             let read = UnsafeBufferPointer(
                 rebasing: context.readBuffer.assumingMemoryBound(to: UInt8.self)[..<count])
             if let backlog {
-                backlog.bytes.append(contentsOf: read)
+                backlog.append(read)
                 backlog.isFresh = true
             } else {
                 takeInPlace(read.span, context)
@@ -57,14 +84,14 @@ extension Connection {
         let taken = take(bytes, &context.parser, context)
         guard phase == .open else { return context.parser.reset() }
         if taken.count < bytes.count {
-            backlog = Backlog(bytes.extracting(taken.count...), context.parser, taken.waiting)
+            backlog = Backlog(bytes.extracting(taken.count...), context.parser, taken.waiting, context)
             context.parser.reset()
         }
     }
 
     /// Takes requests from the backlog if what it waits for has come. Returns true if one was taken.
     func takeBacklog(_ context: LoopContext) -> Bool {
-        guard let backlog, hasRoom(context) else { return false }
+        guard let backlog, !isPostponed, hasRoom(context) else { return false }
         switch backlog.waiting {
         case .bytes:
             guard backlog.isFresh else { return false }
@@ -81,8 +108,7 @@ extension Connection {
         } else {
             backlog.waiting = taken.waiting
             if taken.count > 0 {
-                backlog.bytes = Array(bytes[taken.count...])
-                backlog.isContinued = false
+                backlog.removeFirst(taken.count)
             }
         }
         return taken.count > 0
@@ -94,6 +120,30 @@ extension Connection {
         return last.isAlone && !last.isComplete
     }
 
+    /// Fewer bytes hold few requests, for which the clock is not read.
+    private static let manyBytes = 1024
+
+    /// The time that a connection has for requests before others are served.
+    private struct Turn {
+        private static let length: UInt64 = 1_000_000
+
+        private let end: UInt64
+
+        init(isLong: Bool, _ context: LoopContext) {
+            end = isLong ? context.loop.clock.now() &+ Self.length : .max
+        }
+
+        func isOver(_ context: LoopContext) -> Bool {
+            end != .max && context.loop.clock.now() > end
+        }
+    }
+
+    /// Goes on with requests that were left when the turn ended.
+    func resume(_ context: LoopContext) {
+        isPostponed = false
+        if phase == .open { proceed(context) }
+    }
+
     private struct Taken {
         var count: Int
         var waiting: Backlog.Waiting
@@ -102,8 +152,14 @@ extension Connection {
     /// Offers requests to the handler until one is incomplete, must wait or is the last.
     private func take(_ bytes: Span<UInt8>, _ parser: inout MessageParser, _ context: LoopContext) -> Taken {
         var start = 0
+        let turn = Turn(isLong: bytes.count > Self.manyBytes, context)
         while start < bytes.count {
             guard hasRoom(context) else { return Taken(count: start, waiting: .room) }
+            guard !turn.isOver(context) else {
+                isPostponed = true
+                context.postponed.append(self)
+                return Taken(count: start, waiting: .room)
+            }
             let message = bytes.extracting(start...)
             do throws(MessageError) {
                 if !parser.isComplete, try !parser.parse(message) { return Taken(count: start, waiting: .bytes) }
@@ -187,7 +243,7 @@ extension Connection {
 
     /// Tells a peer that expects it to send its body, once it has all earlier answers: they would be mistaken for this.
     func awaitBody(_ context: LoopContext) {
-        guard let backlog, backlog.waiting == .bytes, !backlog.isContinued, owed.isEmpty, unsent.isEmpty,
+        guard let backlog, backlog.waiting == .bytes, !backlog.isContinued, owed.isEmpty, unsent == nil,
             backlog.parser.headIsComplete, let head = backlog.parser.head, head.expectsContinue, head.isHTTP11
         else { return }
         backlog.isContinued = true

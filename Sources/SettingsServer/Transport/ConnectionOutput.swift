@@ -63,7 +63,9 @@ extension Connection {
             if !stream.hasEnded {
                 // With what follows in this batch it is one piece.
                 answer.response?.body = []
-                stream.add(response.body.span, isLast: false, http11: answer.form.isHTTP11, unsent: 0, context)
+                stream.add(
+                    response.body, owner: response.owner, isLast: false, http11: answer.form.isHTTP11, unsent: 0,
+                    context)
             }
         }
         if answer.isComplete { answer.alarm = DeadlineWheel.never }
@@ -88,7 +90,7 @@ extension Connection {
     /// Renders the owed answers that have come, up to the first that has not or to the bound of unsent bytes.
     func renderReady(_ context: LoopContext) {
         guard phase == .open else { return }
-        while unsent.isEmpty, let answer = owed.first, let response = answer.response {
+        while unsent == nil, let answer = owed.first, let response = answer.response {
             if let stream = answer.stream {
                 let hasEnded = renderStream(stream, context)
                 // Sending may have found the peer gone, and then nothing is owed.
@@ -108,11 +110,15 @@ extension Connection {
 
     private static let keptCapacity = 4
 
-    /// Renders into the loop's output buffer.
+    /// Renders into the loop's output buffer. A long body is not copied there, but sent from where it is.
     func render(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) {
+        let isLong = response.body.count >= OutputQueue.sharedLength && !form.isHead
         ResponseWriter.append(
-            inForm(response, form, isLast: isLast, context), to: &context.output, head: form.isHead, keepAlive: true,
-            http11: form.isHTTP11, date: context.date, more: context.moreFields[form.fields])
+            inForm(response, form, isLast: isLast, context), to: &context.output, head: form.isHead || isLong,
+            keepAlive: true, http11: form.isHTTP11, date: context.date, more: context.moreFields[form.fields])
+        guard isLong, response.status != 304, response.status != 204 else { return }
+        flush(context)
+        send(response.body, owner: response.owner, context)
     }
 
     /// Returns the answer as it is rendered. A connection that is to close says so in the last answer that it owes, so
@@ -127,42 +133,41 @@ extension Connection {
     /// Sends what waits, or else the loop's output buffer, and keeps what finds no room.
     func flush(_ context: LoopContext) {
         guard phase == .open else { return }
-        if !unsent.isEmpty {
-            sendUnsent(context)
+        if let unsent {
+            send(unsent, context)
         } else if !context.output.isEmpty {
             guard let count = socket.send(context.output.span) else { return close(context) }
-            if count < context.output.count { keep(Array(context.output[count...]), from: 0, context) }
+            if count < context.output.count { keep(context.output.span.extracting(count...), context) }
             context.emptyOutput()
         }
     }
 
-    /// Sends these bytes while nothing else waits, and keeps what finds no room.
-    func send(_ bytes: [UInt8], _ context: LoopContext) {
-        guard let count = socket.send(bytes.span) else { return close(context) }
-        if count < bytes.count { keep(bytes, from: count, context) }
+    /// Sends bytes behind all that waits, and keeps what finds no room.
+    func send(_ bytes: [UInt8], owner: (any AnyObject & Sendable)? = nil, _ context: LoopContext) {
+        guard phase == .open else { return }
+        let queue = unsent ?? OutputQueue(context)
+        queue.append(bytes, owner: owner)
+        if unsent == nil { send(queue, context) }
+    }
+
+    /// Sends what the kernel takes of a queue, and keeps the rest.
+    func send(_ queue: OutputQueue, _ context: LoopContext) {
+        guard let count = queue.send(on: socket) else { return close(context) }
+        let isNew = unsent == nil
+        unsent = queue.isEmpty ? nil : queue
+        if unsent != nil, isNew || count > 0 { setDeadline(.send, in: context.limits.sendTimeout, context) }
     }
 
     /// Keeps what a joint sending did not send; nil closes.
     func haveSent(rest: ArraySlice<UInt8>?, _ context: LoopContext) {
         guard let rest else { return close(context) }
-        if !rest.isEmpty { keep(Array(rest), from: 0, context) }
+        if !rest.isEmpty { keep(rest.span, context) }
     }
 
-    private func keep(_ bytes: [UInt8], from start: Int, _ context: LoopContext) {
-        unsent = bytes
-        unsentStart = start
+    private func keep(_ bytes: Span<UInt8>, _ context: LoopContext) {
+        let queue = OutputQueue(context)
+        queue.append(copying: bytes)
+        unsent = queue
         setDeadline(.send, in: context.limits.sendTimeout, context)
-    }
-
-    private func sendUnsent(_ context: LoopContext) {
-        guard let count = socket.send(unsent.span.extracting(unsentStart...)) else { return close(context) }
-        guard count > 0 else { return }
-        unsentStart += count
-        if unsentStart == unsent.count {
-            unsent = []
-            unsentStart = 0
-        } else {
-            setDeadline(.send, in: context.limits.sendTimeout, context)
-        }
     }
 }

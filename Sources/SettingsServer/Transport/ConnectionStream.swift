@@ -12,7 +12,9 @@ final class AnswerStream {
     }
 
     /// The pieces that were not offered to the kernel yet, framed as they are sent.
-    private(set) var pending: [UInt8] = []
+    private var text: [UInt8] = []
+    /// The same once one of them is long: then they are in a queue, which shares it.
+    private var queue: OutputQueue?
     /// Bytes that came while others of an earlier batch waited: the last that are sent.
     private var behind = 0
     /// When the peer fell further behind than it may be for long; nil if it had not when the last piece came.
@@ -34,20 +36,28 @@ final class AnswerStream {
     /// Adds a piece.
     ///
     /// - Parameter unsent: bytes of the stream that the kernel was offered and has not taken.
-    func add(_ piece: Span<UInt8>, isLast: Bool, http11: Bool, unsent: Int, _ context: LoopContext) {
-        let waiting = pending.count + unsent
+    func add(
+        _ piece: [UInt8], owner: (any AnyObject & Sendable)?, isLast: Bool, http11: Bool, unsent: Int,
+        _ context: LoopContext
+    ) {
+        let start = pendingCount
+        let waiting = start + unsent
         behind = min(behind, waiting)
         // The peer has caught up since: what comes now begins another lag.
         if behind <= context.limits.streamBytes { lagStart = nil }
         if waiting == 0 { freeBatch = context.batch }
-        if pending.isEmpty, !piece.isEmpty { pending.reserveCapacity(piece.count + Self.frameSize) }
-        let start = pending.count
-        ResponseWriter.appendChunk(piece, to: &pending, http11: http11)
+        if piece.count >= OutputQueue.sharedLength { beginQueue(context) }
+        if let queue {
+            queue.append(chunk: piece, owner: owner, http11: http11)
+        } else {
+            if text.isEmpty, !piece.isEmpty { text.reserveCapacity(piece.count + Self.frameSize) }
+            ResponseWriter.appendChunk(piece.span, to: &text, http11: http11)
+        }
         if isLast {
             hasEnded = true
-            if http11 { ResponseWriter.lastChunk.withUTF8Buffer { pending.append(contentsOf: $0) } }
+            if http11 { append(ResponseWriter.lastChunk) }
         }
-        if context.batch != freeBatch { behind += pending.count - start }
+        if context.batch != freeBatch { behind += pendingCount - start }
         if lagStart == nil, isBehind(by: context.limits.streamBytes, unsent: unsent) { lagStart = context.now }
     }
 
@@ -60,12 +70,38 @@ final class AnswerStream {
 
     /// What came while nothing waited does not count as lag.
     private func isBehind(by limit: Int, unsent: Int) -> Bool {
-        min(behind, pending.count + unsent) > limit
+        min(behind, pendingCount + unsent) > limit
     }
 
-    func takePending() -> [UInt8] {
-        defer { pending = [] }
-        return pending
+    /// The bytes that were not offered to the kernel yet.
+    var pendingCount: Int { queue?.count ?? text.count }
+
+    /// Takes what is pending if that is at most so long.
+    func takeText(upTo length: Int) -> [UInt8]? {
+        guard queue == nil, !text.isEmpty, text.count <= length else { return nil }
+        defer { text = [] }
+        return text
+    }
+
+    /// Takes what is pending as a queue.
+    func takeQueue(_ context: LoopContext) -> OutputQueue {
+        beginQueue(context)
+        defer { queue = nil }
+        return queue ?? OutputQueue(context)
+    }
+
+    private func beginQueue(_ context: LoopContext) {
+        guard queue == nil else { return }
+        let new = OutputQueue(context)
+        new.append(text)
+        text = []
+        queue = new
+    }
+
+    private func append(_ bytes: StaticString) {
+        bytes.withUTF8Buffer { bytes in
+            if let queue { queue.append(copying: bytes.span) } else { text.append(contentsOf: bytes) }
+        }
     }
 }
 
@@ -76,15 +112,18 @@ extension Connection {
     private static let joinedBytes = 16 * 1024
 
     /// Adds to a body that has begun. Returns how many bytes of it the kernel has not taken.
-    func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool, _ context: LoopContext) -> Int {
+    func push(
+        _ ticket: Ticket, _ piece: [UInt8], owner: (any AnyObject & Sendable)?, isLast: Bool, _ context: LoopContext
+    ) -> Int {
         guard let (position, stream) = stream(ticket, context), !stream.hasEnded else { return 0 }
         let unsent = unsentBytes(of: stream, at: position)
-        guard isLast || !piece.isEmpty else { return stream.pending.count + unsent }
-        stream.add(piece, isLast: isLast, http11: owed[position].form.isHTTP11, unsent: unsent, context)
+        guard isLast || !piece.isEmpty else { return stream.pendingCount + unsent }
+        stream.add(
+            piece, owner: owner, isLast: isLast, http11: owed[position].form.isHTTP11, unsent: unsent, context)
         if isLast { owed[position].alarm = DeadlineWheel.never }
         if stream.lags(unsent: unsent, context) { mayLag = true }
         if position == 0 || mayLag { context.settleLater(self) }
-        return stream.pending.count + unsent
+        return stream.pendingCount + unsent
     }
 
     /// True at the end of a turn if the peer is too far behind with a stream.
@@ -127,12 +166,12 @@ extension Connection {
     }
 
     private func isDrained(_ stream: AnswerStream, at position: Int) -> Bool {
-        stream.hasBegun && !stream.hasEnded && stream.pending.isEmpty && unsentBytes(of: stream, at: position) == 0
+        stream.hasBegun && !stream.hasEnded && stream.pendingCount == 0 && unsentBytes(of: stream, at: position) == 0
     }
 
     /// Nothing else is unsent once a stream has begun.
     private func unsentBytes(of stream: AnswerStream, at position: Int) -> Int {
-        position == 0 && stream.hasBegun ? unsent.count - unsentStart : 0
+        position == 0 && stream.hasBegun ? unsent?.count ?? 0 : 0
     }
 
     /// Renders what has come of the first owed answer, its head first. Returns true if that was the end of it.
@@ -140,16 +179,16 @@ extension Connection {
         if !stream.hasBegun {
             // What precedes it goes first: it does not count as the reader's lag.
             flush(context)
-            guard phase == .open, unsent.isEmpty else { return false }
+            guard phase == .open, unsent == nil else { return false }
             beginStream(stream, context)
         }
-        guard !stream.pending.isEmpty else { return stream.hasEnded }
-        if context.output.isEmpty || stream.pending.count > Self.joinedBytes {
-            flush(context)
-            guard phase == .open, unsent.isEmpty else { return false }
-            send(stream.takePending(), context)
+        guard stream.pendingCount > 0 else { return stream.hasEnded }
+        if !context.output.isEmpty, let text = stream.takeText(upTo: Self.joinedBytes) {
+            context.output.append(contentsOf: text)
         } else {
-            context.output.append(contentsOf: stream.takePending())
+            flush(context)
+            guard phase == .open, unsent == nil else { return false }
+            send(stream.takeQueue(context), context)
         }
         return stream.hasEnded
     }

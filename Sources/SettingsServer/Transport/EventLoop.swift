@@ -17,6 +17,10 @@ package final class EventLoop: @unchecked Sendable {
     private static let batchesPerWake = 64
     /// Few, so that the writer begins with what one batch handed over while the loop goes on with the next.
     private static let eventsPerBatch = 24
+    /// The nanoseconds from which on a batch is slow.
+    private static let longBatch: UInt64 = 20_000_000
+    /// The nanoseconds that connections which were put off have in a batch.
+    private static let longTurn: UInt64 = 3_000_000
     /// How late the timer may be, beyond the tick of its deadline.
     private static let leeway = DispatchTimeInterval.milliseconds(2)
 
@@ -26,7 +30,7 @@ package final class EventLoop: @unchecked Sendable {
     /// Connections given to it and not closed yet.
     private let load = Atomic<Int>(0)
     private let queue: DispatchQueue
-    private let clock: MonotonicClock
+    let clock: MonotonicClock
     private let epoll: Epoll
     private let inbox = Mutex<[Work]>([])
     private let readiness: any DispatchSourceRead
@@ -42,7 +46,7 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Begins to serve. The loop retains itself until `stop`. The factory is called on the loop.
     package init(
-        index: Int, limits: TransportLimits, clock: MonotonicClock,
+        index: Int, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         self.index = index
@@ -53,7 +57,7 @@ package final class EventLoop: @unchecked Sendable {
         readiness = DispatchSource.makeReadSource(fileDescriptor: epoll.descriptor, queue: queue)
         timer = DispatchSource.makeTimerSource(queue: queue)
         queue.sync {
-            context = LoopContext(self, makeHandler(self), limits, epoll, now: clock.now())
+            context = LoopContext(self, makeHandler(self), limits, budget, epoll, now: clock.now())
         }
         readiness.setEventHandler { self.wake() }
         // Epoll's descriptor must outlive what watches it.
@@ -160,7 +164,7 @@ package final class EventLoop: @unchecked Sendable {
             runInbox()
         }
         isInBatch = false
-        if context?.drained.isEmpty == false { scheduleBatchEnd() }
+        if let context, !context.drained.isEmpty || !context.postponed.isEmpty { scheduleBatchEnd() }
         if context == nil {
             let completions = stopped
             stopped = []
@@ -176,10 +180,19 @@ package final class EventLoop: @unchecked Sendable {
         while let (tick, names) = context.alarms.due(now: context.now) {
             for name in names { context.connections.find(name)?.checkAlarms(tick, context) }
         }
-        guard !context.drained.isEmpty else { return }
-        let drained = context.drained
-        context.drained = []
-        for ticket in drained { find(ticket)?.0.callDrained(ticket, context) }
+        goOn(context)
+    }
+
+    /// Goes on with connections that were put off, for a while: the others have their turn after that.
+    private func goOn(_ context: LoopContext) {
+        guard !context.drained.isEmpty || !context.postponed.isEmpty else { return }
+        let end = clock.now() &+ Self.longTurn
+        // Those that are put off again come behind them.
+        for _ in 0..<max(context.drained.count, context.postponed.count) {
+            if let ticket = context.drained.popFirst() { find(ticket)?.0.callDrained(ticket, context) }
+            if let connection = context.postponed.popFirst() { connection.resume(context) }
+            guard clock.now() < end else { return }
+        }
     }
 
     /// Runs what other threads have posted until now.
@@ -197,6 +210,9 @@ package final class EventLoop: @unchecked Sendable {
             settle(context)
             context.handler.batchEnded()
         } while !context.unsettled.isEmpty
+        if context.budget.isExceeded { context.relieve() }
+        let time = clock.now() &- context.now
+        if time > Self.longBatch { context.handler.wasSlow(nanoseconds: time) }
         guard !context.closed.isEmpty else { return }
         load.subtract(context.closed.count, ordering: .relaxed)
         context.closed.removeAll(keepingCapacity: true)
@@ -277,10 +293,19 @@ extension EventLoop {
     /// - Returns: the bytes of the stream that the kernel has not taken, with this piece, which is sent when the batch
     ///   ends. An empty piece sends nothing.
     @discardableResult
-    package func push(_ ticket: Ticket, _ piece: Span<UInt8>, isLast: Bool = false) -> Int {
+    package func push(
+        _ ticket: Ticket, _ piece: [UInt8], owner: (any AnyObject & Sendable)? = nil, isLast: Bool = false
+    ) -> Int {
         guard let (connection, context) = find(ticket) else { return 0 }
         defer { scheduleBatchEnd() }
-        return connection.push(ticket, piece, isLast: isLast, context)
+        return connection.push(ticket, piece, owner: owner, isLast: isLast, context)
+    }
+
+    /// Closes the connection that has held the most for the longest, for work that waits for memory.
+    package func relieve() {
+        dispatchPrecondition(condition: .onQueue(queue))
+        context?.relieveOnce()
+        scheduleBatchEnd()
     }
 
     /// Asks for one call of `RequestHandler.drained` in a later batch, when the kernel has taken all of a stream that

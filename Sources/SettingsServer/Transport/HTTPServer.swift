@@ -13,23 +13,26 @@ package final class HTTPServer: Sendable {
     /// Begins to serve. The factory is called once on each loop.
     package convenience init(
         listeners: [Listener], loopCount: Int? = nil, limits: TransportLimits = TransportLimits(),
-        clock: MonotonicClock = .system, log: @escaping @Sendable (TransportEvent) -> Void = { _ in },
+        budget: MemoryBudget, clock: MonotonicClock = .system,
+        log: @escaping @Sendable (TransportEvent) -> Void = { _ in },
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         try self.init(
-            listeners: listeners, loopCount: loopCount, limits: limits, clock: clock, log: log,
+            listeners: listeners, loopCount: loopCount, limits: limits, budget: budget, clock: clock, log: log,
             accept: { $0.accept() }, makeHandler: makeHandler)
     }
 
     init(
-        listeners: [Listener], loopCount: Int?, limits: TransportLimits, clock: MonotonicClock,
+        listeners: [Listener], loopCount: Int?, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
         log: @escaping @Sendable (TransportEvent) -> Void, accept: @escaping Acceptor.Accept,
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         var loops: [EventLoop] = []
         for index in 0..<max(1, loopCount ?? Self.defaultLoopCount) {
             do throws(SystemError) {
-                loops.append(try EventLoop(index: index, limits: limits, clock: clock, makeHandler: makeHandler))
+                loops.append(
+                    try EventLoop(
+                        index: index, limits: limits, budget: budget, clock: clock, makeHandler: makeHandler))
             } catch {
                 for loop in loops { loop.stop(within: 0) {} }
                 throw error

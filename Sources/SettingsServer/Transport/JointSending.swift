@@ -78,14 +78,14 @@ extension Connection {
     /// Adds what is ready if it is of the simplest kind: one small answer, or more of a stream. Returns false if it is to
     /// be sent in the usual way.
     func join(_ sending: inout JointSending, _ context: LoopContext) -> Bool {
-        guard phase == .open, unsent.isEmpty, owed.count == 1, !sending.isFull, let answer = owed.first,
+        guard phase == .open, unsent == nil, owed.count == 1, !sending.isFull, let answer = owed.first,
             let response = answer.response
         else { return false }
         if let stream = answer.stream {
-            guard stream.hasBegun, !stream.hasEnded, !stream.pending.isEmpty,
-                stream.pending.count <= JointSending.longestPiece
-            else { return false }
-            sending.add(stream.takePending(), to: socket.descriptor)
+            guard stream.hasBegun, !stream.hasEnded, let text = stream.takeText(upTo: JointSending.longestPiece) else {
+                return false
+            }
+            sending.add(text, to: socket.descriptor)
             return true
         }
         guard response.body.count <= JointSending.longestPiece else { return false }

@@ -13,6 +13,7 @@ final class LoopContext {
     let handler: any RequestHandler
     let moreFields: [FieldBlock]
     let limits: TransportLimits
+    let budget: MemoryBudget
     let epoll: Epoll
     let readBuffer: UnsafeMutableRawBufferPointer
     /// Answers of the connection whose turn it is; empty between turns.
@@ -40,14 +41,25 @@ final class LoopContext {
     /// Closed connections, kept until the batch ends, so that no descriptor is used again within it.
     var closed: [Connection] = []
     /// Streams whose handlers are called in the next batch because all is sent.
-    var drained: [Ticket] = []
+    var drained = Deque<Ticket>()
+    /// Connections whose turn ended with requests left.
+    var postponed = Deque<Connection>()
     var isStopping = false
+    /// When connections were last closed for want of memory.
+    private var relieved: UInt64 = 0
+    /// Looking at all connections takes a while where there are thousands.
+    private static let reliefPause: UInt64 = 10_000_000
 
-    init(_ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ epoll: Epoll, now: UInt64) {
+    init(
+        _ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ budget: MemoryBudget,
+        _ epoll: Epoll,
+        now: UInt64
+    ) {
         self.loop = loop
         self.handler = handler
         moreFields = handler.moreFields
         self.limits = limits
+        self.budget = budget
         self.epoll = epoll
         self.now = now
         readBuffer = .allocate(byteCount: Self.readSize, alignment: 64)
@@ -76,6 +88,24 @@ final class LoopContext {
         guard !connection.isUnsettled else { return }
         connection.isUnsettled = true
         unsettled.append(connection)
+    }
+
+    /// Closes connections, those that hold the most for the longest first, until no more is charged than there is.
+    func relieve() {
+        guard now &- relieved >= Self.reliefPause else { return }
+        relieved = now
+        let candidates = connections.all.map { (connection: $0, burden: $0.burden(at: now)) }
+        for candidate in candidates.sorted(by: { $0.burden > $1.burden }) where candidate.burden > 0 {
+            guard budget.isExceeded else { return }
+            candidate.connection.giveUp(self)
+        }
+    }
+
+    /// Closes one connection that has held much for a second or more.
+    func relieveOnce() {
+        let slow = connections.all.filter { $0.heldSince.map { now &- $0 >= TransportLimits.second } ?? false }
+        let worst = slow.max { $0.burden(at: now) < $1.burden(at: now) }
+        if let worst, worst.burden(at: now) > 0 { worst.giveUp(self) }
     }
 
     func emptyOutput() {

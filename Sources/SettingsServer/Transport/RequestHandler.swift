@@ -26,6 +26,9 @@ package protocol RequestHandler: AnyObject {
     /// Hands over what was collected, after all events of a batch. May `respond`.
     func batchEnded()
 
+    /// Called after a batch that took longer than any should: other connections waited meanwhile.
+    func wasSlow(nanoseconds: UInt64)
+
     /// Called when the peer of an owed answer will send nothing more, but may still read. An answer that waits for a
     /// change should come now.
     func peerHalfClosed(_ ticket: Ticket)
@@ -49,6 +52,7 @@ extension RequestHandler {
     package var moreFields: [FieldBlock] { [FieldBlock()] }
     package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int { 0 }
     package func batchEnded() {}
+    package func wasSlow(nanoseconds: UInt64) {}
     package func peerHalfClosed(_ ticket: Ticket) {}
     package func closed(_ ticket: Ticket) {}
     package func alarm(_ ticket: Ticket) {}
@@ -86,6 +90,8 @@ package enum Rejection: Sendable {
     /// The head, or the body, did not come in time.
     case tooSlow
     case tooManyConnections(limit: Int)
+    /// The memory for what is on its way is used up, and this is the largest and slowest part of it.
+    case tooMuchMemory
 }
 
 /// A name for one request of one connection on its loop. It may outlive both: an answer to a ticket whose connection is

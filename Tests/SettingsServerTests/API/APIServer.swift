@@ -13,29 +13,31 @@ final class APIServer {
     let store: Store
     private let server: HTTPServer
     private let port: UInt16
-    private let reader = DispatchQueue(label: "held reader")
     private let parser: BackgroundQueue
     private let watchers: WatcherCount
     let renderer: BackgroundQueue
+    private let gate = DispatchSemaphore(value: 0)
     private var isHeld = false
     private var isStopped = false
 
-    init(waitingBytes: Int = 64 << 20, clock: MonotonicClock = .system) throws {
+    init(clock: MonotonicClock = .system) throws {
         let listeners = try Listener.open(.tcp(host: "127.0.0.1", port: 0))
         guard case .tcp(_, let port)? = listeners.first?.address else { throw RawClient.Failure.malformed("no port") }
         self.port = port
         let epoch = Epoch("e0")
         guard let epoch else { throw RawClient.Failure.malformed("no epoch") }
         store = Store(State(epoch: epoch), log: ScriptedLog(), clock: { Timestamp(milliseconds: 1) })
+        let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(
             store: store, hosts: HostPolicy(hosts: [], origins: []),
-            metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)), waitingBytes: waitingBytes, reader: reader,
-            obstacle: { nil })
+            metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)),
+            budget: budget, obstacle: { nil })
         parser = service.parser
         watchers = service.watchers
         renderer = service.renderer
         server = try HTTPServer(
-            listeners: listeners, loopCount: 1, clock: clock, makeHandler: { APIHandler(service, on: $0) })
+            listeners: listeners, loopCount: 1, budget: budget, clock: clock,
+            makeHandler: { APIHandler(service, on: $0) })
     }
 
     deinit {
@@ -43,10 +45,10 @@ final class APIServer {
         if !isStopped { server.stop(within: 0) {} }
     }
 
-    /// Returns once large bodies of so many bytes wait to be read.
-    func awaitWaiting(_ bytes: Int) throws {
+    /// Returns once so many large bodies wait to be read.
+    func awaitWaiting(_ count: Int) throws {
         let end = DispatchTime.now() + .seconds(Deadline.patience)
-        while parser.waiting < bytes {
+        while parser.count < count {
             settle()
             if DispatchTime.now() > end { throw RawClient.Failure.timeout }
         }
@@ -74,14 +76,20 @@ final class APIServer {
 
     /// From now on large bodies wait to be read.
     func hold() {
-        reader.suspend()
+        let isRunning = DispatchSemaphore(value: 0)
+        parser.run(
+            BackgroundQueue.Job { [gate] _ in
+                isRunning.signal()
+                gate.patientWait()
+            })
+        isRunning.patientWait()
         isHeld = true
     }
 
     func letGo() {
         guard isHeld else { return }
         isHeld = false
-        reader.resume()
+        gate.signal()
     }
 
     /// Begins to stop, within so many seconds; calls `completion` in the end.

@@ -62,26 +62,36 @@ struct ResponseCacheTests {
 
 @Suite(.ownThread)
 struct BackgroundQueueTests {
-    @Test("work runs in its turn, unless it is cancelled before; beyond the bound there is no room")
+    @Test("work runs in its turn, unless its result is no longer wanted; beyond the bound the queue is full")
     func turns() {
         let (log, gate) = (EventLog(), DispatchSemaphore(value: 0))
-        let queue = BackgroundQueue(limit: 256, queue: DispatchQueue(label: "long work"))
-        queue.run { gate.patientWait() }
-        let cancellations = (1..<256).map { number in
-            let cancellation = BackgroundQueue.Cancellation()
-            queue.run(cancellation) { log.add("\(number)") }
-            return cancellation
+        let queue = BackgroundQueue("long work", MemoryBudget(limit: 1200), mostJobs: 256)
+        queue.run(BackgroundQueue.Job { _ in gate.patientWait() })
+        let flags = (1..<256).map { number in
+            let flag = WantedFlag()
+            var job = BackgroundQueue.Job { _ in log.add("\(number)") }
+            job.isWanted = { flag.isSet }
+            queue.run(job)
+            return flag
         }
-        #expect(queue.isFull)
-        #expect(!queue.tryRun(cost: 1) { log.add("refused") })
-        for (position, cancellation) in cancellations.enumerated() where position % 2 == 1 { cancellation.cancel() }
-        queue.run { log.add("last") }
+        for (position, flag) in flags.enumerated() where position % 2 == 1 { flag.clear() }
+        while !queue.isFull { queue.run(BackgroundQueue.Job { _ in log.add("more") }) }
+        queue.run(BackgroundQueue.Job { _ in log.add("last") })
         gate.signal()
         #expect(log.wait(for: "last"))
-        #expect(log.all == stride(from: 1, to: 256, by: 2).map(String.init) + ["last"])
-        let done = DispatchSemaphore(value: 0)
-        queue.run { done.signal() }
-        done.patientWait()
+        #expect(log.all.filter { $0 != "more" } == stride(from: 1, to: 256, by: 2).map(String.init) + ["last"])
         #expect(!queue.isFull)
+    }
+
+    @Test("work waits for room in the budget, asks for it meanwhile, and keeps what it charged")
+    func room() {
+        let log = EventLog()
+        let budget = MemoryBudget(limit: 1200)
+        let held = budget.charge(600)
+        let queue = BackgroundQueue("long work", budget, mostJobs: 256)
+        var job = BackgroundQueue.Job(bytes: { 500 }) { _ in log.add("done with \(budget.used)") }
+        job.isShort = { held.resize(to: 0) }
+        queue.run(job)
+        #expect(log.wait(for: "done with 500"))
     }
 }

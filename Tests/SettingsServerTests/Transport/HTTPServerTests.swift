@@ -201,7 +201,7 @@ struct HTTPServerTests {
         #expect(server.script.log.wait(for: "stopping"))
         try server.onLoop(exchange) { loop, ticket in
             loop.begin(ticket, Script.response("begin"))
-            loop.push(ticket, Span(), isLast: true)
+            loop.push(ticket, [], isLast: true)
         }
         #expect(try client.readHead().field("Connection") == "close")
         #expect(try client.readChunk() == "begin")

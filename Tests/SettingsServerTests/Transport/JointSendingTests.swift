@@ -127,7 +127,7 @@ struct JointSendingTests {
             exchanges[0].loop.run {
                 for (number, exchange) in exchanges.enumerated() {
                     exchange.loop.push(
-                        exchange.ticket, Array("data: \(number) \(round)\n\n".utf8).span, isLast: round == 9)
+                        exchange.ticket, Array("data: \(number) \(round)\n\n".utf8), isLast: round == 9)
                 }
             }
             server.settle()

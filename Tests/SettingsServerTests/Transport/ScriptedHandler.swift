@@ -47,6 +47,7 @@ final class ScriptedHandler: RequestHandler {
         switch rejection {
         case .request(let error): Response(status: error.status, contentType: .text, body: Array(error.reason.utf8))
         case .tooSlow: Response(status: 408)
+        case .tooMuchMemory: Response(status: 503)
         case .tooManyConnections: Response(status: 429)
         }
     }

@@ -25,13 +25,13 @@ struct StreamFlowTests {
     /// What waits of a stream from earlier batches.
     private func waiting(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         server.settle()
-        return try server.onLoop(exchange) { $0.push($1, Span()) }
+        return try server.onLoop(exchange) { $0.push($1, []) }
     }
 
     /// Pushes pieces until the kernel takes no more; returns how many.
     private func fill(_ server: TestServer, _ exchange: Exchange) throws -> Int {
         for count in 1...1000 {
-            try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span) }
+            try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
             if try waiting(server, exchange) > 0 { return count }
         }
         Issue.record("the kernel takes whatever it is given")
@@ -48,8 +48,8 @@ struct StreamFlowTests {
         exchange.loop.run {
             entered.signal()
             go.patientWait()
-            exchange.loop.push(exchange.ticket, Self.piece.span)
-            exchange.loop.push(exchange.ticket, Array("last".utf8).span)
+            exchange.loop.push(exchange.ticket, Self.piece)
+            exchange.loop.push(exchange.ticket, Array("last".utf8))
         }
         entered.patientWait()
         // The loop is blocked: it does not know yet that there is room for what it could not send.
@@ -74,7 +74,7 @@ struct StreamFlowTests {
         #expect(server.script.log.all == ["handled /later", "asked", "drained"])
         for _ in 0..<pieces { _ = try client.readChunk() }
         #expect(server.script.log.wait(for: "drained", times: 2))
-        try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span) }
+        try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
         server.settle()
         #expect(server.script.log.count("drained") == 2)
     }
@@ -90,7 +90,7 @@ struct StreamFlowTests {
             // The loop has decided by then that all is sent, and calls `drained` in the next batch.
             hook = { loop in
                 guard !isPushed.exchange(true, ordering: .relaxed) else { return }
-                loop.push(exchange.ticket, state.span)
+                loop.push(exchange.ticket, state)
             }
         }
         try server.onLoop(exchange) { $0.whenDrained($1) }
@@ -114,12 +114,12 @@ struct StreamFlowTests {
         let state = [UInt8](repeating: 0x2E, count: 8 << 20)
         try server.onLoop(exchange) { loop, ticket in
             loop.begin(ticket, Script.response("begin"))
-            for _ in 0..<2 { loop.push(ticket, state.span) }
+            for _ in 0..<2 { loop.push(ticket, state) }
         }
         let event = [UInt8](repeating: 0x2E, count: 993)
         for _ in 0..<10 {
             server.settle()
-            try server.onLoop(exchange) { _ = $0.push($1, event.span) }
+            try server.onLoop(exchange) { _ = $0.push($1, event) }
         }
         server.settle()
         #expect(server.script.log.count("closed") == 0)
@@ -129,14 +129,14 @@ struct StreamFlowTests {
         for _ in 0..<10 { #expect(try client.readChunk()?.utf8.count == event.count) }
         // It has read everything: all begins anew.
         #expect(try waiting(server, exchange) == 0)
-        try server.onLoop(exchange) { _ = $0.push($1, state.span) }
+        try server.onLoop(exchange) { _ = $0.push($1, state) }
         for _ in 0..<10 {
             server.settle()
-            try server.onLoop(exchange) { _ = $0.push($1, event.span) }
+            try server.onLoop(exchange) { _ = $0.push($1, event) }
         }
         server.settle()
         #expect(server.script.log.count("closed") == 0)
-        try server.onLoop(exchange) { _ = $0.push($1, event.span) }
+        try server.onLoop(exchange) { _ = $0.push($1, event) }
         #expect(server.script.log.wait(for: "closed"))
         #expect(throws: RawClient.Failure.reset) { while try client.readChunk() != nil {} }
     }
@@ -152,15 +152,15 @@ struct StreamFlowTests {
         let (client, exchange) = try begin(server)
         _ = try fill(server, exchange)
         try server.onLoop(exchange) { loop, ticket in
-            for _ in 0..<65 { loop.push(ticket, Self.piece.span) }
+            for _ in 0..<65 { loop.push(ticket, Self.piece) }
         }
         while try waiting(server, exchange) > limits.streamBytes { _ = try client.readChunk() }
         #expect(try waiting(server, exchange) > 0)
         let event = [UInt8](repeating: 0x2E, count: limits.streamBytes + 1)
-        try server.onLoop(exchange) { _ = $0.push($1, event.span) }
+        try server.onLoop(exchange) { _ = $0.push($1, event) }
         server.settle()
         #expect(server.script.log.count("closed") == 0)
-        try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span) }
+        try server.onLoop(exchange) { _ = $0.push($1, Self.piece) }
         #expect(server.script.log.wait(for: "closed"))
     }
 
@@ -176,10 +176,10 @@ struct StreamFlowTests {
         let exchange = try #require(server.script.take("/later"))
         try server.onLoop(exchange) { loop, ticket in
             loop.begin(ticket, Script.response("begin"))
-            loop.push(ticket, Self.piece.span)
+            loop.push(ticket, Self.piece)
         }
         #expect(try waiting(server, exchange) > Self.piece.count)
-        for _ in 0..<2 { try server.onLoop(exchange) { _ = $0.push($1, Self.piece.span.extracting(..<6000)) } }
+        for _ in 0..<2 { try server.onLoop(exchange) { _ = $0.push($1, Array(Self.piece[..<6000])) } }
         #expect(server.script.log.wait(for: "closed", times: 2))
         client.close()
     }
@@ -194,7 +194,7 @@ struct StreamFlowTests {
             // Before the loop could hear of it.
             isReset.patientWait()
             if let first { exchange.loop.respond(first.ticket, Script.response("first")) }
-            exchange.loop.push(exchange.ticket, Array("end".utf8).span, isLast: true)
+            exchange.loop.push(exchange.ticket, Array("end".utf8), isLast: true)
         }
         client.reset()
         isReset.signal()

@@ -27,7 +27,8 @@ final class TestServer {
             setsockopt(listener.descriptor, SOL_SOCKET, SO_SNDBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
         server = try HTTPServer(
-            listeners: listeners, loopCount: loops, limits: limits, clock: clock,
+            listeners: listeners, loopCount: loops, limits: limits, budget: MemoryBudget(limit: 256 << 20),
+            clock: clock,
             log: { [log = script.log] event in
                 switch event {
                 case .acceptPaused: log.add("paused")

@@ -10,7 +10,7 @@ internal import SettingsModel
 /// as the client takes them, and is live from then on.
 extension Watchers {
     /// The bytes that are sent at once while a stream catches up.
-    private static let pieceBytes = 256 << 10
+    private static let pieceBytes = 64 << 10
     /// The nanoseconds without an event after which the client is sent its place, to keep the connection alive.
     private static let silence: UInt64 = 15_000_000_000
 
@@ -60,7 +60,7 @@ extension Watchers {
         let (commits, reached) = state.nextCommits(
             for: subject, after: place, effort: Self.effortOnLoop, bytes: Self.pieceBytes)
         if let text = text(of: commits, for: subscription, upTo: reached, on: state) {
-            sent(ticket, text, upTo: reached)
+            sent(ticket, Response(status: 200, body: text), upTo: reached)
         }
     }
 
@@ -75,18 +75,26 @@ extension Watchers {
             guard isReset else { return sendMissing(ticket, subject, on: state) }
             // A client that knew the suite must hear that it is gone, though history no longer says how.
             let end = StreamCommit(.one(schemaRevision: nil, isDropped: true), cursor: state.cursor, changes: [])
-            return sent(ticket, EventText.text(of: .commit(end)), upTo: state.revision)
+            let response = Response(status: 200, body: EventText.text(of: .commit(end)))
+            return sent(ticket, response, upTo: state.revision)
         }
-        let make: @Sendable () -> Response = {
+        let rendering = Rendering(weighing: { state.weight(of: subject, upTo: $0) }) {
             guard let observed = state.observed(subject, isReset: isReset) else { return Response(status: 200) }
             return Response(status: 200, body: EventText.text(of: .state(observed)))
         }
-        guard state.weight(of: subject, upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
-            return sent(ticket, make().body, upTo: state.revision)
-        }
-        let question = Question(subject, .stateEvent(isReset: isReset))
+        guard rendering.isLong else { return sent(ticket, rendering.make(), upTo: state.revision) }
+        makeBeside(rendering, Question(subject, .stateEvent(isReset: isReset)), for: ticket, upTo: state.revision)
+    }
+
+    /// Makes a long piece of a stream beside the loop. The stream goes on by itself when it is there.
+    private func makeBeside(
+        _ rendering: Rendering, _ question: Question, after place: Revision = .zero, for ticket: Ticket,
+        upTo reached: Revision
+    ) {
         change(ticket, question.form, .rendering)
-        renderBeside(question, after: .zero, at: state.revision, for: ticket, make)
+        let key = LongAnswers.Key.question(question, place: place, revision: reached)
+        if let response = handler.longAnswers.recent(key) { return sent(ticket, response, upTo: reached) }
+        handler.make(rendering, key, for: ticket, isOwed: true)
     }
 
     /// Sends the event that there is no suite. The stream waits for one.
@@ -97,15 +105,19 @@ extension Watchers {
     }
 
     /// Sends a piece to a stream that catches up, after which its place is at a revision.
-    func sent(_ ticket: Ticket, _ text: [UInt8], upTo reached: Revision) {
+    func sent(_ ticket: Ticket, _ piece: Response, upTo reached: Revision) {
         guard let subscription = subscriptions[ticket] else { return }
-        if !text.isEmpty { push(text, to: ticket) }
+        let text = piece.body
+        if !text.isEmpty { push(text, owner: piece.owner, to: ticket) }
         let place = max(subscription.place, reached)
         subscriptions.update(ticket) { $0.place = place }
         // A client with a long piece to take would soon be closed as one that lags behind if events came on top.
         let isLive = text.count <= Self.pieceBytes && place >= service.store.state.revision
         change(ticket, .commitEvents, isLive ? .live : .catchingUp)
-        guard !isLive else { return }
+        guard !isLive else {
+            if let live = subscriptions[ticket], live.isEnding { endStream(live, at: service.store.state.epoch) }
+            return
+        }
         if text.isEmpty { handler.later { $0.watchers.proceed(ticket) } } else { loop.whenDrained(ticket) }
     }
 
@@ -149,11 +161,12 @@ extension Watchers {
         of commits: [KeptCommit], for subscription: Subscription, upTo reached: Revision, on state: State
     ) -> [UInt8]? {
         let (subject, ticket) = (subscription.topic.subject, subscription.ticket)
-        guard commits.weight > Rendering.mostOnLoop else { return Self.events(subject, commits, on: state) }
-        change(ticket, .commitEvents, .rendering)
-        renderBeside(Question(subject, .commitEvents), after: subscription.place, at: reached, for: ticket) {
+        let rendering = Rendering(weight: commits.weight) {
             Response(status: 200, body: Self.events(subject, commits, on: state))
         }
+        guard rendering.isLong else { return rendering.make().body }
+        makeBeside(
+            rendering, Question(subject, .commitEvents), after: subscription.place, for: ticket, upTo: reached)
         return nil
     }
 
@@ -175,8 +188,8 @@ extension Watchers {
         push(EventText.id(Cursor(epoch: state.epoch, revision: max(place, matched))), to: ticket)
     }
 
-    private func push(_ text: [UInt8], to ticket: Ticket) {
-        loop.push(ticket, text.span)
+    private func push(_ text: [UInt8], owner: (any AnyObject & Sendable)? = nil, to ticket: Ticket) {
+        loop.push(ticket, text, owner: owner)
         loop.setAlarm(ticket, at: loop.now &+ Self.silence)
     }
 
@@ -185,7 +198,7 @@ extension Watchers {
         remove(subscription.ticket)
         let place = subscription.isBehind ? nil : Cursor(epoch: epoch, revision: subscription.place)
         let closing = EventText.closing(at: place, retryAfterMs: Int.random(in: 100...3000))
-        loop.push(subscription.ticket, closing.span, isLast: true)
+        loop.push(subscription.ticket, closing, isLast: true)
     }
 }
 

@@ -93,7 +93,7 @@ extension Watchers {
             switch state.find(request.subject, since: request.since, effort: Self.effortOnLoop) {
             case .undecided where !request.isStream:
                 guard !service.renderer.isFull else { throw Problem.tooManyLongAnswers }
-                handler.beside {
+                handler.search(for: exchange.ticket) {
                     let finding = state.find(request.subject, since: request.since)
                     return { handler in handler.watchers.searched(request, finding, on: state, exchange) }
                 }
@@ -175,7 +175,7 @@ extension Watchers {
 extension State {
     /// The body with the state of everything that is watched.
     func rendering(of subject: WatchSubject, isReset: Bool) -> Rendering {
-        Rendering(weight: weight(of: subject, upTo: Rendering.mostOnLoop)) {
+        Rendering(weighing: { self.weight(of: subject, upTo: $0) }) {
             guard let observed = self.observed(subject, isReset: isReset) else {
                 return Response(toObserver: self.absence(of: subject), cursor: self.cursor)
             }
@@ -202,6 +202,6 @@ extension State {
 }
 
 extension [KeptCommit] {
-    /// The number of things to render.
-    var weight: Int { reduce(0) { $0 + 1 + $1.commit.changes.count } }
+    /// The weight of the commits as `Rendering` counts it. Their size is that of their values in memory.
+    var weight: Int { reduce(0) { $0 + $1.size / 64 } }
 }

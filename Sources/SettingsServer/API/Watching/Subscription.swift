@@ -21,6 +21,14 @@ struct Question: Hashable, Sendable {
         case stateEvent(isReset: Bool)
         /// The commits after a place, each as an event.
         case commitEvents
+
+        /// True if the answer is a piece of a stream.
+        var isOfStream: Bool {
+            switch self {
+            case .stateEvent, .commitEvents: true
+            case .reading, .state, .changes, .noChanges: false
+            }
+        }
     }
 
     let subject: WatchSubject
@@ -63,6 +71,8 @@ struct Subscription {
     var sink: Sink
     /// True if it is in the queue of those to look at.
     var isDue = false
+    /// True for a stream that ends once its caller has been sent everything that came before.
+    var isEnding = false
 
     var question: Question { Question(topic.subject, form) }
 

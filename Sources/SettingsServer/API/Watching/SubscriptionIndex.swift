@@ -54,13 +54,14 @@ struct SubscriptionIndex {
 
     var all: some Sequence<Topic> { topics.values }
 
-    /// Adds the topics that a commit matches to those found.
-    func collect(_ commit: Commit, into found: inout [ObjectIdentifier: Topic]) {
-        for change in commit.suiteChanges {
+    /// Adds the topics that a commit matches by some of its changes to those found; with the first of them, those that it
+    /// matches by what it does to suites.
+    func collect(_ commit: Commit, _ changes: Range<Int>, into found: inout [ObjectIdentifier: Topic]) {
+        for change in commit.suiteChanges where changes.lowerBound == 0 {
             forEach(of: change.suite) { topics in topics.forEach { found[ObjectIdentifier($0)] = $0 } }
         }
-        for change in commit.changes {
-            forEach(of: change.suite) { $0.collect(change.key, into: &found) }
+        for index in changes {
+            forEach(of: commit.changes[index].suite) { $0.collect(commit.changes[index].key, into: &found) }
         }
     }
 

@@ -23,20 +23,18 @@ final class Watchers {
     /// Subscriptions to look at, first come first served.
     private var due = Deque<Ticket>()
     private var isTurnScheduled = false
-    /// The callers of answers that are being rendered beside the loop.
-    private var rendering: [RenderingKey: [Ticket]] = [:]
+    /// The search for the topics of commits that have many changes, which takes several turns.
+    private var search: TopicSearch?
+    /// True if something was published during the search.
+    private var isSearchDue = false
     private(set) var isStopping = false
-
-    private struct RenderingKey: Hashable {
-        let question: Question
-        let place: Revision
-        let revision: Revision
-    }
 
     /// How many commits are looked at for one request while others wait.
     static let effortOnLoop = 4096
     /// How many subscriptions are looked at in one turn.
     private static let turn = 512
+    /// The nanoseconds after which a turn ends.
+    private static let turnTime: UInt64 = 3_000_000
 
     init(_ service: Service, on loop: EventLoop, for handler: APIHandler, _ listener: ListenerID) {
         self.service = service
@@ -48,6 +46,37 @@ final class Watchers {
     /// Returns the published state. The loop hears of the next one.
     func watchedState() -> State {
         service.store.watch(listener)
+    }
+}
+
+/// A search for the topics that commits match, a number of changes at a time.
+private struct TopicSearch {
+    private static let changesInTurn = 4096
+
+    private let commits: [KeptCommit]
+    /// The last revision that the search covers.
+    let end: Revision
+    private(set) var topics: [ObjectIdentifier: Topic] = [:]
+    private var commit = 0
+    private var change = 0
+
+    init(_ commits: some Sequence<KeptCommit>, upTo end: Revision) {
+        self.commits = Array(commits)
+        self.end = end
+    }
+
+    var isDone: Bool { commit == commits.count }
+
+    mutating func look(in index: borrowing SubscriptionIndex) {
+        var left = Self.changesInTurn
+        while left > 0, !isDone {
+            let found = commits[commit].commit
+            let changes = change..<min(change + left, found.changes.count)
+            index.collect(found, changes, into: &topics)
+            left -= max(1, changes.count)
+            change = changes.upperBound
+            if change == found.changes.count { (commit, change) = (commit + 1, 0) }
+        }
     }
 }
 
@@ -96,18 +125,38 @@ extension Watchers {
     /// Makes the subscriptions due that the new commits match.
     func published() {
         guard subscriptions.count > 0 else { return }
+        guard search == nil else {
+            isSearchDue = true
+            return
+        }
         let state = watchedState()
-        var topics: [ObjectIdentifier: Topic] = [:]
         if state.history.floor <= matched {
-            for kept in state.history.commits(after: matched) { index.collect(kept.commit, into: &topics) }
+            search = TopicSearch(state.history.commits(after: matched), upTo: state.revision)
+            goOnSearching()
         } else {
             // A commit was too large to be kept, so it may match any topic.
-            for topic in index.all { topics[ObjectIdentifier(topic)] = topic }
+            found(index.all, upTo: state.revision)
         }
-        for topic in topics.values {
+    }
+
+    private func goOnSearching() {
+        guard var search = search.take() else { return }
+        search.look(in: index)
+        guard search.isDone else {
+            self.search = search
+            return handler.later { $0.watchers.goOnSearching() }
+        }
+        found(search.topics.values, upTo: search.end)
+        guard isSearchDue else { return }
+        isSearchDue = false
+        published()
+    }
+
+    private func found(_ topics: some Sequence<Topic>, upTo revision: Revision) {
+        for topic in topics {
             for ticket in topic.members { makeDue(ticket) }
         }
-        matched = state.revision
+        matched = revision
         takeTurn()
     }
 
@@ -125,7 +174,9 @@ extension Watchers {
     private func takeTurn() {
         guard !isTurnScheduled, !due.isEmpty else { return }
         let state = service.store.state
+        let end = MonotonicClock.system.now() + Self.turnTime
         for _ in 0..<Self.turn {
+            if MonotonicClock.system.now() > end { break }
             guard let ticket = due.popFirst() else {
                 due = Deque()
                 return
@@ -206,7 +257,10 @@ extension Watchers {
         look(at: ticket, on: state)
         guard let subscription = subscriptions[ticket] else { return }
         let (subject, place) = (subscription.topic.subject, subscription.place)
-        if case .stream = subscription.sink { return endStream(subscription, at: state.epoch) }
+        if case .stream = subscription.sink {
+            guard subscription.isBehind, !isStopping else { return endStream(subscription, at: state.epoch) }
+            return subscriptions.update(ticket) { $0.isEnding = true }
+        }
         switch subscription.form {
         case .state:
             respond(to: ticket, Rendering(Response(toObserver: state.absence(of: subject), cursor: state.cursor)))
@@ -252,11 +306,10 @@ extension Watchers {
         if let response = handler.cache.response(to: question, after: place, at: state.revision) {
             return .answer(handler.counted(response))
         }
+        let key = LongAnswers.Key.question(question, place: place, revision: state.revision)
+        if let shared = handler.share(key, with: ticket) { return shared }
         let rendering = rendering()
-        guard !rendering.isLong else {
-            renderBeside(question, after: place, at: state.revision, for: ticket, rendering.make)
-            return .later
-        }
+        guard !rendering.isLong else { return handler.give(rendering, to: ticket, as: key) }
         let response = rendering.make()
         keep(response, for: question, after: place, on: state)
         return .answer(handler.counted(response))
@@ -267,32 +320,6 @@ extension Watchers {
         let entry = ResponseCache.Entry(
             place: place, revision: state.revision, cursor: state.cursor, response: response)
         handler.cache.keep(entry, for: question)
-    }
-
-    /// Renders an answer beside the loop, once for all callers that come meanwhile.
-    func renderBeside(
-        _ question: Question, after place: Revision, at revision: Revision, for ticket: Ticket,
-        _ make: @escaping @Sendable () -> Response
-    ) {
-        let key = RenderingKey(question: question, place: place, revision: revision)
-        guard rendering[key] == nil else {
-            rendering[key]?.append(ticket)
-            return
-        }
-        rendering[key] = [ticket]
-        handler.beside {
-            let response = make()
-            return { $0.watchers.rendered(response, key) }
-        }
-    }
-
-    private func rendered(_ response: Response, _ key: RenderingKey) {
-        for ticket in rendering.removeValue(forKey: key) ?? [] {
-            switch key.question.form {
-            case .commitEvents, .stateEvent: sent(ticket, response.body, upTo: key.revision)
-            default: loop.respond(ticket, handler.counted(response))
-            }
-        }
     }
 
     /// Answers a subscription with an answer that others may share. That ends it.

@@ -1,0 +1,198 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import Synchronization
+
+/// A table of the long answers that are being made beside one loop, and of those that connections still send.
+///
+/// Callers that ask the same share one answer. Runs on its loop.
+struct LongAnswers {
+    enum Key: Hashable, Sendable {
+        /// An answer for one caller.
+        case caller(Ticket)
+        /// An answer for all that ask this at a place, of a state.
+        case question(Question, place: Revision, revision: Revision)
+    }
+
+    /// A body with the charge for its memory, which lasts until no connection sends it any more.
+    fileprivate final class Body: Sendable {
+        let bytes: [UInt8]
+        private let charge: MemoryBudget.Charge
+
+        init(_ bytes: [UInt8], _ charge: MemoryBudget.Charge) {
+            self.bytes = bytes
+            self.charge = charge
+        }
+    }
+
+    private struct Job {
+        var callers: [Ticket]
+        let isWanted: WantedFlag
+    }
+
+    /// An answer whose body some connection may still send.
+    private struct Recent {
+        weak var body: Body?
+        let head: Response
+    }
+
+    private var jobs: [Key: Job] = [:]
+    private var keys: [Ticket: Key] = [:]
+    private var recent: [Key: Recent] = [:]
+    private static let mostRecent = 64
+
+    /// Returns an answer that some connection still sends.
+    func recent(_ key: Key) -> Response? {
+        guard let known = recent[key], let body = known.body else { return nil }
+        return known.head.with(body)
+    }
+
+    /// True if an answer is being made.
+    func isBeingMade(_ key: Key) -> Bool { jobs[key] != nil }
+
+    /// Adds a caller. Returns the flag of a job that is to be started, or nil if there is one.
+    mutating func add(_ ticket: Ticket, to key: Key) -> WantedFlag? {
+        keys[ticket] = key
+        guard jobs[key] == nil else {
+            jobs[key]?.callers.append(ticket)
+            return nil
+        }
+        let flag = WantedFlag()
+        jobs[key] = Job(callers: [ticket], isWanted: flag)
+        return flag
+    }
+
+    /// Removes a caller that is gone. Its answer is not made if no other waits for it.
+    mutating func remove(_ ticket: Ticket) {
+        guard let key = keys.removeValue(forKey: ticket) else { return }
+        jobs[key]?.callers.removeAll { $0 == ticket }
+        if let job = jobs[key], job.callers.isEmpty {
+            job.isWanted.clear()
+            jobs[key] = nil
+        }
+    }
+
+    /// Ends a job. Returns those that wait for it.
+    mutating func finish(_ key: Key) -> [Ticket] {
+        let callers = jobs.removeValue(forKey: key)?.callers ?? []
+        for ticket in callers { keys[ticket] = nil }
+        return callers
+    }
+
+    /// Notes an answer for callers that come while it is being sent.
+    fileprivate mutating func keep(_ answer: Made, for key: Key) {
+        guard case .question = key else { return }
+        if recent.count >= Self.mostRecent { recent = recent.filter { $0.value.body != nil } }
+        recent[key] = Recent(body: answer.body, head: answer.head)
+    }
+
+    /// An answer that was made.
+    fileprivate struct Made: Sendable {
+        let head: Response
+        let body: Body
+
+        init(_ response: Response, _ charge: MemoryBudget.Charge) {
+            charge.resize(to: response.body.count)
+            body = Body(response.body, charge)
+            var head = response
+            head.body = []
+            self.head = head
+        }
+
+        var response: Response { head.with(body) }
+    }
+}
+
+/// A flag that is set until no caller wants the result of a job.
+final class WantedFlag: Sendable {
+    private let flag = Atomic(true)
+
+    var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    func clear() { flag.store(false, ordering: .relaxed) }
+}
+
+extension Response {
+    fileprivate func with(_ body: LongAnswers.Body) -> Response {
+        var response = self
+        response.body = body.bytes
+        response.owner = body
+        return response
+    }
+}
+
+extension APIHandler {
+    /// Renders a short answer here, and a long one beside the loop, which has others to serve.
+    ///
+    /// - Parameters:
+    ///   - key: names the answer for callers that share it.
+    ///   - isOwed: true if it may not be refused, as the answer to a write that was done.
+    func give(
+        _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false
+    ) -> Handling {
+        guard rendering.isLong else { return .answer(counted(rendering.make())) }
+        if let key, let shared = share(key, with: ticket) { return shared }
+        guard isOwed || !service.renderer.isFull else {
+            return .answer(counted(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor)))
+        }
+        make(rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed)
+        return .later
+    }
+
+    /// Answers with what another caller is being sent, or has a caller wait for what is being made for others; nil if there
+    /// is neither.
+    func share(_ key: LongAnswers.Key, with ticket: Ticket) -> Handling? {
+        if let response = longAnswers.recent(key) { return .answer(counted(response)) }
+        guard longAnswers.isBeingMade(key) else { return nil }
+        _ = longAnswers.add(ticket, to: key)
+        return .later
+    }
+
+    /// Makes a long answer beside the loop, once for all callers that come meanwhile.
+    func make(_ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, isOwed: Bool) {
+        guard let flag = longAnswers.add(ticket, to: key) else { return }
+        let mailbox = mailbox
+        var job = BackgroundQueue.Job(bytes: { rendering.bytes }) { charge in
+            let made = LongAnswers.Made(rendering.make(), charge)
+            mailbox.run { $0.finish(made, key) }
+        }
+        job.isWanted = { flag.isSet }
+        job.isShort = { mailbox.run { $0.loop.relieve() } }
+        if !isOwed { job.refuse = { mailbox.run { $0.refuse(key) } } }
+        service.renderer.run(job)
+    }
+
+    /// Searches beside the loop for a caller, unless that is gone before it begins, and runs what the search returns on the
+    /// loop.
+    func search(for ticket: Ticket, _ work: @escaping @Sendable () -> @Sendable (APIHandler) -> Void) {
+        let key = LongAnswers.Key.caller(ticket)
+        guard let flag = longAnswers.add(ticket, to: key) else { return }
+        let mailbox = mailbox
+        var job = BackgroundQueue.Job { _ in
+            let found = work()
+            mailbox.run { handler in
+                _ = handler.longAnswers.finish(key)
+                found(handler)
+            }
+        }
+        job.isWanted = { flag.isSet }
+        service.renderer.run(job)
+    }
+
+    private func finish(_ made: LongAnswers.Made, _ key: LongAnswers.Key) {
+        longAnswers.keep(made, for: key)
+        for ticket in longAnswers.finish(key) {
+            if case .question(let question, _, let revision) = key, question.form.isOfStream {
+                watchers.sent(ticket, made.response, upTo: revision)
+            } else {
+                loop.respond(ticket, counted(made.response))
+            }
+        }
+    }
+
+    private func refuse(_ key: LongAnswers.Key) {
+        let response = Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor)
+        for ticket in longAnswers.finish(key) { loop.respond(ticket, counted(response)) }
+    }
+}

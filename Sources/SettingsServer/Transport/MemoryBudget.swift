@@ -1,0 +1,60 @@
+internal import Synchronization
+
+/// A budget for the memory of everything that is on its way: bodies being read, answers not yet taken, long answers being
+/// made. Data, history and open connections are not part of it.
+///
+/// Charging never fails, so that what is counted is what is there. Code that can wait asks for room first. While more is
+/// charged than there is, event loops close their largest and slowest connections.
+package final class MemoryBudget: Sendable {
+    /// The bytes that everything may take.
+    package let limit: Int
+    /// What may be charged: an eighth is left for what is not counted, as the buffers of the C library.
+    private let room: Int
+    private let charged = Atomic(0)
+
+    package init(limit: Int) {
+        self.limit = limit
+        room = limit - limit / 8
+    }
+
+    /// The bytes that are charged.
+    package var used: Int { charged.load(ordering: .relaxed) }
+
+    /// True if more is charged than there is.
+    package var isExceeded: Bool { used > room }
+
+    /// Charges bytes until the charge is released.
+    package func charge(_ bytes: Int = 0) -> Charge {
+        let charge = Charge(of: self)
+        charge.resize(to: bytes)
+        return charge
+    }
+
+    /// Charges bytes if there is room. More than the whole budget counts as all of it.
+    package func chargeIfRoom(_ bytes: Int) -> Charge? {
+        let wanted = min(bytes, room)
+        guard used + wanted <= room else { return nil }
+        return charge(wanted)
+    }
+
+    /// Bytes that are charged for as long as the object lives. Its owner alone resizes it.
+    package final class Charge: Sendable {
+        private let budget: MemoryBudget
+        private let amount = Atomic(0)
+
+        fileprivate init(of budget: MemoryBudget) {
+            self.budget = budget
+        }
+
+        package var bytes: Int { amount.load(ordering: .relaxed) }
+
+        package func resize(to bytes: Int) {
+            let change = bytes - amount.exchange(bytes, ordering: .relaxed)
+            if change != 0 { budget.charged.add(change, ordering: .relaxed) }
+        }
+
+        deinit {
+            resize(to: 0)
+        }
+    }
+}
