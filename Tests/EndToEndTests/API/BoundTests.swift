@@ -1,0 +1,145 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// The bounds on one write, at and beyond their edges.
+@Suite(.ownThread)
+struct WriteBoundTests {
+    private static func few(_ configuration: inout Configuration) {
+        configuration.writes.commitKeys = 100
+    }
+
+    private static func map(_ keys: Range<Int>) -> String {
+        "{" + keys.map { #""k\#($0)":1"# }.joined(separator: ",") + "}"
+    }
+
+    private static func operations(_ count: Int) -> String {
+        let list = (0..<count).map { #"{"op":"set","suite":"app","key":"k\#($0)","value":1}"# }
+        return #"{"do":[\#(list.joined(separator: ","))]}"#
+    }
+
+    private static let full = [Request("PUT app \(map(0..<100))"), Request("PATCH app \(map(100..<150))")]
+    private static let schema = #"{"type":"object","additionalProperties":{"type":"integer"}}"#
+    private static let limit = #"{"limit":100}"#
+
+    static let rows: [Row] = [
+        Row("A map of as many keys as may be", Request("PUT app \(map(0..<100))"), 200, adapt: few),
+        Row("A map of more keys", Request("PUT app \(map(0..<101))"), 413, .tooLarge, limit, adapt: few),
+        Row("A merge of more keys", Request("PATCH app \(map(0..<101))"), 413, .tooLarge, limit, adapt: few),
+        Row(
+            "A map that leaves more keys out than may be", given: full, #"PUT app {"k1":1}"#, 413, .tooLarge, limit,
+            adapt: few),
+        Row(
+            "A transaction of more keys", Request("POST /v1/transaction \(operations(101))"), 413, .tooLarge, limit,
+            adapt: few),
+        Row("A prefix of more keys", given: full, "DELETE app?prefix=k", 413, .tooLarge, limit, adapt: few),
+        Row("A prefix of fewer", given: full, "DELETE app?prefix=k1", 200, adapt: few),
+        Row("A drop of more keys", given: full, "DELETE app?drop", 413, .tooLarge, limit, adapt: few),
+        Row(
+            "A schema on more keys", given: full, Request("PUT app/schema \(schema)"), 413, .tooLarge, limit, adapt: few
+        ),
+        Row("One key among more", given: full, "PUT app/keys/k1 2", 200, adapt: few),
+    ]
+
+    @Test("A write of more keys than one may change is refused with the limit", arguments: rows)
+    func keys(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("A rule that looks at all keys of a suite is for suites of a bounded size")
+    func broadRules() throws {
+        let daemon = try TestDaemon()
+        let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"maxLength":20}}"#
+        let named = #"{"type":"object","additionalProperties":true,"dependentRequired":{"k1":["k2"]}}"#
+        let edge = Schema.mostKeysUnderBroadRule
+        try daemon.done(Request("PUT app \(Self.map(0..<edge))"))
+        try daemon.done(Request("PUT app/schema \(rule)"))
+        let beyond = try daemon.send("PUT app/keys/more 1")
+        #expect(beyond.status == 422 && beyond.text.contains("propertyNames"), "\(beyond.text)")
+        try daemon.done("PUT app/keys/k1 2")
+        try daemon.done("DELETE app/schema")
+        try daemon.done("PUT app/keys/more 1")
+        let refused = try daemon.send(Request("PUT app/schema \(rule)"))
+        #expect(refused.status == 422 && refused.text.contains("propertyNames"), "\(refused.text)")
+        try daemon.done(Request("PUT app/schema \(named)"))
+        try daemon.done("PUT app/keys/another 1")
+        #expect(try daemon.send("DELETE app/keys/k2").status == 422)
+    }
+}
+
+/// The memory of what is on its way.
+@Suite(.ownThread)
+struct BufferTests {
+    private static func small(_ configuration: inout Configuration) {
+        configuration.bufferBytes = 2 << 20
+        configuration.loops = 1
+    }
+
+    private static func buffered(_ daemon: TestDaemon) throws -> Int {
+        let metrics = try daemon.send("GET /metrics").text
+        let line = metrics.split(separator: "\n").first { $0.hasPrefix("settingsd_buffer_bytes ") }
+        return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
+    }
+
+    private static func await(_ daemon: TestDaemon, _ isReached: (Int) -> Bool) throws {
+        let deadline = ContinuousClock.now + .seconds(Deadline.patience)
+        while try !isReached(buffered(daemon)) { try #require(ContinuousClock.now < deadline) }
+    }
+
+    @Test("Bodies beyond the memory for buffers cost the largest and slowest of them, and no small request")
+    func bodies() throws {
+        let daemon = try TestDaemon(Self.small)
+        let slow = try (0..<4).map { _ in try daemon.connect() }
+        for peer in slow {
+            try peer.send("PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: 900000\r\n\r\n\"")
+            try peer.send([UInt8](repeating: UInt8(ascii: "a"), count: 800_000))
+            try daemon.done("PUT app/keys/small 1")
+        }
+        let refused = try #require(RawClient.withNews(among: slow).first)
+        let answer = try slow[refused].readResponse()
+        #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
+        #expect(answer.field("Retry-After") != nil)
+        #expect(answer.field("Connection") == "close")
+        try Self.await(daemon) { $0 <= 2 << 20 }
+        try daemon.done("PUT app/keys/small 2")
+    }
+
+    @Test("A long answer that many clients are slow to take is in memory once")
+    func sharedAnswers() throws {
+        let daemon = try TestDaemon { $0.loops = 1 }
+        // More than the kernel takes of each connection.
+        let text = String(repeating: "a", count: 15_000_000)
+        try daemon.done(Request("PUT app/keys/long \"\(text)\""))
+        let readers = try (0..<8).map { _ in try daemon.connect() }
+        for reader in readers { try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+        for reader in readers { #expect(reader.hasNews(within: 1000 * Deadline.patience)) }
+        let bytes = try Self.buffered(daemon)
+        #expect(bytes > 15_000_000 && bytes < 31_000_000)
+        for reader in readers { #expect(try reader.readResponse().json?["value"]?.string == text) }
+        try Self.await(daemon) { $0 < 100_000 }
+    }
+
+    @Test("An observer that was away gets its changes in several answers, each as far as the next begins")
+    func resuming() throws {
+        let daemon = try TestDaemon()
+        var place = try #require(try daemon.done("PUT app/keys/n 0").json?["revision"]?.integer)
+        let last = 40
+        for number in 1...last {
+            let text = String(number) + String(repeating: "b", count: 250_000)
+            try daemon.done(Request("PUT app/keys/n \"\(text)\""))
+        }
+        var (answers, seen, hasMore) = (0, 0, true)
+        while hasMore {
+            let answer = try daemon.send(Request("GET app/observe?since=\(place)&wait=0"))
+            let changes = try #require(answer.json?["changes"]?.array)
+            #expect(!changes.isEmpty)
+            seen += changes.count
+            answers += 1
+            hasMore = answer.json?["more"] == true
+            place = try #require(changes.last?["revision"]?.integer)
+        }
+        #expect(seen == last)
+        #expect(answers > 1)
+    }
+}
