@@ -124,7 +124,7 @@ def resuming_streams(scale: Scale) -> Abuse:
 
 def different_filters(scale: Scale) -> Abuse:
     """1,000 watchers with 300 keys each, no two alike, while commits change 1,000 keys each"""
-    watchers, count = scale.pick(1_000, 100), 50_000
+    watchers, count = scale.pick(1_000, 20), 50_000
 
     def filters(number: int) -> str:
         keys = ((number * 131 + step * 167) % count for step in range(300))
@@ -148,7 +148,7 @@ def watchers_that_come_and_go(scale: Scale) -> Abuse:
         def script() -> Script:
             yield Send(request)
             yield Sleep(0.1)
-        return [Role(script, scale.pick(1_000, 100)), Role(_commits(100, 0.05))]
+        return [Role(script, scale.pick(1_000, 20)), Role(_commits(100, 0.05))]
 
     return Abuse(roles, lambda connection: fill(connection, SUITE, 1_000))
 

@@ -97,15 +97,11 @@ def large_transactions(scale: Scale) -> Abuse:
 
 
 def wide_suite(scale: Scale) -> Abuse:
-    """PUT of a suite of 1,300,000 keys, each time with other values"""
+    """PUT of a suite of 1,300,000 keys, and of 100,000, which are as many as may be, each time with other values"""
     names = [f"{number:x}" for number in range(scale.pick(1_300_000, 50_000))]
-    bodies = [compact(dict.fromkeys(names, value)) for value in (1, 2)]
-
-    def load(connection: Connection) -> None:
-        connection.request("PUT", suite(WIDE), bodies[0], MINIMAL)
-
-    requests = [render("PUT", suite(WIDE), body, MINIMAL) for body in reversed(bodies)]
-    return Abuse(lambda _: [Role(one_after_the_other(requests))], load)
+    bodies = [compact(dict.fromkeys(names[:count], value)) for count in (len(names), 100_000) for value in (1, 2)]
+    requests = [render("PUT", suite(WIDE), body, MINIMAL) for body in bodies]
+    return Abuse(lambda _: [Role(one_after_the_other(requests))])
 
 
 def removal_by_prefix(scale: Scale) -> Abuse:
