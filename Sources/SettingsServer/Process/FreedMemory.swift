@@ -15,6 +15,8 @@ final class FreedMemory: Sendable {
     /// whenever such a block is freed, up to 32 MB, and keeps them from then on.
     static func giveBackLargeBlocks() {
         mallopt(M_MMAP_THRESHOLD, 256 << 10)
+        // Smaller blocks it would otherwise give back and fetch again all the time; `giveBack` does that now and then.
+        mallopt(M_TRIM_THRESHOLD, 64 << 20)
     }
 
     /// Trims the heap if much of it was freed. Not for event loops: while the heap is looked through, threads that allocate

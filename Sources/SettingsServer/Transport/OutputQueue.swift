@@ -7,7 +7,7 @@ internal import Platform
 /// Runs on its loop's queue only.
 final class OutputQueue {
     /// From this length on a piece is shared.
-    static let sharedLength = 16 * 1024
+    static let sharedLength = 64 * 1024
 
     private struct Piece {
         var bytes: [UInt8]
