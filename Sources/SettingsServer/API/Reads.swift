@@ -35,7 +35,8 @@ enum Reading: Hashable, Sendable {
     /// Reads. Throws if no later state can have a result.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
-            return ReadResult(refusal: Response(state.unknownSuite(suite), cursor: state.cursor), tag: nil)
+            let refusal = Response(state.unknownSuite(suite), cursor: state.cursor)
+            return ReadResult(refusal: Rendering(refusal), tag: nil)
         }
         switch self {
         case .setting(_, let key, let isRaw): return try Self.setting(key, isRaw: isRaw, of: found, at: state.cursor)
@@ -79,8 +80,12 @@ enum Reading: Hashable, Sendable {
         case .unset: problem = suite.notSet(key)
         case .invalid: problem = suite.invalidStored(record)
         }
-        var refusal = Response(problem, cursor: cursor, tag: record.revision)
-        refusal.fields.append(source: source)
+        // The value that does not fit is part of the answer, and may be long.
+        let refusal = Rendering(weighing: { problem.weight(upTo: $0) }) {
+            var refusal = Response(problem, cursor: cursor, tag: record.revision)
+            refusal.fields.append(source: source)
+            return refusal
+        }
         return ReadResult(refusal: refusal, tag: record.revision)
     }
 
@@ -115,11 +120,11 @@ struct ReadResult: Sendable {
         rendering = Rendering(weighing: weighing, make: make)
     }
 
-    init(refusal: Response, tag: Revision?) {
+    init(refusal: Rendering, tag: Revision?) {
         self.tag = tag
         source = nil
         isRefusal = true
-        rendering = Rendering(refusal)
+        rendering = refusal
     }
 
     /// True if a caller with these tags knows this result, and may wait for another. Without tags a refusal is known.
@@ -248,7 +253,8 @@ extension APIHandler {
         let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false)
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
         let (cursor, revision) = (state.cursor, suite.revision)
-        let kept = cache.entry(for: question, at: revision)
+        // A watcher's answer is whole, and names its cursor at some other place.
+        let kept = cache.entry(for: question, at: revision).flatMap { $0.headLength > 0 ? $0 : nil }
         if let kept, kept.cursor == cursor { return kept.response }
         guard kept != nil || suite.weight(upTo: Rendering.mostOnLoop) <= Rendering.mostOnLoop else { return nil }
         let contents = SuiteContents(suite: suite.id, schemaRevision: suite.schemaRevision, values: [])

@@ -180,4 +180,18 @@ struct WaitEndTests {
             #expect(try peer.client.readUntilClose().isEmpty)
         }
     }
+
+    @Test("A plain read of a suite after one that waited for it shows it whole, at a later cursor too")
+    func readAfterWait() throws {
+        let daemon = try TestDaemon { $0.loops = 1 }
+        let peer = try daemon.connect()
+        try peer.send(Request("GET app?wait=60").bytes)
+        try daemon.awaitWatchers(1)
+        try daemon.done("PUT app/keys/a 1")
+        #expect(try peer.readResponse().json?["values"] == ["a": 1])
+        let later = try daemon.done("PUT other/keys/a 1").cursorText
+        let read = try daemon.send("GET app")
+        #expect(read.json?["values"] == ["a": 1], "\(read.text)")
+        #expect(read.json?["cursor"]?.string == later)
+    }
 }
