@@ -7,11 +7,11 @@ extension WriteDraft {
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
-        try checkCount(suite?.records.count ?? 0)
         try checkSchemaGuards(of: name, suite)
         if let current = suite?.schema, current.schema.document == schema.document {
             return finish(.schema(of: name), suites: [], [])
         }
+        try checkCount((suite?.records.count ?? 0) + schema.keys.count)
         if let suite, suite.records.count > Schema.mostKeysUnderBroadRule, let keyword = schema.broadSuiteRule {
             let violation = Violation(tooManyKeysUnder: keyword)
             var problem = Problem(
@@ -53,9 +53,9 @@ extension WriteDraft {
 
     func removeSchema(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
-        try checkCount(suite.records.count)
         try checkSchemaGuards(of: name, suite)
         guard suite.schema != nil else { return finish(.schema(of: name), suites: [], []) }
+        try checkCount(suite.records.count)
         let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
         let changes = changes(of: suite, name, to: nil) { _ in false }
         return finish(.schema(of: name), suites: [removed], changes)

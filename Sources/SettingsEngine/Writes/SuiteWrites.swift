@@ -57,8 +57,8 @@ extension WriteDraft {
             if record.stored != nil { meant.append(record.key) }
             return meant.count <= commitKeys
         }
-        try checkCount(meant.count)
         for key in meant { try checkLock(key, in: suite) }
+        try checkCount(meant.count)
         try checkGuards(of: name)
         for key in meant { remove(try touch(suite, name, key, named: .path, isRemoval: true)) }
         return try finish(.suite(name))
@@ -67,8 +67,8 @@ extension WriteDraft {
     /// Removes the suite with its schema.
     func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
-        try checkCount(suite.records.count)
         try checkLocks(in: suite) { _ in true }
+        try checkCount(suite.records.count)
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
             guard record.standing != .unset else { return nil }

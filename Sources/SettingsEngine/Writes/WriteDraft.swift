@@ -239,6 +239,9 @@ extension WriteDraft {
 extension WriteDraft {
     /// The number of unknown keys that get a suggestion. Each costs a search of all names on the one writer queue.
     private static let mostSuggested = 16
+    /// The steps of checking that a write may take: some hundred milliseconds, and what simple values take.
+    private static let steps = 2_000_000
+    private static let stepsForKey = 32
     /// From so many violations on no further value is checked.
     private static let mostListed = 1000
 
@@ -246,12 +249,21 @@ extension WriteDraft {
     mutating func check() throws(Problem) {
         for index in touched.indices { touched[index].isDifferent = touched[index].differs }
         var violations: [Violation] = []
+        // All values of a write together: each has a budget of its own, and there may be very many.
+        var steps = Self.steps + Self.stepsForKey * touched.count
         for key in touched
-        where key.isDifferent && !key.isChecked && violations.count < Self.mostListed {
+        where key.isDifferent && !key.isChecked && violations.count < Self.mostListed && steps > 0 {
             guard let stored = key.stored, let schema = key.schema else { continue }
-            for violation in schema.violations(of: stored, isSecret: key.isStoredSecret || schema.isSecret) {
+            let isSecret = key.isStoredSecret || schema.isSecret
+            for violation in schema.violations(of: stored, isSecret: isSecret, steps: &steps) {
                 violations.append(violation.inSuite(key.suite, under: key.place))
             }
+        }
+        if steps <= 0 {
+            violations.append(
+                Violation(
+                    pointer: .root, keyword: "limit",
+                    detail: "the values of this write take too long to check together; write fewer at a time"))
         }
         if let first = unknown.first {
             var problem = first.suite.unknownKey(first.key, status: 422)

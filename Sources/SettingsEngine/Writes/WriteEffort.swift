@@ -42,6 +42,6 @@ extension Suite {
     /// The work of checking the rules about the suite as a whole.
     fileprivate var ruleEffort: Int {
         guard let schema = schema?.schema, schema.hasSuiteRules else { return 0 }
-        return 8 * (schema.suiteRuleKeys?.count ?? records.count)
+        return 8 * (schema.suiteRuleKeys?.count ?? (records.count + schema.keys.count))
     }
 }

@@ -42,8 +42,16 @@ public struct KeySchema: Sendable {
 
     /// Lists the violations of a value that is a secret or not, whatever the schema says.
     package func violations(of value: JSONValue, isSecret: Bool) -> [Violation] {
-        var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value))
+        var steps = Int.max
+        return violations(of: value, isSecret: isSecret, steps: &steps)
+    }
+
+    /// Lists the violations, and takes the steps of checking from those that are left for several values.
+    package func violations(of value: JSONValue, isSecret: Bool, steps: inout Int) -> [Violation] {
+        let budget = max(0, min(steps, SchemaValidator.budget(for: value)))
+        var validator = SchemaValidator(nodes: nodes, steps: budget)
         validator.validate(value, against: roots, isSecret: isSecret)
+        steps -= budget - validator.steps
         return validator.findings.map { finding in
             var violation = finding.violation
             violation.key = name.isEmpty ? nil : name
@@ -62,7 +70,7 @@ public struct KeySchema: Sendable {
 
     /// True if the key allows a value as it is; nil if that takes more than some steps to find out.
     package func allows(_ value: JSONValue, within steps: Int) -> Bool? {
-        let steps = min(steps, SchemaValidator.mostSteps)
+        let steps = min(steps, SchemaValidator.budget(for: value))
         guard let isNormal = SchemaNormalizer.isNormal(value, under: roots, in: nodes, steps: steps) else { return nil }
         guard isNormal else { return false }
         var validator = SchemaValidator(nodes: nodes, mostFindings: 1, steps: steps)

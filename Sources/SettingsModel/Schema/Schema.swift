@@ -136,7 +136,8 @@ public struct Schema: Sendable {
     /// - Parameter names: the keys that are wanted; nil for all.
     package func effectiveValues(stored: JSONObject, of names: Set<UTF8Text>? = nil) -> JSONObject {
         var values = stored
-        for key in keys where names?.contains(UTF8Text(key.name)) ?? true {
+        let keys = names.map { $0.compactMap { name in positions[name].map { self.keys[$0] } } } ?? self.keys
+        for key in keys {
             if let value = key.defaultValue, values[key.name] == nil { values[key.name] = value }
         }
         return values

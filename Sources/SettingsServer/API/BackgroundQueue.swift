@@ -8,6 +8,8 @@ final class BackgroundQueue: Sendable {
     struct Job: Sendable {
         /// Measures the memory that the work takes, about.
         var bytes: @Sendable () -> Int = { 0 }
+        /// The charge for what the job keeps while it waits. It is part of its memory.
+        var held: MemoryBudget.Charge?
         /// False once no caller waits for the result, so that the work is left out.
         var isWanted: @Sendable () -> Bool = { true }
         /// Called while there is no room for it.
@@ -30,7 +32,7 @@ final class BackgroundQueue: Sendable {
         var isRunning = false
     }
 
-    /// How long a job waits for room before it is refused.
+    /// How long a job waits before it is refused.
     private static let patience: UInt64 = 10_000_000_000
     /// How often a job that waits looks for room.
     private static let pause = DispatchTimeInterval.milliseconds(20)
@@ -65,14 +67,15 @@ final class BackgroundQueue: Sendable {
     /// Does what waits until nothing does, or until there is no room for the next job.
     private func work() {
         while let first = next() {
+            let isLate = MonotonicClock.system.now() &- first.since > Self.patience
             if !first.job.isWanted() {
                 drop()
-            } else if let charge = budget.chargeIfRoom(measured(first)) {
-                drop()
-                first.job.work(charge)
-            } else if let refuse = first.job.refuse, MonotonicClock.system.now() &- first.since > Self.patience {
+            } else if isLate, let refuse = first.job.refuse {
                 drop()
                 refuse()
+            } else if let charge = charge(for: first, isLate: isLate) {
+                drop()
+                first.job.work(charge)
             } else {
                 first.job.isShort?()
                 return queue.asyncAfter(deadline: .now() + Self.pause) { self.work() }
@@ -85,6 +88,12 @@ final class BackgroundQueue: Sendable {
             if line.waiting.isEmpty { line.isRunning = false }
             return line.waiting.first
         }
+    }
+
+    /// Charges the memory of a job if there is room for it. One that has to be done and is late does not wait for it.
+    private func charge(for first: Waiting, isLate: Bool) -> MemoryBudget.Charge? {
+        let bytes = measured(first)
+        return isLate ? budget.charge(bytes) : budget.chargeIfRoom(bytes, beside: first.job.held?.bytes ?? 0)
     }
 
     /// Measures the first job, once.

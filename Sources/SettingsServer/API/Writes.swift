@@ -44,8 +44,9 @@ extension APIHandler {
             return .later
         }
         guard !exchange.isBehind else { return .notYet }
-        let bytes = 16 * state.effort(of: write.command, upTo: .max / 32)
-        decideBeside(owed, bytes: bytes, at: state.cursor) { () throws(Problem) in write }
+        decideBeside(owed, at: state.cursor, bytes: { 16 * state.effort(of: write.command, upTo: .max / 32) }) {
+            () throws(Problem) in write
+        }
         return .laterAlone
     }
 
@@ -63,7 +64,7 @@ extension APIHandler {
         let held = service.budget.charge(body.count)
         let owed = OwedWrite(request, bytes, ticket: ticket)
         // A value takes some eight times the memory of its text.
-        decideBeside(owed, bytes: 8 * body.count, at: state.cursor) { () throws(Problem) in
+        decideBeside(owed, at: state.cursor, bytes: { 8 * body.count }, held: held) { () throws(Problem) in
             defer { held.resize(to: 0) }
             return try request.write(head.span, body: body.span, on: state)
         }
@@ -71,10 +72,11 @@ extension APIHandler {
 
     /// Decides a long write beside the loop if it needs no commit; if it does, it goes to the writer after that.
     private func decideBeside(
-        _ owed: OwedWrite, bytes: Int, at cursor: Cursor, _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
+        _ owed: OwedWrite, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
+        held: MemoryBudget.Charge? = nil, _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
     ) {
         let (mailbox, service) = (mailbox, service)
-        var job = BackgroundQueue.Job(bytes: { bytes }) { charge in
+        var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
             var owed = owed
             owed.charge = charge
             do throws(Problem) {

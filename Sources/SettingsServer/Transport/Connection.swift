@@ -147,7 +147,8 @@ final class Connection {
     }
 
     private var isIdle: Bool {
-        phase == .open && owed.isEmpty && unsent == nil && !(backlog?.parser.hasBegun ?? false)
+        guard phase == .open, owed.isEmpty, unsent == nil else { return false }
+        return backlog.map { $0.waiting == .bytes && !$0.parser.hasBegun } ?? true
     }
 
     /// A request and answers up to this size do not make a connection one to give up.

@@ -31,10 +31,12 @@ package final class MemoryBudget: Sendable {
     }
 
     /// Charges bytes if there is room. More than the whole budget counts as all of it.
-    package func chargeIfRoom(_ bytes: Int) -> Charge? {
+    ///
+    /// - Parameter held: bytes that are charged already and part of these.
+    package func chargeIfRoom(_ bytes: Int, beside held: Int = 0) -> Charge? {
         let wanted = min(bytes, room)
-        guard used + wanted <= room else { return nil }
-        return charge(wanted)
+        guard used - held + wanted <= room else { return nil }
+        return charge(max(0, wanted - held))
     }
 
     /// Bytes that are charged for as long as the object lives. Its owner alone resizes it.

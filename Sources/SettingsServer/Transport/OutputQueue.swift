@@ -16,6 +16,8 @@ final class OutputQueue {
         /// Keeps the charge for bytes that are shared.
         var owner: (any AnyObject & Sendable)?
         let isShared: Bool
+        /// True if the queue is charged for the bytes; else their owner is.
+        let isCharged: Bool
     }
 
     private var pieces: [Piece] = []
@@ -40,7 +42,8 @@ final class OutputQueue {
         if let last = pieces.indices.last, last >= first, !pieces[last].isShared {
             bytes.withUnsafeBufferPointer { pieces[last].bytes.append(contentsOf: $0) }
         } else {
-            pieces.append(Piece(bytes: bytes.withUnsafeBufferPointer { Array($0) }, owner: nil, isShared: false))
+            pieces.append(
+                Piece(bytes: bytes.withUnsafeBufferPointer { Array($0) }, owner: nil, isShared: false, isCharged: true))
         }
         charge.resize(to: charge.bytes + bytes.count)
         count += bytes.count
@@ -49,7 +52,8 @@ final class OutputQueue {
     /// Adds bytes, from a place on. They are shared if they are long.
     func append(_ bytes: [UInt8], from start: Int = 0, owner: (any AnyObject & Sendable)? = nil) {
         guard bytes.count >= Self.sharedLength else { return append(copying: bytes.span.extracting(start...)) }
-        pieces.append(Piece(bytes: bytes, start: start, owner: owner, isShared: true))
+        pieces.append(Piece(bytes: bytes, start: start, owner: owner, isShared: true, isCharged: owner == nil))
+        if owner == nil { charge.resize(to: charge.bytes + bytes.count) }
         count += bytes.count - start
     }
 
@@ -83,7 +87,7 @@ final class OutputQueue {
                 pieces[first].start += taken
                 return sent
             }
-            if !piece.isShared { charge.resize(to: charge.bytes - piece.bytes.count) }
+            if piece.isCharged { charge.resize(to: charge.bytes - piece.bytes.count) }
             pieces[first].bytes = []
             pieces[first].owner = nil
             first += 1
