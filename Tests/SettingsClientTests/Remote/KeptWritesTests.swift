@@ -1,4 +1,5 @@
 import ClientTestSupport
+import Foundation
 import Glibc
 import SettingsModel
 import SettingsServer
@@ -183,6 +184,19 @@ struct KeptWritesTests {
         #expect(try next.visits == 2 && stored(try KeyName("visits"), second) == 2 && issues.take() == [])
     }
 
+    /// Returns once a file of the cache has all of these; false if none ever does.
+    private func isCached(_ parts: String...) -> Bool {
+        let folder = directory.path + "/cache"
+        let limit = ContinuousClock.now + .seconds(20)
+        while ContinuousClock.now < limit {
+            let names = FileManager.default.enumerator(atPath: folder)?.compactMap { $0 as? String } ?? []
+            let texts = names.compactMap { try? String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8) }
+            if texts.contains(where: { text in parts.allSatisfy(text.contains) }) { return true }
+            poll(nil, 0, 1)
+        }
+        return false
+    }
+
     @Test("A program with a cache starts without a daemon from its last state, and follows from there")
     func cacheProgramStartsWithout()
         async throws
@@ -197,6 +211,8 @@ struct KeptWritesTests {
             try first.client().blocking.send(.set(try KeyName("nickname"), to: "x", in: names.app))
             #expect(await isSynchronized(defaults))
         }
+        // The session may be used by another thread for a moment longer. Its end saves the cache.
+        #expect(isCached(#""launchCount":5"#, #""theme":"dark""#, #""nickname":"x""#))
         first.stop()
         let defaults = program(address, cache: cache)
         #expect(defaults.launchCount == 5 && defaults.theme == .dark && defaults.nickname == "x")
