@@ -62,7 +62,7 @@ struct WatcherView: Equatable {
         }
     }
 
-    /// True if both have the same values; a suite without values is as good as none, since changes do not tell them apart.
+    /// True if both have the same values. A suite without values equals a missing one: changes look the same for both.
     func hasValues(of other: WatcherView) -> Bool {
         values.filter { !$0.value.isEmpty } == other.values.filter { !$0.value.isEmpty }
     }

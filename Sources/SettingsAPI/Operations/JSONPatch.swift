@@ -215,7 +215,7 @@ private struct PatchRun {
 
 /// The limits of depth and work.
 extension PatchRun {
-    /// Removing from an array moves its tail in memory; removing from an object also looks at every name again.
+    /// Removing from an array moves its tail in memory; removing from an object also renumbers the index of its names.
     private static let elementsShiftedForOne = 16
     private static let membersShiftedForOne = 4
 

@@ -140,8 +140,8 @@ extension APIHandler {
         return .later
     }
 
-    /// Answers with what another caller is being sent, or has a caller wait for what is being made for others; nil if there
-    /// is neither.
+    /// Answers with what another caller is being sent, or has the caller wait for an answer that is being made for others.
+    /// Returns nil if no such answer is sent or being made.
     func share(_ key: LongAnswers.Key, with ticket: Ticket) -> Handling? {
         if let response = longAnswers.recent(key) { return .answer(counted(response)) }
         guard longAnswers.isBeingMade(key) else { return nil }

@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// A queue that decides writes in turns, each covered by one sync (group commit).
 ///
-/// A turn takes what gathered while the one before was made durable. Writes that take long wait in a line of their own:
-/// one of them is decided after each turn of the others.
+/// The writer takes what gathered while it was busy, and decides it in turns of a bounded length. Writes that take long wait
+/// in a line of their own: one of them is decided after all that gathered of the others.
 final class Writer: Sendable {
     private let inbox = Mutex(Inbox())
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)

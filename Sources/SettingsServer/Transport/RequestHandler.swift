@@ -26,7 +26,7 @@ package protocol RequestHandler: AnyObject {
     /// Hands over what was collected, after all events of a batch. May `respond`.
     func batchEnded()
 
-    /// Called after a batch that took longer than any should: other connections waited meanwhile.
+    /// Called after a batch that took over 20 ms, with its length: the other connections of the loop waited meanwhile.
     func wasSlow(nanoseconds: UInt64)
 
     /// Called when the peer of an owed answer will send nothing more, but may still read. An answer that waits for a
