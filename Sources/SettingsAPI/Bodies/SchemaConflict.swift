@@ -90,7 +90,12 @@ package struct StoredSetting: Equatable, Sendable {
 extension Schema {
     /// Returns the conflict of a stored value; nil if the value fits. The value of a secret is left out.
     package func conflict(of setting: StoredSetting, suggestsName: Bool = false) -> SchemaConflict? {
-        guard let keySchema = key(setting.key.text) else {
+        var steps = Int.max
+        return conflict(of: setting, suggestsName: suggestsName, steps: &steps)
+    }
+
+    private func conflict(of setting: StoredSetting, suggestsName: Bool, steps: inout Int) -> SchemaConflict? {
+        guard let keySchema = key(setting.key.text, steps: &steps) else {
             let hint =
                 suggestsName
                 ? NameSuggestion.phrase(for: setting.key.text, amongOrdered: keys.lazy.map { $0.name }) : ""
@@ -100,24 +105,28 @@ extension Schema {
                 key: setting.key, stored: setting.isSecret ? nil : setting.value, errors: [violation])
         }
         let isSecret = setting.isSecret || keySchema.isSecret
-        let violations = keySchema.violations(of: setting.value, isSecret: isSecret)
+        let violations = keySchema.violations(of: setting.value, isSecret: isSecret, steps: &steps)
         guard !violations.isEmpty else { return nil }
         return SchemaConflict(key: setting.key, stored: isSecret ? nil : setting.value, errors: violations)
     }
 
     /// Lists the conflicts of a suite's stored values, at most a thousand, the first few with the names that were probably
-    /// meant.
-    package func conflicts(storing settings: some Sequence<StoredSetting>) -> StoredConflicts {
+    /// meant. Takes the steps of checking from those that are left. If none are left, the list is not what it would be with
+    /// more.
+    package func conflicts(storing settings: some Sequence<StoredSetting>, steps: inout Int) -> StoredConflicts {
         let mostSuggestions = 16
         let mostListed = 1000
         var conflicts: [SchemaConflict] = []
         var unlisted: [KeyName] = []
         var stored = JSONObject()
         var secrets: [KeyName] = []
-        for setting in settings {
+        for setting in settings where steps > 0 {
             if conflicts.count == mostListed {
-                if !(key(setting.key.text)?.allows(setting.value) ?? false) { unlisted.append(setting.key) }
-            } else if let conflict = conflict(of: setting, suggestsName: conflicts.count < mostSuggestions) {
+                let key = key(setting.key.text, steps: &steps)
+                if !(key?.allows(setting.value, steps: &steps) ?? false) { unlisted.append(setting.key) }
+            } else if let conflict = conflict(
+                of: setting, suggestsName: conflicts.count < mostSuggestions, steps: &steps)
+            {
                 conflicts.append(conflict)
             }
             guard hasSuiteRules else { continue }
@@ -125,7 +134,7 @@ extension Schema {
             if setting.isSecret { secrets.append(setting.key) }
         }
         guard hasSuiteRules else { return StoredConflicts(keys: conflicts, unlisted: unlisted, suite: []) }
-        let violations = suiteViolations(of: effectiveValues(stored: stored), secrets: secrets)
+        let violations = suiteViolations(of: effectiveValues(stored: stored), secrets: secrets, steps: &steps)
         return StoredConflicts(keys: conflicts, unlisted: unlisted, suite: violations)
     }
 }

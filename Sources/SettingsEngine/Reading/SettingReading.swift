@@ -38,12 +38,13 @@ extension Suite {
 
     /// True if the schema calls the key a secret.
     func isSecret(_ key: KeyName) -> Bool {
-        schema?.schema.key(key.text)?.isSecret ?? false
+        schema?.schema.isSecret(key.text) ?? false
     }
 
     /// True if the schema lets only administrators write the key.
     package func isLocked(_ key: KeyName) -> Bool {
-        schema?.schema.key(key.text)?.isLocked ?? false
+        var steps = Int.max
+        return schema?.schema.isLocked(key.text, steps: &steps) ?? false
     }
 
     /// True if the suite may hold the key: any if it is open, else those that the schema admits.
@@ -96,7 +97,7 @@ package struct FoundSetting {
     fileprivate let schema: SchemaVersion?
 
     /// True if the schema calls the key a secret, or did when it was written.
-    package var isSecret: Bool { record.isSecret || schema?.schema.key(record.name)?.isSecret ?? false }
+    package var isSecret: Bool { record.isSecret || schema?.schema.isSecret(record.name) ?? false }
 }
 
 extension State {

@@ -114,7 +114,7 @@ extension Suite {
     mutating func keepSecrets(of schema: Schema) {
         guard schema.hasSecrets else { return }
         for var record in records.elements where record.stored != nil && !record.isSecret {
-            guard schema.key(record.name)?.isSecret ?? false else { continue }
+            guard schema.isSecret(record.name) else { continue }
             record.isSecret = true
             records.set(record)
         }

@@ -3,7 +3,7 @@ internal import SettingsModel
 
 /// Setting and removing schemas.
 extension WriteDraft {
-    func setSchema(
+    mutating func setSchema(
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
@@ -12,6 +12,7 @@ extension WriteDraft {
             return finish(.schema(of: name), suites: [], [])
         }
         try checkCount((suite?.records.count ?? 0) + schema.keys.count)
+        steps += Self.stepsForKey * (suite?.records.count ?? 0)
         if let suite, suite.records.count > Schema.mostKeysUnderBroadRule, let keyword = schema.broadSuiteRule {
             let violation = Violation(tooManyKeysUnder: keyword)
             var problem = Problem(
@@ -21,11 +22,14 @@ extension WriteDraft {
         }
         var reset: Set<KeyName> = []
         if policy != .keep, let stored = suite?.storedSettings(), !stored.isEmpty {
-            let conflicts = schema.conflicts(storing: stored)
+            let conflicts = schema.conflicts(storing: stored, steps: &steps)
+            try checkSteps()
             reset = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
             let kept = stored.filter { !reset.contains($0.key) }
             // Rules are not held against a suite that stores nothing, as with a new one.
-            let rest = kept.isEmpty ? nil : schema.conflicts(storing: kept)
+            let rest =
+                kept.isEmpty ? nil : conflicts.isEmpty ? conflicts : schema.conflicts(storing: kept, steps: &steps)
+            try checkSteps()
             let told = policy == .refuse ? conflicts : rest
             if let told, !told.isEmpty {
                 throw Self.conflict(told, in: name, resetHelps: rest?.isEmpty ?? true)
@@ -37,6 +41,7 @@ extension WriteDraft {
         change.schemaText = schema.text
         suites.append(change)
         let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
+        try checkSteps()
         return finish(
             .schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
@@ -51,7 +56,7 @@ extension WriteDraft {
         }
     }
 
-    func removeSchema(_ name: SuiteName) throws(Problem) -> WriteDecision {
+    mutating func removeSchema(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
         try checkSchemaGuards(of: name, suite)
         guard suite.schema != nil else { return finish(.schema(of: name), suites: [], []) }
@@ -63,7 +68,7 @@ extension WriteDraft {
 
     /// The changes of keys when another schema, or none, comes into force: of those that are stored, and of those that
     /// either of the schemas lists.
-    private func changes(
+    private mutating func changes(
         of suite: Suite?, _ name: SuiteName, to schema: Schema?, removing isReset: (KeyName) -> Bool
     ) -> [Change] {
         let suite = suite ?? Suite(name, revision: .zero, floor: state.lastDrop)
@@ -73,15 +78,16 @@ extension WriteDraft {
             recorded.insert(record.key)
             let stored = isReset(record.key) ? nil : record.stored
             let change = Change(
-                from: record, of: suite, to: stored, schema: schema, revision: revision, time: time)
+                from: record, of: suite, to: stored, schema: schema, revision: revision, time: time, steps: &steps)
             if let change { changes.append(change) }
-            return true
+            return steps > 0
         }
         for listed in schema?.keys ?? [] where listed.defaultValue != nil {
             // The schema was compiled: its keys are names.
             guard let key = try? KeyName(listed.name), !recorded.contains(key) else { continue }
             let change = Change(
-                from: suite.record(key), of: suite, to: nil, schema: schema, revision: revision, time: time)
+                from: suite.record(key), of: suite, to: nil, schema: schema, revision: revision, time: time,
+                steps: &steps)
             if let change { changes.append(change) }
         }
         return changes.sorted { $0.key < $1.key }
@@ -120,13 +126,15 @@ extension WriteDraft {
 }
 
 extension Change {
-    /// The change of a key under a schema, or none, with a stored value or none; nil if it stays as it is.
+    /// The change of a key under a schema, or none, with a stored value or none; nil if it stays as it is. Takes the steps of
+    /// checking from those that are left.
     init?(
         from record: KeyRecord, of suite: Suite, to stored: JSONValue?, schema: Schema?, revision: Revision,
-        time: Timestamp
+        time: Timestamp, steps: inout Int
     ) {
-        let key = schema?.key(record.name)
-        let isValid = schema == nil || stored.flatMap { value in key?.allows(value) } ?? false
+        let key = schema?.key(record.name, steps: &steps)
+        var isValid = schema == nil
+        if let stored, let key { isValid = key.allows(stored, steps: &steps) }
         let standing: KeyRecord.Standing
         let value: JSONValue?
         if let stored {

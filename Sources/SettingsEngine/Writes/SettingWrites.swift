@@ -116,11 +116,15 @@ extension WriteDraft {
                     Problem.FailedCondition(
                         index: Int64(index), current: .suite(SuiteRevision(suite: name, revision: current))))
             case .setting(let name, let key, let test):
-                if let suite = state.suite(name), !suite.admits(key), suite.record(key).stored == nil {
-                    refuse(key, in: suite, at: ["if", String(index), "key"])
+                let suite = state.suite(name)
+                let record = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
+                if let suite, let schema = suite.schema?.schema, record.stored == nil {
+                    if schema.key(key.text, steps: &steps) == nil {
+                        refuse(key, in: suite, at: ["if", String(index), "key"])
+                    }
+                    try checkSteps()
                 }
-                let setting = state.setting(name, key)
-                guard !holds(test, of: setting) else { continue }
+                guard !holds(test, of: record, suite?.effectiveValue(of: record)) else { continue }
                 count += 1
                 listed[KeyAddress(suite: name, key: key), default: 0] += 1
                 guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.mostFailedOfOne else { continue }
@@ -135,11 +139,11 @@ extension WriteDraft {
         throw problem
     }
 
-    private func holds(_ test: Transaction.Condition.Test, of setting: SettingState) -> Bool {
+    private func holds(_ test: Transaction.Condition.Test, of record: KeyRecord, _ value: JSONValue?) -> Bool {
         switch test {
-        case .revision(let revision): setting.revision == revision
-        case .stored(let isStored): setting.source.isStored == isStored
-        case .value(let value): setting.value.map { value.isMathematicallyEqual(to: $0) } ?? false
+        case .revision(let revision): record.revision == revision
+        case .stored(let isStored): record.standing.source.isStored == isStored
+        case .value(let wanted): value.map { wanted.isMathematicallyEqual(to: $0) } ?? false
         }
     }
 }

@@ -65,14 +65,14 @@ extension WriteDraft {
     }
 
     /// Removes the suite with its schema.
-    func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
+    mutating func drop(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
         try checkLocks(in: suite) { _ in true }
         try checkCount(suite.records.count)
         try checkGuards(of: name)
         let changes = suite.records.elements.compactMap { record -> Change? in
             guard record.standing != .unset else { return nil }
-            return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time)
+            return Change(from: record, of: suite, to: nil, schema: nil, revision: revision, time: time, steps: &steps)
         }
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
         dropped.forgotten = suite.forgottenKeys
@@ -104,7 +104,7 @@ extension WriteDraft {
     }
 
     /// Refuses to remove what is stored under keys of a kind if one of them is locked.
-    private func checkLocks(in suite: Suite?, where isMeant: (KeyRecord) -> Bool) throws(Problem) {
+    private mutating func checkLocks(in suite: Suite?, where isMeant: (KeyRecord) -> Bool) throws(Problem) {
         guard let suite, suite.schema != nil, !request.overridesLocks else { return }
         for record in suite.records.elements where record.stored != nil && isMeant(record) {
             try checkLock(record.key, in: suite)
@@ -116,7 +116,7 @@ extension WriteDraft {
 extension Suite {
     /// True if a member names a locked key and has its value, as in a map that was read and is sent back.
     fileprivate func holdsLocked(_ member: JSONObject.Member) -> Bool {
-        guard let listed = schema?.schema.key(member.name), listed.isLocked, let key = try? KeyName(member.name) else {
+        guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false
         }
         let record = record(key)

@@ -146,9 +146,11 @@ extension WriteDraft {
     }
 
     /// Throws if the key is locked.
-    func checkLock(_ key: KeyName, in suite: Suite?) throws(Problem) {
-        guard !request.overridesLocks, let suite, suite.isLocked(key) else { return }
-        throw suite.lockedKey(key)
+    mutating func checkLock(_ key: KeyName, in suite: Suite?) throws(Problem) {
+        guard !request.overridesLocks, let suite, let schema = suite.schema?.schema else { return }
+        let isLocked = schema.isLocked(key.text, steps: &steps)
+        try checkSteps()
+        if isLocked { throw suite.lockedKey(key) }
     }
 
     /// Returns the suite. Throws if there is none.

@@ -70,6 +70,10 @@ struct WriteDraft {
     private var positions: [KeyAddress: Int] = [:]
     /// The weight that the results of changes in place may still have, all together.
     private var allowance = 16 << 20
+    /// The steps of checking that all names and values of the write may still take, together: each has a budget of its own,
+    /// and there may be very many.
+    var steps: Int
+    static let stepsForKey = 32
 
     /// A key that a body names and that its suite does not admit.
     struct UnknownKey {
@@ -87,6 +91,17 @@ struct WriteDraft {
         self.time = time
         self.opensSuites = opensSuites
         self.commitKeys = commitKeys
+        steps = request.steps
+    }
+
+    /// Throws when all steps are taken.
+    func checkSteps() throws(Problem) {
+        guard steps <= 0 else { return }
+        guard request.steps > WriteRequest.stepsOfShort else { throw .takesLong }
+        let violation = Violation(
+            pointer: .root, keyword: "limit",
+            detail: "the names and values of this write take too long to check together; write fewer at a time")
+        throw Problem(violations: [violation])
     }
 
     subscript(_ position: Int) -> Touched {
@@ -107,7 +122,9 @@ struct WriteDraft {
         guard suite != nil || opensSuites else { throw state.unknownSuite(name, isClosed: true) }
         try checkCount(touched.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
-        let schema = suite?.schema?.schema.key(key.text)
+        steps += Self.stepsForKey
+        let schema = suite?.schema?.schema.key(key.text, steps: &steps)
+        try checkSteps()
         touched.append(
             Touched(
                 suite: name, before: before, valueBefore: suite?.effectiveValue(of: before), schema: schema,
@@ -168,7 +185,7 @@ extension WriteDraft {
         let isOldSecret = isDerived && touched[position].isStoredSecret
         touched[position].isStoredSecret = isOldSecret || touched[position].schema?.isSecret ?? false
         touched[position].stored =
-            isChecked ? value : touched[position].schema.map { $0.normalized(value) } ?? value
+            isChecked ? value : touched[position].schema.map { $0.normalized(value, steps: &steps) } ?? value
         touched[position].isChanged = true
         touched[position].place = place
         touched[position].isChecked = isChecked
@@ -239,9 +256,6 @@ extension WriteDraft {
 extension WriteDraft {
     /// The number of unknown keys that get a suggestion. Each costs a search of all names on the one writer queue.
     private static let mostSuggested = 16
-    /// The steps of checking that a write may take: some hundred milliseconds, and what simple values take.
-    private static let steps = 2_000_000
-    private static let stepsForKey = 32
     /// From so many violations on no further value is checked.
     private static let mostListed = 1000
 
@@ -249,8 +263,6 @@ extension WriteDraft {
     mutating func check() throws(Problem) {
         for index in touched.indices { touched[index].isDifferent = touched[index].differs }
         var violations: [Violation] = []
-        // All values of a write together: each has a budget of its own, and there may be very many.
-        var steps = Self.steps + Self.stepsForKey * touched.count
         for key in touched
         where key.isDifferent && !key.isChecked && violations.count < Self.mostListed && steps > 0 {
             guard let stored = key.stored, let schema = key.schema else { continue }
@@ -259,12 +271,7 @@ extension WriteDraft {
                 violations.append(violation.inSuite(key.suite, under: key.place))
             }
         }
-        if steps <= 0 {
-            violations.append(
-                Violation(
-                    pointer: .root, keyword: "limit",
-                    detail: "the values of this write take too long to check together; write fewer at a time"))
-        }
+        try checkSteps()
         if let first = unknown.first {
             var problem = first.suite.unknownKey(first.key, status: 422)
             problem.pointer = first.pointer
@@ -272,11 +279,12 @@ extension WriteDraft {
             throw problem
         }
         violations += suiteViolations()
+        try checkSteps()
         guard violations.isEmpty else { throw Problem(violations: violations) }
     }
 
     /// The violations of rules about suites as a whole that the write adds.
-    private func suiteViolations() -> [Violation] {
+    private mutating func suiteViolations() -> [Violation] {
         var judged: Set<SuiteName> = []
         var violations: [Violation] = []
         for key in touched where key.isDifferent && !judged.contains(key.suite) {
@@ -297,7 +305,8 @@ extension WriteDraft {
             let secrets = touched.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
                 before: schema.effectiveValues(stored: before, of: keys),
-                after: schema.effectiveValues(stored: after, of: keys), secrets: suite.keptSecrets(of: keys) + secrets)
+                after: schema.effectiveValues(stored: after, of: keys), secrets: suite.keptSecrets(of: keys) + secrets,
+                steps: &steps)
             violations += new.map { $0.inSuite(suite.id, under: .root) }
             if after.count > max(before.count, Schema.mostKeysUnderBroadRule), let keyword = schema.broadSuiteRule {
                 violations.append(Violation(tooManyKeysUnder: keyword).inSuite(suite.id, under: .root))
@@ -320,6 +329,16 @@ extension WriteDraft {
             created.append(SuiteChange(suite: key.suite, kind: .created))
         }
         return created
+    }
+}
+
+extension Problem {
+    /// The problem of a write that was to be short and is not.
+    fileprivate static var takesLong: Problem {
+        var problem = Problem(.overloaded, "the write takes longer than it did when it came; try again in a moment")
+        problem.outcome = .notDone
+        problem.retryAfterMs = 1000
+        return problem
     }
 }
 

@@ -18,6 +18,30 @@ extension State {
         }
     }
 
+    /// True if deciding a write takes checks of names or values that were not done before, so that it may turn out to be long.
+    package func checksValues(of request: WriteRequest) -> Bool {
+        switch request.command {
+        case .setting(let operation): checksValues(of: operation, request.checkedAgainst)
+        case .mergeSuite(let name, _), .replaceSuite(let name, _), .resetSuite(let name, _), .dropSuite(let name),
+            .removeSchema(let name):
+            suite(name)?.schema != nil
+        case .setSchema(let name, _, _): hasSuite(name)
+        case .refuseSchema: false
+        case .transaction(let transaction):
+            transaction.operations.contains { checksValues(of: $0, nil) }
+                || transaction.conditions.contains { condition in
+                    guard case .setting(let name, _, _) = condition else { return false }
+                    return suite(name)?.schema != nil
+                }
+        }
+    }
+
+    private func checksValues(of operation: Transaction.Operation, _ checked: SchemaVersion?) -> Bool {
+        guard let version = suite(operation.suite)?.schema else { return false }
+        if case .delete = operation.action { return version.schema.hasSuiteRules }
+        return checked !== version || version.schema.hasSuiteRules
+    }
+
     private func effort(of operation: Transaction.Operation, upTo limit: Int) -> Int {
         guard let suite = suite(operation.suite) else { return 0 }
         var rest = limit - suite.ruleEffort

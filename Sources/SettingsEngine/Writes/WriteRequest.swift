@@ -62,12 +62,27 @@ package struct WriteRequest: Sendable {
     package var size = 0
     /// True if deciding it takes some milliseconds, so that others go first.
     package var isLong = false
+    /// The steps of checking values that deciding it may take, beside some for each key.
+    package var steps = Self.stepsOfLong
+    /// True if its connection sends no other before this is answered, so that others may be decided before it.
+    package var isAlone = false
+
+    /// The steps of a write that is not long: a millisecond or two.
+    package static let stepsOfShort = 50_000
+    /// The steps of any other: some hundred milliseconds.
+    private static let stepsOfLong = 2_000_000
 
     /// About the bytes that a request keeps in memory beside its body.
     package static let overhead = 512
 
     package init(_ command: Command) {
         self.command = command
+    }
+
+    /// Makes it a long one.
+    package mutating func becomeLong() {
+        isLong = true
+        steps = Self.stepsOfLong
     }
 }
 

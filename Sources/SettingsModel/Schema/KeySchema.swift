@@ -26,7 +26,10 @@ public struct KeySchema: Sendable {
     init(name: String, document: JSONValue, defaultValue: JSONValue?, nodes: [SchemaNode], roots: [SchemaNodeID]) {
         self.name = name
         self.document = document
-        self.defaultValue = defaultValue.map { SchemaNormalizer.normalized($0, under: roots, in: nodes) }
+        self.defaultValue = defaultValue.map { value in
+            var steps = Int.max
+            return SchemaNormalizer.normalized(value, under: roots, in: nodes, steps: &steps)
+        }
         self.nodes = nodes
         self.roots = roots
         isLocked = nodes.isLocked(roots)
@@ -46,12 +49,12 @@ public struct KeySchema: Sendable {
         return violations(of: value, isSecret: isSecret, steps: &steps)
     }
 
-    /// Lists the violations, and takes the steps of checking from those that are left for several values.
+    /// Lists the violations, and takes the steps of checking from those that are left for several values. If no steps are
+    /// left, the list is not what it would be with more.
     package func violations(of value: JSONValue, isSecret: Bool, steps: inout Int) -> [Violation] {
-        let budget = max(0, min(steps, SchemaValidator.budget(for: value)))
-        var validator = SchemaValidator(nodes: nodes, steps: budget)
+        var validator = SchemaValidator(nodes: nodes, steps: SchemaValidator.budget(for: value), of: steps)
         validator.validate(value, against: roots, isSecret: isSecret)
-        steps -= budget - validator.steps
+        validator.charge(&steps)
         return validator.findings.map { finding in
             var violation = finding.violation
             violation.key = name.isEmpty ? nil : name
@@ -65,7 +68,17 @@ public struct KeySchema: Sendable {
     }
 
     package func allows(_ value: JSONValue) -> Bool {
-        SchemaValidator.isValid(value, nodes, roots)
+        var steps = Int.max
+        return allows(value, steps: &steps)
+    }
+
+    /// True if the value fits. Takes the steps of checking from those that are left for several values.
+    package func allows(_ value: JSONValue, steps: inout Int) -> Bool {
+        var validator = SchemaValidator(
+            nodes: nodes, mostFindings: 1, steps: SchemaValidator.budget(for: value), of: steps)
+        validator.validate(value, against: roots)
+        validator.charge(&steps)
+        return validator.findings.isEmpty
     }
 
     /// True if the key allows a value as it is; nil if that takes more than some steps to find out.
@@ -80,6 +93,12 @@ public struct KeySchema: Sendable {
 
     /// Returns the value with integers for integral doubles wherever the key asks for integers. Done before checking.
     package func normalized(_ value: JSONValue) -> JSONValue {
-        SchemaNormalizer.normalized(value, under: roots, in: nodes)
+        var steps = Int.max
+        return normalized(value, steps: &steps)
+    }
+
+    /// Returns the normalised value. Takes the steps from those that are left for several values.
+    package func normalized(_ value: JSONValue, steps: inout Int) -> JSONValue {
+        SchemaNormalizer.normalized(value, under: roots, in: nodes, steps: &steps)
     }
 }

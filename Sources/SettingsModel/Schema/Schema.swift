@@ -26,6 +26,7 @@ public struct Schema: Sendable {
     private let listedSecrets: Set<UTF8Text>
     /// True if a key that is not listed can be a secret, so that each must be looked up.
     private let admitsUnlistedSecrets: Bool
+    private let admitsUnlistedLocks: Bool
 
     /// Compiles a document. Throws everything that is wrong with it. Beyond what a JSON Schema needs, a suite's schema
     /// must say `additionalProperties`, and its defaults must be valid together.
@@ -70,6 +71,7 @@ public struct Schema: Sendable {
         let unlisted =
             (properties?.patternProperties.map(\.node) ?? []) + [properties?.additionalProperties].compactMap { $0 }
         admitsUnlistedSecrets = nodes.isSecret(unlisted)
+        admitsUnlistedLocks = nodes.isLocked(unlisted)
         problems += defaultProblems(compiled, besides: problems)
         if !problems.isEmpty { throw SchemaError(problems, of: document) }
     }
@@ -78,10 +80,20 @@ public struct Schema: Sendable {
     ///
     /// A listed key is found in one step. For others the patterns are tried, then `additionalProperties` decides.
     public func key(_ name: String) -> KeySchema? {
+        var steps = Int.max
+        return key(name, steps: &steps)
+    }
+
+    /// The budget for trying patterns on a name: some tenths of a millisecond. It takes most patterns a few steps a byte.
+    private static let mostStepsForName = 20_000
+
+    /// Returns the schema of a key. Takes the steps of matching patterns from those that are left for a write.
+    package func key(_ name: String, steps: inout Int) -> KeySchema? {
         if let position = positions[UTF8Text(name)] { return keys[position] }
         guard let properties else { return nil }
         // A name that the patterns do not settle within the budget is not admitted.
-        var budget = SchemaValidator.mostPatternSteps
+        var budget = Self.mostStepsForName
+        defer { steps -= (Self.mostStepsForName - max(0, budget)) / SchemaValidator.patternStepsPerStep }
         let roots = properties.nodes(for: name) { $0.matches(name, budget: &budget) ?? false }
         guard budget > 0, !roots.isEmpty, !roots.contains(where: { nodes[$0].refusesAll }) else { return nil }
         let documents = patternDocuments(for: name)
@@ -131,6 +143,17 @@ public struct Schema: Sendable {
         admitsUnlistedSecrets || !listedSecrets.isEmpty
     }
 
+    /// True if the key is a secret.
+    package func isSecret(_ name: String) -> Bool {
+        listedSecrets.contains(UTF8Text(name)) || admitsUnlistedSecrets && key(name)?.isSecret ?? false
+    }
+
+    /// True if the key is locked. Takes the steps of matching patterns from those that are left for a write.
+    package func isLocked(_ name: String, steps: inout Int) -> Bool {
+        if let position = positions[UTF8Text(name)] { return keys[position].isLocked }
+        return admitsUnlistedLocks && key(name, steps: &steps)?.isLocked ?? false
+    }
+
     /// Returns the effective values of a suite: those stored, valid or not, and the defaults of other keys.
     ///
     /// - Parameter names: the keys that are wanted; nil for all.
@@ -149,24 +172,49 @@ public struct Schema: Sendable {
     ///   - effective: the effective values of all keys.
     ///   - secrets: keys whose values are secrets in addition to those of the schema.
     package func suiteViolations(of effective: JSONObject, secrets: [KeyName] = []) -> [Violation] {
-        suiteRules?.violations(of: effective, secretKeys: secretKeys(in: effective, and: secrets)) ?? []
+        var steps = Int.max
+        return suiteViolations(of: effective, secrets: secrets, steps: &steps)
+    }
+
+    /// Lists the violations. Takes the steps of checking from those that are left.
+    package func suiteViolations(
+        of effective: JSONObject, secrets: [KeyName], steps: inout Int
+    ) -> [Violation] {
+        guard let suiteRules else { return [] }
+        let secrets = secretKeys(in: effective, and: secrets, steps: &steps)
+        return suiteRules.findings(effective, secrets, steps: &steps).map(\.violation)
     }
 
     /// Lists the violations that the values before a commit did not have: the reasons to refuse the commit.
     package func newSuiteViolations(
         before: JSONObject, after: JSONObject, secrets: [KeyName] = []
     ) -> [Violation] {
-        suiteRules?.newViolations(
-            before: before, secretKeys(in: before, and: secrets), after: after, secretKeys(in: after, and: secrets))
-            ?? []
+        var steps = Int.max
+        return newSuiteViolations(before: before, after: after, secrets: secrets, steps: &steps)
     }
 
-    private func secretKeys(in values: JSONObject, and others: [KeyName] = []) -> Set<UTF8Text> {
+    /// Lists the violations that the values before a commit did not have. Takes the steps of checking from those that are
+    /// left for the commit. If none are left, the list is not what it would be with more.
+    package func newSuiteViolations(
+        before: JSONObject, after: JSONObject, secrets: [KeyName] = [], steps: inout Int
+    ) -> [Violation] {
+        guard let suiteRules else { return [] }
+        let secretsAfter = secretKeys(in: after, and: secrets, steps: &steps)
+        let findings = suiteRules.findings(after, secretsAfter, isComplete: true, steps: &steps)
+        if findings.isEmpty { return [] }
+        let secretsBefore = secretKeys(in: before, and: secrets, steps: &steps)
+        return suiteRules.new(
+            findings, after: suiteRules.findings(before, secretsBefore, isComplete: true, steps: &steps))
+    }
+
+    private func secretKeys(
+        in values: JSONObject, and others: [KeyName] = [], steps: inout Int
+    ) -> Set<UTF8Text> {
         var secrets = listedSecrets
         for other in others { secrets.insert(UTF8Text(other.text)) }
         guard admitsUnlistedSecrets else { return secrets }
-        for name in values.names where positions[UTF8Text(name)] == nil && key(name)?.isSecret ?? false {
-            secrets.insert(UTF8Text(name))
+        for name in values.names where steps > 0 && positions[UTF8Text(name)] == nil {
+            if key(name, steps: &steps)?.isSecret ?? false { secrets.insert(UTF8Text(name)) }
         }
         return secrets
     }
@@ -252,9 +300,11 @@ extension Schema {
         }
         guard let suiteRules, compiled.judgesFairly([0]) else { return problems }
         let defaults = effectiveValues(stored: [:])
+        var steps = Int.max
+        let secrets = secretKeys(in: defaults, steps: &steps)
         return problems
-            + suiteRules.violations(ofDefaults: defaults, secretKeys: secretKeys(in: defaults)).map {
-                SchemaError.Problem(.root, $0.keyword, "the defaults together: \($0.sentence)")
+            + suiteRules.findings(defaults, secrets, areDefaults: true, steps: &steps).map {
+                SchemaError.Problem(.root, $0.violation.keyword, "the defaults together: \($0.violation.sentence)")
             }
     }
 }

@@ -8,12 +8,21 @@ struct SchemaNormalizer {
     private var steps: Int
 
     /// Returns the normalised value. Copies nothing if nothing changes.
-    static func normalized(_ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode]) -> JSONValue {
-        var normalizer = SchemaNormalizer(nodes: nodes)
-        return normalizer.normalized(value, under: nodes.conjunction(of: roots), depth: 0) ?? value
+    ///
+    /// - Parameter steps: the steps of checking that are left, of which this takes some.
+    static func normalized(
+        _ value: JSONValue, under roots: [SchemaNodeID], in nodes: [SchemaNode], steps: inout Int
+    ) -> JSONValue {
+        // Most steps are those of patterns, or as cheap.
+        let scale = SchemaValidator.patternStepsPerStep
+        let budget = scale * max(0, min(steps, SchemaValidator.mostSteps / scale))
+        var normalizer = SchemaNormalizer(nodes: nodes, steps: budget)
+        let changed = normalizer.normalized(value, under: nodes.conjunction(of: roots), depth: 0)
+        steps -= (budget - max(0, normalizer.steps)) / scale
+        return changed ?? value
     }
 
-    private init(nodes: [SchemaNode], steps: Int = SchemaValidator.mostSteps) {
+    private init(nodes: [SchemaNode], steps: Int) {
         self.nodes = nodes
         self.steps = steps
     }

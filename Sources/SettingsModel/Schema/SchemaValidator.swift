@@ -30,13 +30,16 @@ struct SchemaValidator {
     private var depth = 0
     private var failed = false
     private(set) var steps: Int
+    private let budget: Int
+    /// True if the budget would be larger if other values had left more.
+    private var isBoundByOthers = false
     /// The steps of matching patterns that may still be taken.
     private var patternSteps: Int
     private(set) var isExhausted = false
     /// The bytes of names and texts in the findings.
     private var listedText = 0
     /// The steps that reasons and suggestions may still take. When they are used up, messages do without.
-    private var reasonSteps = 300_000
+    private(set) var reasonSteps: Int
     /// True for a validator that looks for a reason. It gives none itself, as reasons of alternatives inside alternatives
     /// would make a text of exponential length.
     private var isForReason = false
@@ -49,7 +52,9 @@ struct SchemaValidator {
     /// The budget for matching patterns while one value is checked: some ten milliseconds.
     static let mostPatternSteps = 1_000_000
     /// The steps of matching a pattern that cost one step of checking.
-    private static let patternStepsPerStep = 8
+    static let patternStepsPerStep = 8
+    /// The budget for reasons and suggestions.
+    static let mostReasonSteps = 300_000
     /// The number of violations that are listed.
     static let mostListed = 1_000
     /// The bytes of names and texts that the list may take. Violations repeat them.
@@ -60,16 +65,34 @@ struct SchemaValidator {
     /// Makes a validator for one value. The members of it that `secretKeys` names are secrets.
     init(
         nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
-        secretKeys: Set<UTF8Text> = [], steps: Int = Self.mostSteps
+        secretKeys: Set<UTF8Text> = [], steps: Int = Self.mostSteps, patternSteps: Int = Self.mostPatternSteps
     ) {
         self.mostText = mostText
         self.nodes = nodes
         self.steps = steps
-        patternSteps =
-            steps < Self.mostPatternSteps / Self.patternStepsPerStep
-            ? steps * Self.patternStepsPerStep : Self.mostPatternSteps
+        budget = steps
+        self.patternSteps =
+            steps < patternSteps / Self.patternStepsPerStep ? steps * Self.patternStepsPerStep : patternSteps
+        reasonSteps = min(Self.mostReasonSteps, steps)
         self.mostFindings = mostFindings
         self.secretKeys = secretKeys
+    }
+
+    /// Makes a validator for one of several values. The steps that are left for all of them bound those for this one.
+    init(
+        nodes: [SchemaNode], mostFindings: Int = Self.mostListed, mostText: Int = Self.mostTextListed,
+        secretKeys: Set<UTF8Text> = [], steps: Int, of rest: Int, patternSteps: Int = Self.mostPatternSteps
+    ) {
+        self.init(
+            nodes: nodes, mostFindings: mostFindings, mostText: mostText, secretKeys: secretKeys,
+            steps: max(0, min(steps, rest)), patternSteps: patternSteps)
+        isBoundByOthers = rest < steps
+    }
+
+    /// Takes the steps that were taken from those that are left for several values; all of them if they did not suffice.
+    func charge(_ rest: inout Int) {
+        let spent = budget - steps + min(Self.mostReasonSteps, budget) - reasonSteps
+        rest = isExhausted && isBoundByOthers ? min(0, rest - spent) : rest - spent
     }
 
     /// Checks a value against schemas that must all hold.
@@ -81,13 +104,6 @@ struct SchemaValidator {
                 keyword: Self.tooComplex, detail: "is too complex to be checked against this schema")
             findings = [Finding(node: roots.first ?? 0, violation: violation)]
         }
-    }
-
-    /// True if a value fits.
-    static func isValid(_ value: JSONValue, _ nodes: [SchemaNode], _ roots: [SchemaNodeID]) -> Bool {
-        var validator = SchemaValidator(nodes: nodes, mostFindings: 1, steps: budget(for: value))
-        validator.validate(value, against: roots)
-        return validator.findings.isEmpty
     }
 
     /// The budget for checking a value: some fifty milliseconds, and more for a large one.
@@ -161,9 +177,9 @@ struct SchemaValidator {
     /// Returns `; did you mean …?`, or nothing if that may not be said or would take too long to find.
     mutating func suggestion(for name: String, among known: some Collection<String>) -> String {
         let cost = known.count * 32
-        guard !isQuiet, !isSecret, !isForReason, cost <= reasonSteps else { return "" }
+        guard !isQuiet, !isSecret, !isForReason, cost <= Self.mostReasonSteps else { return "" }
         reasonSteps -= cost
-        return NameSuggestion.phrase(for: name, among: known)
+        return reasonSteps >= 0 ? NameSuggestion.phrase(for: name, among: known) : ""
     }
 
     /// True if a pattern matches. Spends the steps that the match takes.

@@ -24,24 +24,9 @@ struct SuiteRules: Sendable {
         self.broadKeyword = broadKeyword
     }
 
-    /// Lists the violations of effective values with the key of each.
-    func violations(of values: JSONObject, secretKeys: Set<UTF8Text>) -> [Violation] {
-        findings(values, secretKeys).map(\.violation)
-    }
-
-    /// Lists the violations of the defaults without the demands for further keys.
-    func violations(ofDefaults values: JSONObject, secretKeys: Set<UTF8Text>) -> [Violation] {
-        findings(values, secretKeys, root: nodes.count - 1).map(\.violation)
-    }
-
-    /// Lists the violations after a commit that were not there before it.
-    func newViolations(
-        before: JSONObject, _ secretsBefore: @autoclosure () -> Set<UTF8Text>, after: JSONObject,
-        _ secretsAfter: Set<UTF8Text>
-    ) -> [Violation] {
-        let findings = findings(after, secretsAfter, isComplete: true)
-        if findings.isEmpty { return [] }
-        let known = Set(self.findings(before, secretsBefore(), isComplete: true).compactMap(Self.identity))
+    /// Returns those findings after a commit that were not there before it.
+    func new(_ findings: [SchemaValidator.Finding], after old: [SchemaValidator.Finding]) -> [Violation] {
+        let known = Set(old.compactMap(Self.identity))
         let new = findings.filter { finding in Self.identity(of: finding).map { !known.contains($0) } ?? true }
         return new.prefix(SchemaValidator.mostListed).map(\.violation)
     }
@@ -60,16 +45,27 @@ struct SuiteRules: Sendable {
         return UTF8Text(parts.text())
     }
 
-    /// - Parameter isComplete: lists everything. A comparison of lists that end early would confuse old and new.
+    /// The further steps that patterns may take for each key.
+    private static let patternStepsForKey = 500
+
+    /// Lists what is wrong with effective values, with the key of each violation. Takes the steps of checking from those
+    /// that are left.
+    ///
+    /// - Parameters:
+    ///   - areDefaults: true for values that need not be complete.
+    ///   - isComplete: lists everything. A comparison of lists that end early would confuse old and new.
     @inline(never)
-    private func findings(
-        _ values: JSONObject, _ secretKeys: Set<UTF8Text>, root: SchemaNodeID? = nil, isComplete: Bool = false
+    func findings(
+        _ values: JSONObject, _ secretKeys: Set<UTF8Text>, areDefaults: Bool = false, isComplete: Bool = false,
+        steps: inout Int
     ) -> [SchemaValidator.Finding] {
-        var validator =
-            isComplete
-            ? SchemaValidator(nodes: nodes, mostFindings: .max, mostText: .max, secretKeys: secretKeys)
-            : SchemaValidator(nodes: nodes, secretKeys: secretKeys)
-        validator.validate(.object(values), against: [root ?? nodes.count - 2])
+        var validator = SchemaValidator(
+            nodes: nodes, mostFindings: isComplete ? .max : SchemaValidator.mostListed,
+            mostText: isComplete ? .max : SchemaValidator.mostTextListed, secretKeys: secretKeys,
+            steps: SchemaValidator.mostSteps, of: steps,
+            patternSteps: SchemaValidator.mostPatternSteps + Self.patternStepsForKey * values.count)
+        validator.validate(.object(values), against: [nodes.count - (areDefaults ? 1 : 2)])
+        validator.charge(&steps)
         return validator.findings.map { SchemaValidator.Finding(node: $0.node, violation: attributed($0.violation)) }
     }
 

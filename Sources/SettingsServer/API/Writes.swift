@@ -36,16 +36,21 @@ extension APIHandler {
         }
         // Requests of a connection are taken one at a time while the writer has much to do.
         if exchange.isBehind, service.store.isBusy { return .notYet }
-        let write = try request.write(bytes, body: body, on: state)
+        var write = try request.write(bytes, body: body, on: state)
         let owed = OwedWrite(request, bytes, ticket: exchange.ticket)
         let effort = state.effort(of: write.command, upTo: Self.longWrite)
         guard write.isLong || effort > Self.longWrite else {
+            // One that may turn out to be long is alone, so that the writer may decide it after others.
+            write.isAlone = state.checksValues(of: write)
+            if write.isAlone, exchange.isBehind { return .notYet }
+            write.steps = WriteRequest.stepsOfShort
             collect(write, owed)
-            return .later
+            return write.isAlone ? .laterAlone : .later
         }
         guard !exchange.isBehind else { return .notYet }
-        decideBeside(owed, at: state.cursor, bytes: { 16 * state.effort(of: write.command, upTo: .max / 32) }) {
-            () throws(Problem) in write
+        let long = write
+        decideBeside(owed, at: state.cursor, bytes: { 16 * state.effort(of: long.command, upTo: .max / 32) }) {
+            () throws(Problem) in long
         }
         return .laterAlone
     }
@@ -81,7 +86,7 @@ extension APIHandler {
             owed.charge = charge
             do throws(Problem) {
                 var write = try read()
-                write.isLong = true
+                write.becomeLong()
                 let outcome = service.obstacle() == nil ? service.store.answerWithoutCommit(write) : nil
                 mailbox.run { [owed, write] handler in
                     if let outcome { handler.answer(owed, outcome) } else { handler.collect(write, owed) }

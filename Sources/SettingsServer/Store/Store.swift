@@ -58,7 +58,7 @@ package final class Store: Sendable {
         }
     }
 
-    /// True if so many writes wait that callers should send one at a time.
+    /// True if the writes that wait take longer than some turns, so that callers should send one at a time.
     package var isBusy: Bool { writer.isBusy }
 
     /// Refuses writes that take long from now on, those that wait included.
@@ -129,10 +129,10 @@ package struct WriteLimits: Sendable {
     package var batchBytes = 8 << 20
     /// After how many nanoseconds a turn of the writer ends.
     package var turn: UInt64 = 20_000_000
-    /// How many nanoseconds a write that takes long may wait.
+    /// How many nanoseconds a write may wait.
     package var patience: UInt64 = 10_000_000_000
-    /// From how many writes that wait on the writer is busy.
-    package var busyCount = 2048
+    /// After how many nanoseconds of turns a write that takes long is decided, though others still wait.
+    package var longPause: UInt64 = 1_000_000_000
     /// The most keys that one write may change, and that a suite may store when its schema changes.
     package var commitKeys = 100_000
     /// True if a write that stores something creates its suite; else only a schema does.

@@ -33,12 +33,6 @@ final class WriterSession: @unchecked Sendable {
         staged = StagedState(state, opensSuites: limits.opensSuites, commitKeys: limits.commitKeys)
     }
 
-    /// Decides writes in turns. Each makes its commits durable with one sync, and answers after it.
-    func decide(_ parcels: [Writer.Parcel]) {
-        var position = Position()
-        while position.parcel < parcels.count { takeTurn(parcels, from: &position) }
-    }
-
     /// Answers writes without deciding them.
     func refuse(_ parcel: Writer.Parcel, because problem: Problem) {
         let cursor = publishedState.cursor
@@ -46,9 +40,26 @@ final class WriterSession: @unchecked Sendable {
             parcel.writes.map { WriteOutcome(id: $0.id, result: .failure(problem), cursor: cursor) })
     }
 
-    private struct Position {
-        var parcel = 0
-        var write = 0
+    /// Parcels, and how far they are decided.
+    struct Line {
+        fileprivate let parcels: [Writer.Parcel]
+        fileprivate var parcel = 0
+        fileprivate var write = 0
+
+        init(_ parcels: [Writer.Parcel] = []) {
+            self.parcels = parcels
+        }
+
+        var isEmpty: Bool { parcel == parcels.count }
+    }
+
+    /// What a turn did.
+    struct Turn {
+        /// The writes that were decided, and the nanoseconds that took.
+        var count = 0
+        var time: UInt64 = 0
+        /// Writes that turned out to be long, to be decided after others.
+        var long: [Writer.Parcel] = []
     }
 
     /// The outcomes of those writes of a parcel that are of one turn.
@@ -57,27 +68,36 @@ final class WriterSession: @unchecked Sendable {
         var outcomes: [WriteOutcome] = []
     }
 
-    private func takeTurn(_ parcels: [Writer.Parcel], from position: inout Position) {
+    /// Decides writes of a line for one turn, which makes their commits durable with one sync, and answers after it.
+    func takeTurn(_ line: inout Line) -> Turn {
+        var turn = Turn()
         var answers: [Answer] = []
         // From here on answers rest on what is not durable yet.
         var firstStaged: (answer: Int, outcome: Int)?
         var bounds = Bounds(limits)
-        deciding: while position.parcel < parcels.count {
-            let parcel = parcels[position.parcel]
+        deciding: while !line.isEmpty {
+            let parcel = line.parcels[line.parcel]
             answers.append(Answer(replies: parcel.replies))
             let last = answers.count - 1
-            answers[last].outcomes.reserveCapacity(parcel.writes.count - position.write)
-            while position.write < parcel.writes.count {
-                let write = parcel.writes[position.write]
+            answers[last].outcomes.reserveCapacity(parcel.writes.count - line.write)
+            while line.write < parcel.writes.count {
+                var write = parcel.writes[line.write]
                 guard bounds.admit(write.request) else { break deciding }
-                let (result, isStaged) = decide(write.request)
+                line.write += 1
+                let isLate = bounds.now > parcel.since + limits.patience
+                let (result, isStaged) = isLate ? (.failure(.tooManyWrites), false) : decide(write.request)
+                if case .failure(let problem) = result, problem.code == .overloaded, write.request.isAlone, !isLate {
+                    write.request.becomeLong()
+                    turn.long.append(Writer.Parcel(writes: [write], replies: parcel.replies, since: parcel.since))
+                    continue
+                }
                 if isStaged && firstStaged == nil { firstStaged = (last, answers[last].outcomes.count) }
                 answers[last].outcomes.append(
                     WriteOutcome(id: write.id, result: result, cursor: staged.state.cursor))
-                position.write += 1
             }
-            position = Position(parcel: position.parcel + 1)
+            (line.parcel, line.write) = (line.parcel + 1, 0)
         }
+        (turn.count, turn.time) = (bounds.count, MonotonicClock.system.now() - bounds.start)
         var listeners: [any PublicationListener] = []
         // In doubt, no answer may rest on what is published: what it lacks could be there after a restart.
         if let first = isInDoubt ? (answer: 0, outcome: 0) : firstStaged {
@@ -97,29 +117,31 @@ final class WriterSession: @unchecked Sendable {
         }
         for answer in answers where !answer.outcomes.isEmpty { answer.replies.deliver(answer.outcomes) }
         for listener in listeners { listener.published() }
+        return turn
     }
 
     /// What a turn may still take: a number of writes, bytes, and time.
     private struct Bounds {
         private let limits: WriteLimits
-        private let end: UInt64
-        private var count = 0
+        let start: UInt64
+        /// The time when the last write was looked at.
+        private(set) var now: UInt64
+        private(set) var count = 0
         private var bytes = 0
 
         init(_ limits: WriteLimits) {
             self.limits = limits
-            end = MonotonicClock.system.now() + limits.turn
+            start = MonotonicClock.system.now()
+            now = start
         }
 
         /// Returns false if the turn ends before this write. The first is always admitted.
         mutating func admit(_ request: WriteRequest) -> Bool {
-            guard count > 0 else {
-                (count, bytes) = (1, request.size)
-                return true
-            }
-            guard count < limits.batchCount, bytes + request.size <= limits.batchBytes else { return false }
             // Reading the clock takes a hundredth of the time of a write.
-            guard MonotonicClock.system.now() < end else { return false }
+            if count > 0 { now = MonotonicClock.system.now() }
+            let fits =
+                count < limits.batchCount && bytes + request.size <= limits.batchBytes && now < start + limits.turn
+            guard count == 0 || fits else { return false }
             count += 1
             bytes += request.size
             return true

@@ -68,6 +68,55 @@ struct WriteBoundTests {
     }
 }
 
+/// Writes whose values take long to check.
+@Suite(.ownThread)
+struct CheckingBoundTests {
+    /// Every state of the pattern stays possible at each letter.
+    private static let schema = #"{"type":"object","additionalProperties":{"pattern":"^(?:a{0,30}){50}b?$"}}"#
+
+    private static func texts(_ count: Int, _ length: Int) -> String {
+        let text = String(repeating: "a", count: length)
+        return "{" + (0..<count).map { #""k\#($0)":"\#(text)""# }.joined(separator: ",") + "}"
+    }
+
+    @Test("A schema that takes too long to check on all that is stored is refused")
+    func schemas() throws {
+        let daemon = try TestDaemon()
+        // Two alternatives at each of 14 levels, none of which fits.
+        let levels = (0..<14).map {
+            ##""l\##($0)":{"anyOf":[{"$ref":"#/$defs/l\##($0 + 1)"},{"$ref":"#/$defs/l\##($0 + 1)"}]}"##
+        }
+        let schema =
+            ##"{"type":"object","additionalProperties":{"$ref":"#/$defs/l0"},"##
+            + #""$defs":{\#(levels.joined(separator: ",")),"l14":{"type":"integer"}}}"#
+        try daemon.done(Request("PUT app \(Self.texts(200, 1))"))
+        for query in ["", "?onConflict=keep", "?onConflict=reset"] {
+            let refused = try daemon.send(Request("PUT app/schema\(query) \(schema)"))
+            #expect(refused.status == 422 && refused.text.contains(#""keyword":"limit""#), "\(refused.text)")
+        }
+        try daemon.done(Request("PUT app {}"))
+        try daemon.done(Request("PUT app/schema \(schema)"))
+        let refused = try daemon.send(Request("PATCH app \(Self.texts(200, 1))"))
+        #expect(refused.status == 422 && refused.text.contains(#""keyword":"limit""#), "\(refused.text)")
+    }
+
+    @Test("A write that takes long to check takes effect before what its connection sends after it")
+    func order() throws {
+        let daemon = try TestDaemon()
+        try daemon.done(Request("PUT app/schema \(Self.schema)"))
+        let client = try daemon.connect()
+        let map = Self.texts(8, 60)
+        let head = "HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length:"
+        try client.send(
+            "PATCH /v1/suites/app \(head) \(map.utf8.count)\r\n\r\n\(map)"
+                + "PUT /v1/suites/app/keys/k1 \(head) 1\r\n\r\n1"
+                + "GET /v1/suites/app/keys/k1?raw HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(try client.readResponse().status == 200)
+        #expect(try client.readResponse().status == 200)
+        #expect(try client.readResponse().text == "1")
+    }
+}
+
 /// The memory of what is on its way.
 @Suite(.ownThread)
 struct BufferTests {

@@ -18,7 +18,9 @@ struct StoredConflictsTests {
     }
 
     private func conflicts(_ stored: KeyValuePairs<String, JSONValue>) throws -> StoredConflicts {
-        try schema.conflicts(storing: stored.map { StoredSetting(key: try KeyName($0.key), value: $0.value) })
+        var steps = Int.max
+        let settings = try stored.map { StoredSetting(key: try KeyName($0.key), value: $0.value) }
+        return schema.conflicts(storing: settings, steps: &steps)
     }
 
     @Test("Values that fit are no conflict")

@@ -1,3 +1,4 @@
+import Glibc
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
@@ -115,5 +116,128 @@ struct WriterTests {
         let end = replies.wait(for: 1)[2]
         #expect(end?.setting?.changed == false)
         #expect(end?.setting?.isReplayed == false)
+    }
+
+    private func store(_ adapt: (inout WriteLimits) -> Void) throws -> Store {
+        var limits = WriteLimits()
+        adapt(&limits)
+        let state = State(epoch: try #require(Epoch("e0")))
+        return Store(state, log: log, limits: limits) { Timestamp(milliseconds: 1000) }
+    }
+
+    /// Has the writer busy with the sync of write 1.
+    private func occupy(_ store: Store) throws {
+        #expect(store.submit([try put(1, "first", 1)], replies: replies).isEmpty)
+        log.awaitFlush()
+    }
+
+    @Test("a write that waited too long is refused as overloaded, and not done")
+    func patience() throws {
+        let store = try store { $0.patience = 1_000_000_000 }
+        try occupy(store)
+        #expect(store.submit([try put(2, "a", 1)], replies: replies).isEmpty)
+        usleep(1_200_000)
+        log.letGo()
+        let problem = try #require(replies.wait(for: 2)[2]?.problem)
+        #expect(problem.code == .overloaded && problem.outcome == .notDone && problem.retryAfterMs != nil)
+    }
+
+    @Test("a long write waits for a bounded time of others")
+    func longPause() throws {
+        let store = try store {
+            $0.batchCount = 1
+            $0.longPause = 0
+        }
+        try occupy(store)
+        var long = try put(9, "long", 1)
+        long.request.becomeLong()
+        #expect(store.submit(try (2...8).map { try put($0, "k\($0)", 1) } + [long], replies: replies).isEmpty)
+        for _ in 1...9 { log.letGo() }
+        #expect(replies.wait(for: 9).count == 9)
+        #expect(replies.order == [1, 2, 9, 3, 4, 5, 6, 7, 8])
+    }
+
+    @Test("writes that wait make the writer busy by their time, not by their number")
+    func busy() throws {
+        let store = try store { $0.turn = 1_000_000 }
+        try occupy(store)
+        #expect(!store.isBusy)
+        #expect(store.submit(try (2...400).map { try put($0, "k\($0)", 1) }, replies: replies).isEmpty)
+        #expect(store.isBusy)
+        for _ in 1...400 { log.letGo() }
+    }
+}
+
+/// Writes whose values take long to check.
+@Suite(.ownThread)
+struct CostlyWriteTests {
+    private let log = ScriptedLog(isGated: true)
+    private let replies = CollectedReplies()
+    private let store: Store
+    private let suite: SuiteName
+
+    init() throws {
+        suite = try SuiteName("app")
+        var state = State(epoch: try #require(Epoch("e0")))
+        // Every state of the pattern stays possible at each letter.
+        let document: JSONValue = ["additionalProperties": ["pattern": "^(?:a{0,30}){50}b?$"], "type": "object"]
+        let request = WriteRequest(.setSchema(suite, try Schema(document), onConflict: .refuse))
+        let decision = try state.decide(
+            request, revision: try #require(Revision(1)), time: Timestamp(milliseconds: 1))
+        _ = try state.apply(try #require(decision.commit), schema: decision.schema)
+        store = Store(state, log: log) { Timestamp(milliseconds: 1000) }
+    }
+
+    private func write(_ id: UInt64, _ command: WriteRequest.Command, isAlone: Bool) -> PendingWrite {
+        var request = WriteRequest(command)
+        request.steps = WriteRequest.stepsOfShort
+        request.isAlone = isAlone
+        return PendingWrite(id: id, request: request)
+    }
+
+    private func commands() throws -> [WriteRequest.Command] {
+        func map(_ length: Int) -> JSONObject {
+            var map = JSONObject()
+            for number in 0..<10 { map["k\(number)"] = .string(String(repeating: "a", count: length)) }
+            return map
+        }
+        let operations = try map(62).members.map {
+            Transaction.Operation(suite: suite, key: try KeyName($0.name), .set($0.value))
+        }
+        let text = JSONValue.string(String(repeating: "a", count: 120))
+        return [
+            .setting(Transaction.Operation(suite: suite, key: try KeyName("k"), .set(text))),
+            .mergeSuite(suite, map(60)), .replaceSuite(suite, map(61)), .transaction(Transaction(do: operations)),
+        ]
+    }
+
+    @Test("a write that takes long to check is decided after others, if its connection sends none behind it")
+    func postponed() throws {
+        for command in try commands() {
+            let others = try SuiteName("open")
+            let plain = Transaction.Operation(suite: others, key: try KeyName("a"), .delete)
+            let other = Transaction.Operation(suite: others, key: try KeyName("a"), .set(1))
+            #expect(
+                store.submit(
+                    [write(1, command, isAlone: true), write(2, .setting(other), isAlone: false)], replies: replies
+                ).isEmpty)
+            log.letGo()
+            log.letGo()
+            let ends = replies.wait(for: 2)
+            #expect(ends[1]?.problem == nil && ends[2]?.problem == nil)
+            #expect(replies.order.suffix(2) == [2, 1])
+            _ = store.submit([write(3, .setting(plain), isAlone: false)], replies: replies)
+            log.letGo()
+            _ = replies.wait(for: 1)
+        }
+    }
+
+    @Test("a write that takes long to check is refused as overloaded, if its connection sends others behind it")
+    func refused() throws {
+        for command in try commands() {
+            #expect(store.submit([write(1, command, isAlone: false)], replies: replies).isEmpty)
+            let problem = try #require(replies.wait(for: 1)[1]?.problem)
+            #expect(problem.code == .overloaded && problem.outcome == .notDone && problem.retryAfterMs != nil)
+        }
     }
 }

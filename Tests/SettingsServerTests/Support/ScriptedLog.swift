@@ -17,6 +17,7 @@ final class ScriptedLog: CommitLog {
 
     private let contents = Mutex(Contents())
     private let gate: DispatchSemaphore?
+    private let flushing = DispatchSemaphore(value: 0)
 
     /// - Parameter isGated: whether each flush waits for a ``letGo()``.
     init(isGated: Bool = false) {
@@ -25,6 +26,11 @@ final class ScriptedLog: CommitLog {
 
     func letGo() {
         gate?.signal()
+    }
+
+    /// Returns once a flush has begun.
+    func awaitFlush() {
+        flushing.patientWait()
     }
 
     /// Makes the next flush fail.
@@ -47,6 +53,7 @@ final class ScriptedLog: CommitLog {
     }
 
     func flush() throws(CommitLogError) {
+        flushing.signal()
         gate?.patientWait()
         let failure = contents.withLock { contents -> CommitLogError? in
             let staged = contents.staged
@@ -74,6 +81,9 @@ final class CollectedReplies: WriteReplies {
         self.outcomes.withLock { $0 += outcomes }
         for _ in outcomes { arrived.signal() }
     }
+
+    /// The numbers of the writes in the order of their ends.
+    var order: [UInt64] { outcomes.withLock { $0.map(\.id) } }
 
     /// The ends of so many writes, by their numbers; fewer if they do not come in time.
     func wait(for count: Int) -> [UInt64: WriteOutcome] {
