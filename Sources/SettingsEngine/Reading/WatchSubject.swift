@@ -7,28 +7,43 @@ package struct KeyFilter: Hashable, Sendable {
 
     /// Keys by name, in order, each once.
     package let keys: [KeyName]
-    /// Prefixes of keys, in order, each once.
+    /// Prefixes of keys, in order, none of which begins with another.
     package let prefixes: [UTF8Text]
 
     package init(keys: [KeyName], prefixes: [String]) {
         self.keys = keys.inOrder()
-        self.prefixes = prefixes.map(UTF8Text.init).inOrder()
+        self.prefixes = [UTF8Text](ofPrefixes: prefixes)
     }
 
     package var isEverything: Bool { keys.isEmpty && prefixes.isEmpty }
 
     package func admits(_ key: KeyName) -> Bool {
-        isEverything || names(key) || prefixes.contains { key.text.hasBytePrefix($0.string) }
+        isEverything || keys.last(upTo: key) == key || prefixes.hasPrefix(of: key.text)
+    }
+}
+
+extension [UTF8Text] {
+    /// Prefixes in order. One that begins with another says nothing more.
+    fileprivate init(ofPrefixes prefixes: [String]) {
+        self = []
+        for prefix in prefixes.map(UTF8Text.init).inOrder() where !hasPrefix(of: prefix.string) { append(prefix) }
     }
 
-    private func names(_ key: KeyName) -> Bool {
-        if keys.count == 1 { return keys[0] == key }
-        var (low, high) = (0, keys.count)
+    /// True if a text begins with one of the prefixes, which can only be the last before it.
+    fileprivate func hasPrefix(of text: String) -> Bool {
+        last(upTo: UTF8Text(text)).map { text.hasBytePrefix($0.string) } ?? false
+    }
+}
+
+extension Array where Element: Comparable {
+    /// Returns the last element in order that does not come after another one.
+    fileprivate func last(upTo other: Element) -> Element? {
+        var (low, high) = (0, count)
         while low < high {
             let middle = (low + high) / 2
-            if keys[middle] < key { low = middle + 1 } else { high = middle }
+            if other < self[middle] { high = middle } else { low = middle + 1 }
         }
-        return low < keys.count && keys[low] == key
+        return low == 0 ? nil : self[low - 1]
     }
 }
 
@@ -43,7 +58,7 @@ extension Array where Element: Comparable & Hashable {
 package struct WatchSubject: Hashable, Sendable {
     /// The suites that are named, in order, each once.
     package let suites: [SuiteName]
-    /// The prefixes of further suites, in order, each once. Those suites come and go.
+    /// The prefixes of further suites, in order, none of which begins with another. Those suites come and go.
     package let suitePrefixes: [UTF8Text]
     /// True if it was asked for as one suite, which has answers of its own form.
     package let isOne: Bool
@@ -60,7 +75,7 @@ package struct WatchSubject: Hashable, Sendable {
     /// Several suites.
     package init(_ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything) {
         self.suites = suites.inOrder()
-        suitePrefixes = prefixes.map(UTF8Text.init).inOrder()
+        suitePrefixes = [UTF8Text](ofPrefixes: prefixes)
         isOne = false
         self.filter = filter
     }
@@ -84,7 +99,8 @@ package struct WatchSubject: Hashable, Sendable {
 
     /// True if a suite is watched.
     package func includes(_ suite: SuiteName) -> Bool {
-        suites.contains(suite) || suitePrefixes.contains { suite.text.hasBytePrefix($0.string) }
+        suites.count == 1 && suites[0] == suite || suites.last(upTo: suite) == suite
+            || suitePrefixes.hasPrefix(of: suite.text)
     }
 
     private func matches(_ suite: SuiteName, _ key: KeyName) -> Bool {

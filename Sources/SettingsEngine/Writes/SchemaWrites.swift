@@ -13,12 +13,15 @@ extension WriteDraft {
         }
         try checkCount((suite?.records.count ?? 0) + schema.keys.count)
         steps += Self.stepsForKey * (suite?.records.count ?? 0)
-        if let suite, suite.records.count > Schema.mostKeysUnderBroadRule, let keyword = schema.broadSuiteRule {
-            let violation = Violation(tooManyKeysUnder: keyword)
-            var problem = Problem(
-                .invalidSchema, "\(keyword) \(violation.detail), and \(name) has \(suite.records.count)")
-            problem.errors = [violation]
-            throw problem
+        if let keyword = schema.broadSuiteRule {
+            let count = schema.effectiveValues(stored: suite?.storedValues() ?? [:]).count
+            if count > Schema.mostKeysUnderBroadRule {
+                let violation = Violation(tooManyKeysUnder: keyword)
+                var problem = Problem(
+                    .invalidSchema, "\(keyword) \(violation.detail), and \(name) would have \(count)")
+                problem.errors = [violation]
+                throw problem
+            }
         }
         var reset: Set<KeyName> = []
         if policy != .keep, let stored = suite?.storedSettings(), !stored.isEmpty {

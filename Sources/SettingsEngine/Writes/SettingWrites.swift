@@ -39,7 +39,6 @@ extension WriteDraft {
 /// Several operations, all or none.
 extension WriteDraft {
     mutating func transaction(_ transaction: Transaction) throws(Problem) -> WriteDecision {
-        try checkCount(transaction.operations.count + transaction.conditions.count)
         var positions: [Int] = []
         positions.reserveCapacity(transaction.operations.count)
         for (index, operation) in transaction.operations.enumerated() {
@@ -49,6 +48,8 @@ extension WriteDraft {
                 throw error.of(operation, index, member: "key", on: state)
             }
         }
+        // Each condition takes as long as an operation.
+        try checkCount(transaction.operations.count + transaction.conditions.count)
         lazy var begun = Self.suitesStoredIn(by: transaction)
         for (index, operation) in transaction.operations.enumerated() {
             let suite = state.suite(operation.suite)

@@ -7,7 +7,8 @@ extension WriteDraft {
     /// else sets.
     mutating func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
-        let keys = try touch(values, in: suite, name, removesNull: true)
+        let names = try names(of: values, in: suite)
+        let keys = try touch(values, names, in: suite, name, removesNull: true)
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
             let value = values.members[position].value
@@ -34,8 +35,9 @@ extension WriteDraft {
         if let suite, !request.overridesLocks, values.contains(where: suite.holdsLocked) {
             written.removeAll(where: suite.holdsLocked)
         }
-        let keys = try touch(written, in: suite, name, removesNull: false)
+        let names = try names(of: written, in: suite)
         try checkLocks(in: suite) { values[$0.name] == nil }
+        let keys = try touch(written, names, in: suite, name, removesNull: false)
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
             let member = written.members[position]
@@ -55,7 +57,7 @@ extension WriteDraft {
         var meant: [KeyName] = []
         suite.records.forEach(prefix: prefix) { record in
             if record.stored != nil { meant.append(record.key) }
-            return meant.count <= commitKeys
+            return true
         }
         for key in meant { try checkLock(key, in: suite) }
         try checkCount(meant.count)
@@ -79,26 +81,35 @@ extension WriteDraft {
         return finish(.suite(name), suites: [dropped], changes)
     }
 
-    /// The keys of a map, in its order. Locks are looked at before anything else is decided.
-    private mutating func touch(
-        _ values: JSONObject, in suite: Suite?, _ name: SuiteName, removesNull: Bool
-    ) throws(Problem) -> [Int] {
-        var positions: [Int] = []
-        positions.reserveCapacity(values.count)
+    /// The names of the keys of a map, in its order. Locks are looked at before anything else is decided.
+    private mutating func names(of values: JSONObject, in suite: Suite?) throws(Problem) -> [KeyName] {
+        var names: [KeyName] = []
+        names.reserveCapacity(values.count)
         for member in values {
-            let place: JSONPointer = [member.name]
-            let key: KeyName
             do {
-                key = try KeyName(member.name)
+                names.append(try KeyName(member.name))
             } catch {
                 var problem = Problem(error)
-                problem.pointer = place
+                problem.pointer = [member.name]
                 throw problem
             }
-            try checkLock(key, in: suite)
+            try checkLock(names[names.count - 1], in: suite)
+        }
+        return names
+    }
+
+    /// Touches the keys of a map. Returns their positions, in its order.
+    private mutating func touch(
+        _ values: JSONObject, _ names: [KeyName], in suite: Suite?, _ name: SuiteName, removesNull: Bool
+    ) throws(Problem) -> [Int] {
+        try checkCount(names.count)
+        var positions: [Int] = []
+        positions.reserveCapacity(names.count)
+        for (index, key) in names.enumerated() {
+            let member = values.members[index]
             positions.append(
                 try touch(
-                    suite, name, key, named: .body(place), isRemoval: removesNull && member.value.isNull))
+                    suite, name, key, named: .body([member.name]), isRemoval: removesNull && member.value.isNull))
         }
         return positions
     }

@@ -299,14 +299,14 @@ extension WriteDraft {
                 key.suite == suite.id && keys?.contains(UTF8Text(key.key.text)) ?? true
             }
             guard touched.contains(where: \.isDifferent) else { continue }
-            let before = suite.storedValues(of: keys)
-            var after = before
-            for key in touched where key.isChanged { after[key.key.text] = key.stored }
+            let stored = suite.storedValues(of: keys)
+            var storedAfter = stored
+            for key in touched where key.isChanged { storedAfter[key.key.text] = key.stored }
+            let before = schema.effectiveValues(stored: stored, of: keys)
+            let after = schema.effectiveValues(stored: storedAfter, of: keys)
             let secrets = touched.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
-                before: schema.effectiveValues(stored: before, of: keys),
-                after: schema.effectiveValues(stored: after, of: keys), secrets: suite.keptSecrets(of: keys) + secrets,
-                steps: &steps)
+                before: before, after: after, secrets: suite.keptSecrets(of: keys) + secrets, steps: &steps)
             violations += new.map { $0.inSuite(suite.id, under: .root) }
             if after.count > max(before.count, Schema.mostKeysUnderBroadRule), let keyword = schema.broadSuiteRule {
                 violations.append(Violation(tooManyKeysUnder: keyword).inSuite(suite.id, under: .root))
@@ -347,7 +347,7 @@ extension Violation {
     init(tooManyKeysUnder keyword: String) {
         self.init(
             pointer: .root, keyword: keyword,
-            detail: "looks at all keys of the suite with each write, so the suite may store at most "
+            detail: "looks at all keys of the suite with each write, so the suite may have at most "
                 + "\(Schema.mostKeysUnderBroadRule)")
     }
 }

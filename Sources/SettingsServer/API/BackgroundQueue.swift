@@ -12,8 +12,6 @@ final class BackgroundQueue: Sendable {
         var held: MemoryBudget.Charge?
         /// False once no caller waits for the result, so that the work is left out.
         var isWanted: @Sendable () -> Bool = { true }
-        /// Called while there is no room for it.
-        var isShort: (@Sendable () -> Void)?
         /// Called in place of the work if there was no room for it in time. Nil if the work has to be done.
         var refuse: (@Sendable () -> Void)?
         /// The work. Gets the charge for its memory, to resize it to what is left of that.
@@ -25,10 +23,14 @@ final class BackgroundQueue: Sendable {
         let since: UInt64
         /// Nil until it was measured.
         var bytes: Int?
+        /// The bytes that it holds while it waits.
+        let held: Int
     }
 
     private struct Line: Sendable {
         var waiting = Deque<Waiting>()
+        /// The bytes that those hold.
+        var held = 0
         var isRunning = false
     }
 
@@ -51,13 +53,17 @@ final class BackgroundQueue: Sendable {
     /// The jobs that wait.
     var count: Int { line.withLock { $0.waiting.count } }
 
-    /// True if no further work should be promised.
-    var isFull: Bool { count >= mostJobs }
+    /// True if no further work should be promised: many jobs wait, or they hold a quarter of the memory that there is.
+    var isFull: Bool {
+        line.withLock { $0.waiting.count >= mostJobs || $0.held > budget.room / 4 }
+    }
 
     /// Queues a job.
     func run(_ job: Job) {
         let mustStart = line.withLock { line in
-            line.waiting.append(Waiting(job: job, since: MonotonicClock.system.now()))
+            let held = job.held?.bytes ?? 0
+            line.waiting.append(Waiting(job: job, since: MonotonicClock.system.now(), held: held))
+            line.held += held
             defer { line.isRunning = true }
             return !line.isRunning
         }
@@ -77,7 +83,7 @@ final class BackgroundQueue: Sendable {
                 drop()
                 first.job.work(charge)
             } else {
-                first.job.isShort?()
+                budget.relieve()
                 return queue.asyncAfter(deadline: .now() + Self.pause) { self.work() }
             }
         }
@@ -106,6 +112,10 @@ final class BackgroundQueue: Sendable {
 
     private func drop() {
         // Freed outside the lock.
-        _ = line.withLock { $0.waiting.popFirst() }
+        _ = line.withLock { line in
+            let first = line.waiting.popFirst()
+            line.held -= first?.held ?? 0
+            return first
+        }
     }
 }

@@ -158,7 +158,6 @@ extension APIHandler {
             mailbox.run { $0.finish(made, key) }
         }
         job.isWanted = { flag.isSet }
-        job.isShort = { mailbox.run { $0.loop.relieve() } }
         if !isOwed { job.refuse = { mailbox.run { $0.refuse(key) } } }
         service.renderer.run(job)
     }

@@ -80,7 +80,15 @@ extension APIHandler {
         _ owed: OwedWrite, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
         held: MemoryBudget.Charge? = nil, _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
     ) {
-        let (mailbox, service) = (mailbox, service)
+        let (mailbox, service, key) = (mailbox, service, LongAnswers.Key.caller(owed.ticket))
+        // A write of a connection that is gone before it was read is not done.
+        guard let isWanted = longAnswers.add(owed.ticket, to: key) else { return }
+        let give = { @Sendable (work: @escaping @Sendable (APIHandler) -> Void) in
+            mailbox.run { handler in
+                _ = handler.longAnswers.finish(key)
+                work(handler)
+            }
+        }
         var job = BackgroundQueue.Job(bytes: bytes, held: held) { charge in
             var owed = owed
             owed.charge = charge
@@ -88,18 +96,15 @@ extension APIHandler {
                 var write = try read()
                 write.becomeLong()
                 let outcome = service.obstacle() == nil ? service.store.answerWithoutCommit(write) : nil
-                mailbox.run { [owed, write] handler in
+                give { [owed, write] handler in
                     if let outcome { handler.answer(owed, outcome) } else { handler.collect(write, owed) }
                 }
             } catch {
-                mailbox.run { [owed] in $0.answer(owed, WriteOutcome(id: 0, result: .failure(error), cursor: cursor)) }
+                give { [owed] in $0.answer(owed, WriteOutcome(id: 0, result: .failure(error), cursor: cursor)) }
             }
         }
-        job.isShort = { mailbox.run { $0.loop.relieve() } }
-        job.refuse = {
-            let refusal = WriteOutcome(id: 0, result: .failure(Problem.tooManyWrites), cursor: cursor)
-            mailbox.run { $0.answer(owed, refusal) }
-        }
+        job.isWanted = { isWanted.isSet }
+        job.refuse = { give { $0.answer(owed, WriteOutcome(id: 0, result: .failure(.tooManyWrites), cursor: cursor)) } }
         service.parser.run(job)
     }
 

@@ -155,7 +155,9 @@ final class Connection {
     private static let smallBytes = 64 * 1024
 
     /// The memory that it holds beyond what every connection may.
-    private var heldBytes: Int { (backlog?.size ?? 0) + (unsent?.count ?? 0) }
+    private var heldBytes: Int {
+        (backlog?.size ?? 0) + (unsent?.count ?? 0) + (owed.first?.stream?.pendingCount ?? 0)
+    }
 
     /// Since when it holds memory; nil if it holds none.
     var heldSince: UInt64? { [backlog?.begun, unsent?.begun].compactMap(\.self).min() }

@@ -24,7 +24,7 @@ final class Backlog {
     var isContinued = false
 
     /// When its first bytes came.
-    let begun: UInt64
+    private(set) var begun: UInt64
     private let charge: MemoryBudget.Charge
 
     init(_ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting, _ context: LoopContext) {
@@ -49,8 +49,9 @@ final class Backlog {
         charge.resize(to: count + parser.decodedLength)
     }
 
-    /// Removes bytes of requests that were taken.
-    func removeFirst(_ count: Int) {
+    /// Removes bytes of requests that were taken. Those that are left begin to wait.
+    func removeFirst(_ count: Int, _ context: LoopContext) {
+        begun = context.now
         bytes = Array(bytes[count...])
         isContinued = false
         charge.resize(to: bytes.count)
@@ -108,7 +109,7 @@ extension Connection {
         } else {
             backlog.waiting = taken.waiting
             if taken.count > 0 {
-                backlog.removeFirst(taken.count)
+                backlog.removeFirst(taken.count, context)
             }
         }
         return taken.count > 0

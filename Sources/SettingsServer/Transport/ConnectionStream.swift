@@ -46,7 +46,8 @@ final class AnswerStream {
         // The peer has caught up since: what comes now begins another lag.
         if behind <= context.limits.streamBytes { lagStart = nil }
         if waiting == 0 { freeBatch = context.batch }
-        if piece.count >= OutputQueue.sharedLength { beginQueue(context) }
+        // What has to wait is charged.
+        if piece.count >= OutputQueue.sharedLength || unsent > 0 { beginQueue(context) }
         if let queue {
             queue.append(chunk: piece, owner: owner, http11: http11)
         } else {

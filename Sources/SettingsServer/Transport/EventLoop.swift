@@ -59,6 +59,9 @@ package final class EventLoop: @unchecked Sendable {
         queue.sync {
             context = LoopContext(self, makeHandler(self), limits, budget, epoll, now: clock.now())
         }
+        budget.add { [weak self] in
+            if let self { run { self.relieve() } }
+        }
         readiness.setEventHandler { self.wake() }
         // Epoll's descriptor must outlive what watches it.
         readiness.setCancelHandler { [epoll] in withExtendedLifetime(epoll) {} }
@@ -117,6 +120,12 @@ package final class EventLoop: @unchecked Sendable {
 
     // MARK: On the loop
 
+    /// Closes the connection that has held the most for the longest, for work that waits for memory.
+    private func relieve() {
+        context?.relieveOnce()
+        scheduleBatchEnd()
+    }
+
     func find(_ ticket: Ticket) -> (Connection, LoopContext)? {
         dispatchPrecondition(condition: .onQueue(queue))
         guard let context,
@@ -164,7 +173,9 @@ package final class EventLoop: @unchecked Sendable {
             runInbox()
         }
         isInBatch = false
-        if let context, !context.drained.isEmpty || !context.postponed.isEmpty { scheduleBatchEnd() }
+        if let context, !context.drained.isEmpty || !context.postponed.isEmpty || !context.unsettled.isEmpty {
+            scheduleBatchEnd()
+        }
         if context == nil {
             let completions = stopped
             stopped = []
@@ -204,12 +215,13 @@ package final class EventLoop: @unchecked Sendable {
         for item in work { item() }
     }
 
-    /// Sends answers, and lets the handler hand over what it has collected, until neither is left.
+    /// Sends answers, and lets the handler hand over what it has collected, until neither is left or others have their turn.
     private func endBatch(_ context: LoopContext) {
+        let end = clock.now() &+ Self.longTurn
         repeat {
-            settle(context)
+            settle(context, until: end)
             context.handler.batchEnded()
-        } while !context.unsettled.isEmpty
+        } while !context.unsettled.isEmpty && clock.now() < end
         if context.budget.isExceeded { context.relieve() }
         let time = clock.now() &- context.now
         if time > Self.longBatch { context.handler.wasSlow(nanoseconds: time) }
@@ -218,7 +230,7 @@ package final class EventLoop: @unchecked Sendable {
         context.closed.removeAll(keepingCapacity: true)
     }
 
-    private func settle(_ context: LoopContext) {
+    private func settle(_ context: LoopContext, until end: UInt64) {
         guard !context.unsettled.isEmpty else { return }
         let connections = context.unsettled
         context.unsettled = []
@@ -227,9 +239,13 @@ package final class EventLoop: @unchecked Sendable {
             let joined = connections.filter { $0.join(&context.jointSending, context) }
             context.jointSending.send { index, rest in joined[index].haveSent(rest: rest, context) }
         }
-        for connection in connections {
+        for (index, connection) in connections.enumerated() {
             connection.isUnsettled = false
             connection.proceed(context)
+            guard clock.now() < end else {
+                context.unsettled.insert(contentsOf: connections[(index + 1)...], at: 0)
+                return
+            }
         }
     }
 
@@ -299,13 +315,6 @@ extension EventLoop {
         guard let (connection, context) = find(ticket) else { return 0 }
         defer { scheduleBatchEnd() }
         return connection.push(ticket, piece, owner: owner, isLast: isLast, context)
-    }
-
-    /// Closes the connection that has held the most for the longest, for work that waits for memory.
-    package func relieve() {
-        dispatchPrecondition(condition: .onQueue(queue))
-        context?.relieveOnce()
-        scheduleBatchEnd()
     }
 
     /// Asks for one call of `RequestHandler.drained` in a later batch, when the kernel has taken all of a stream that

@@ -9,8 +9,9 @@ package final class MemoryBudget: Sendable {
     /// The bytes that everything may take.
     package let limit: Int
     /// What may be charged: an eighth is left for what is not counted, as the buffers of the C library.
-    private let room: Int
+    package let room: Int
     private let charged = Atomic(0)
+    private let loops = Mutex<(all: [@Sendable () -> Void], next: Int)>(([], 0))
 
     package init(limit: Int) {
         self.limit = limit
@@ -22,6 +23,21 @@ package final class MemoryBudget: Sendable {
 
     /// True if more is charged than there is.
     package var isExceeded: Bool { used > room }
+
+    /// Adds an event loop, by a closure that has it close the connection which has held the most for the longest.
+    func add(_ loop: @escaping @Sendable () -> Void) {
+        loops.withLock { $0.all.append(loop) }
+    }
+
+    /// Has one event loop close a connection, for work that waits for memory; each time the next one. From any thread.
+    package func relieve() {
+        let loop = loops.withLock { loops -> (@Sendable () -> Void)? in
+            guard !loops.all.isEmpty else { return nil }
+            loops.next = (loops.next + 1) % loops.all.count
+            return loops.all[loops.next]
+        }
+        loop?()
+    }
 
     /// Charges bytes until the charge is released.
     package func charge(_ bytes: Int = 0) -> Charge {

@@ -10,14 +10,24 @@ struct WriteBoundTests {
         configuration.writes.commitKeys = 100
     }
 
-    private static func map(_ keys: Range<Int>) -> String {
-        "{" + keys.map { #""k\#($0)":1"# }.joined(separator: ",") + "}"
+    private static func map(_ keys: Range<Int>, and last: String? = nil) -> String {
+        let names = keys.map { "k\($0)" } + [last].compactMap(\.self)
+        return "{" + names.map { #""\#($0)":1"# }.joined(separator: ",") + "}"
     }
 
-    private static func operations(_ count: Int) -> String {
-        let list = (0..<count).map { #"{"op":"set","suite":"app","key":"k\#($0)","value":1}"# }
+    private static func operations(_ count: Int, and last: String? = nil) -> String {
+        let names = (0..<count).map { "k\($0)" } + [last].compactMap(\.self)
+        let list = names.map { #"{"op":"set","suite":"app","key":"\#($0)","value":1}"# }
         return #"{"do":[\#(list.joined(separator: ","))]}"#
     }
+
+    private static func defaults(_ count: Int, _ rules: String = "") -> String {
+        let list = (0..<count).map { #""k\#($0)":{"default":1}"# }
+        return #"{"type":"object","additionalProperties":true,\#(rules)"properties":{\#(list.joined(separator: ","))}}"#
+    }
+
+    private static let locked = Request(
+        #"PUT app/schema {"type":"object","additionalProperties":true,"properties":{"locked":{"readOnly":true}}}"#)
 
     private static let full = [Request("PUT app \(map(0..<100))"), Request("PATCH app \(map(100..<150))")]
     private static let schema = #"{"type":"object","additionalProperties":{"type":"integer"}}"#
@@ -39,6 +49,16 @@ struct WriteBoundTests {
         Row(
             "A schema on more keys", given: full, Request("PUT app/schema \(schema)"), 413, .tooLarge, limit, adapt: few
         ),
+        Row(
+            "A schema with more defaults", Request("PUT app/schema \(defaults(101))"), 413, .tooLarge, limit, adapt: few
+        ),
+        Row("A schema with fewer defaults", Request("PUT app/schema \(defaults(100))"), 201, adapt: few),
+        Row(
+            "A lock before the number of a map's keys", given: [locked],
+            Request("PATCH app \(map(0..<101, and: "locked"))"), 403, .locked, adapt: few),
+        Row(
+            "A lock before the number of a transaction's keys", given: [locked],
+            Request("POST /v1/transaction \(operations(101, and: "locked"))"), 403, .locked, adapt: few),
         Row("One key among more", given: full, "PUT app/keys/k1 2", 200, adapt: few),
     ]
 
@@ -65,6 +85,20 @@ struct WriteBoundTests {
         try daemon.done(Request("PUT app/schema \(named)"))
         try daemon.done("PUT app/keys/another 1")
         #expect(try daemon.send("DELETE app/keys/k2").status == 422)
+        let defaults = try daemon.send(
+            Request("PUT other/schema \(Self.defaults(edge + 1, #""propertyNames":{"maxLength":20},"#))"))
+        #expect(defaults.status == 422 && defaults.text.contains("propertyNames"), "\(defaults.text)")
+    }
+
+    @Test("A pattern for the names of all keys is tried on as many as there may be")
+    func names() throws {
+        let daemon = try TestDaemon()
+        let rule = #"{"type":"object","additionalProperties":true,"propertyNames":{"pattern":"^[a-z][a-z0-9._-]*$"}}"#
+        let names = (0..<Schema.mostKeysUnderBroadRule - 1).map { #""player.volume.of.channel.\#($0)":1"# }
+        try daemon.done(Request("PUT app/schema \(rule)"))
+        try daemon.done(Request("PUT app {\(names.joined(separator: ","))}"))
+        try daemon.done("PUT app/keys/one.more 1")
+        #expect(try daemon.send("PATCH app {\"No\":1}").status == 422)
     }
 }
 
@@ -190,5 +224,37 @@ struct BufferTests {
         }
         #expect(seen == last)
         #expect(answers > 1)
+    }
+
+    @Test("What a stream does not take is counted, also in small pieces")
+    func streams() throws {
+        let daemon = try TestDaemon { $0.loops = 1 }
+        try daemon.done("PUT app/keys/n 0")
+        let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
+        try reader.send("GET /v1/suites/app/observe HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n")
+        let text = String(repeating: "a", count: 15_000)
+        var most = 0
+        for number in 0..<400 where most < 100_000 {
+            try daemon.done(Request("PUT app/keys/n \"\(number)\(text)\""))
+            most = max(most, try Self.buffered(daemon))
+        }
+        #expect(most >= 100_000)
+    }
+
+    @Test("A write that waits for memory gets it from a connection of another loop")
+    func otherLoops() throws {
+        let daemon = try TestDaemon {
+            $0.bufferBytes = 4 << 20
+            $0.loops = 2
+        }
+        try daemon.done(Request("PUT app/keys/long \"\(String(repeating: "a", count: 2_400_000))\""))
+        let reader = try RawClient(port: daemon.port, receiveBuffer: 2304)
+        try reader.send("GET /v1/suites/app/keys/long HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        try Self.await(daemon) { $0 > 2_000_000 }
+        // Connections go to the loop that has fewer.
+        let writer = try daemon.connect()
+        let text = String(repeating: "b", count: 200_000)
+        let answer = try writer.ask(Request("PUT app/keys/other \"\(text)\""))
+        #expect(answer.status == 201, "\(answer.text)")
     }
 }

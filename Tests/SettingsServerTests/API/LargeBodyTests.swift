@@ -95,6 +95,43 @@ struct LargeBodyTests {
         #expect(server.store.state.revision == Revision(1))
     }
 
+    @Test("one is refused at once while others that wait hold a quarter of the memory, and small ones are taken")
+    func waitingBytes() throws {
+        let server = try APIServer()
+        server.hold()
+        let body = "\"" + String(repeating: "a", count: 15_000_000) + "\""
+        let waiting = try (0..<4).map { _ in try server.connect() }
+        for (number, client) in waiting.enumerated() {
+            try client.send(Self.put("app/keys/k\(number)", body))
+            try server.awaitWaiting(number + 1)
+        }
+        let other = try server.connect()
+        let refused = try other.exchange(Self.put("app/keys/late", Self.long))
+        #expect(
+            refused.status == 503 && refused.text.contains("\"overloaded\"") && refused.text.contains("\"not_done\""))
+        #expect(try other.exchange(Self.put("app/keys/small", "1")).status == 201)
+        server.letGo()
+        for client in waiting { #expect(try client.readResponse().status == 201) }
+        #expect(try other.exchange(Self.put("app/keys/late", Self.long)).status == 201)
+    }
+
+    @Test("one of a connection that is gone before it was read is not done")
+    func gone() throws {
+        let server = try APIServer()
+        server.hold()
+        let (leaving, staying) = (try server.connect(), try server.connect())
+        try leaving.send(Self.put("app/keys/a", Self.long))
+        try server.awaitWaiting(1)
+        try staying.send(Self.put("app/keys/b", Self.long))
+        try server.awaitWaiting(2)
+        leaving.reset()
+        // On the same loop, so what it was told before is done.
+        for _ in 0..<2 { #expect(try server.connect().exchange(Self.get("app")).status == 404) }
+        server.letGo()
+        #expect(try staying.readResponse().status == 201)
+        #expect(server.store.state.revision == Revision(1))
+    }
+
     @Test("a long answer is refused while too many wait to be rendered, and not rendered for a closed connection")
     func longAnswers() throws {
         let server = try APIServer()

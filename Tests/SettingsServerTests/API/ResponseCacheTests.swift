@@ -89,8 +89,8 @@ struct BackgroundQueueTests {
         let budget = MemoryBudget(limit: 1200)
         let held = budget.charge(600)
         let queue = BackgroundQueue("long work", budget, mostJobs: 256)
-        var job = BackgroundQueue.Job(bytes: { 500 }) { _ in log.add("done with \(budget.used)") }
-        job.isShort = { held.resize(to: 0) }
+        let job = BackgroundQueue.Job(bytes: { 500 }) { _ in log.add("done with \(budget.used)") }
+        budget.add { held.resize(to: 0) }
         queue.run(job)
         #expect(log.wait(for: "done with 500"))
     }

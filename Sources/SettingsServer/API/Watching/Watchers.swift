@@ -49,9 +49,12 @@ final class Watchers {
     }
 }
 
-/// A search for the topics that commits match, a number of changes at a time.
+/// A search for the topics that commits match, in turns.
 private struct TopicSearch {
-    private static let changesInTurn = 4096
+    /// The nanoseconds after which a turn ends.
+    private static let turn: UInt64 = 2_000_000
+    /// The changes between looks at the clock.
+    private static let changesAtOnce = 64
 
     private let commits: [KeptCommit]
     /// The last revision that the search covers.
@@ -68,12 +71,11 @@ private struct TopicSearch {
     var isDone: Bool { commit == commits.count }
 
     mutating func look(in index: borrowing SubscriptionIndex) {
-        var left = Self.changesInTurn
-        while left > 0, !isDone {
+        let end = MonotonicClock.system.now() + Self.turn
+        while !isDone, MonotonicClock.system.now() < end {
             let found = commits[commit].commit
-            let changes = change..<min(change + left, found.changes.count)
+            let changes = change..<min(change + Self.changesAtOnce, found.changes.count)
             index.collect(found, changes, into: &topics)
-            left -= max(1, changes.count)
             change = changes.upperBound
             if change == found.changes.count { (commit, change) = (commit + 1, 0) }
         }
