@@ -16,11 +16,13 @@ let package = Package(
         .library(name: "SettingsClient", targets: ["SettingsClient"]),
         .library(name: "SettingsClientHTTPS", targets: ["SettingsClientHTTPS"]),
         .library(name: "SettingsHTTP", targets: ["SettingsHTTP"]),
+        .library(name: "SettingsKeys", targets: ["SettingsKeys"]),
         .library(name: "SettingsModel", targets: ["SettingsModel"]),
         .executable(name: "settingsd", targets: ["settingsd"]),
     ],
     targets: [
         .target(name: "SettingsModel", swiftSettings: houseRules),
+        .target(name: "SettingsKeys", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .target(name: "SettingsAPI", dependencies: ["SettingsModel"], swiftSettings: houseRules),
         .target(name: "CLinux"),
         .target(name: "COpenAPI", exclude: ["openapi.json"]),
@@ -38,7 +40,9 @@ let package = Package(
             swiftSettings: houseRules),
         .target(
             name: "SettingsClient",
-            dependencies: ["Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP", "SettingsModel"],
+            dependencies: [
+                "Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP", "SettingsKeys", "SettingsModel",
+            ],
             swiftSettings: houseRules),
         .target(
             name: "SettingsClientHTTPS", dependencies: ["HTTPWire", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
@@ -71,7 +75,8 @@ let package = Package(
             name: "CTrustedAuthority", path: "Tests/CTrustedAuthority",
             linkerSettings: [.unsafeFlags(["-Xlinker", "--export-dynamic-symbol=curl_easy_init"])]),
         .target(
-            name: "TestSupport", dependencies: ["SettingsServer"], path: "Tests/TestSupport", swiftSettings: houseRules),
+            name: "TestSupport", dependencies: ["SettingsModel", "SettingsServer"], path: "Tests/TestSupport",
+            swiftSettings: houseRules),
         .target(
             name: "ClientTestSupport",
             dependencies: ["SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport"],
@@ -83,7 +88,8 @@ let package = Package(
             name: "outbox-writer", dependencies: ["SettingsClient"], path: "Tests/OutboxWriter",
             swiftSettings: houseRules),
         .testTarget(
-            name: "DocumentationTests", dependencies: ["SettingsClient", "SettingsModel", "TestSupport"],
+            name: "DocumentationTests",
+            dependencies: ["SettingsClient", "SettingsKeys", "SettingsModel", "TestSupport"],
             swiftSettings: houseRules),
         .testTarget(
             name: "EndToEndTests",
@@ -107,7 +113,7 @@ let package = Package(
             name: "SettingsClientTests",
             dependencies: [
                 "ClientTestSupport", "ExportingKit", "HTTPWire", "Platform", "SettingsAPI", "SettingsClient",
-                "SettingsHTTP", "SettingsModel", "SettingsServer", "TestSupport",
+                "SettingsHTTP", "SettingsKeys", "SettingsModel", "SettingsServer", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(
@@ -130,6 +136,9 @@ let package = Package(
             swiftSettings: houseRules),
         .testTarget(
             name: "SettingsAPITests", dependencies: ["SettingsAPI", "SettingsModel"], swiftSettings: houseRules),
+        .testTarget(
+            name: "SettingsKeysTests", dependencies: ["SettingsKeys", "SettingsModel", "TestSupport"],
+            swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),
     ],

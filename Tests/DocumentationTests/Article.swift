@@ -5,7 +5,7 @@ struct Article {
     private let lines: [String]
 
     /// Reads a page of a module's catalog.
-    static func read(_ name: String, of module: String = "SettingsModel") throws -> Article {
+    static func read(_ name: String, of module: String = "SettingsKeys") throws -> Article {
         let catalog = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/\(module)/\(module).docc/\(name).md").standardized
         return Article(lines: try String(contentsOf: catalog, encoding: .utf8).components(separatedBy: "\n"))

@@ -1,5 +1,5 @@
 import Foundation
-import SettingsModel
+import SettingsKeys
 import TestSupport
 import Testing
 

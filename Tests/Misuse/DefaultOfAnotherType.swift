@@ -1,4 +1,4 @@
-import SettingsModel
+import SettingsKeys
 
 extension DefaultsKeys {
     // says: cannot convert value of type 'String' to expected argument type 'Int'

@@ -1,4 +1,4 @@
-import SettingsModel
+import SettingsKeys
 
 extension DefaultsKeys {
     // says: a key that is not optional needs a defaultValue:, as readers get that while nothing is stored

@@ -1,4 +1,4 @@
-import SettingsModel
+import SettingsKeys
 
 extension DefaultsKeys {
     // says: reference to initializer 'init(_:defaultValue:in:description:secret:renamedFrom:merge:)' requires

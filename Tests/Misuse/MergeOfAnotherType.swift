@@ -1,4 +1,4 @@
-import SettingsModel
+import SettingsKeys
 
 extension DefaultsKeys {
     // says: only a number can be merged as a sum

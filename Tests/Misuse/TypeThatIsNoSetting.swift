@@ -1,4 +1,4 @@
-import SettingsModel
+import SettingsKeys
 
 struct Window {}
 

@@ -1,4 +1,4 @@
-import SettingsModel
+import SettingsKeys
 
 extension DefaultsKeys {
     var username: DefaultsKey<String?> { .init("username") }

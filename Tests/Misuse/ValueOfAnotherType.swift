@@ -1,4 +1,4 @@
-import SettingsModel
+import SettingsKeys
 
 func store(in codec: KeyCodec<Int>) throws {
     // says: cannot convert value of type 'String' to expected argument type 'Int'

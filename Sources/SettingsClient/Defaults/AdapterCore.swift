@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import SettingsModel
+internal import SettingsKeys
 internal import Synchronization
 
 /// The state that an adapter shares with its scopes, references and observers: resolved keys, the layers over and under

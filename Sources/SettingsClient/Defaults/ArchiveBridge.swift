@@ -1,5 +1,5 @@
 public import Foundation
-public import SettingsModel
+public import SettingsKeys
 
 /// Classes that archive themselves (`NSSecureCoding`, `NSCoding`): a keyed archive as Base64 text.
 ///

@@ -1,5 +1,5 @@
 internal import Glibc
-public import SettingsModel
+public import SettingsKeys
 
 // It reads as what it stands for: `Defaults.launchCount`.
 // swift-format-ignore: AlwaysUseLowerCamelCase

@@ -1,4 +1,4 @@
-public import SettingsModel
+public import SettingsKeys
 
 /// The settings of a suite, by their keys.
 ///

@@ -1,4 +1,4 @@
-public import SettingsModel
+public import SettingsKeys
 
 /// A key of an adapter: the operand of `?=` and `++`, and what all keyed forms go through.
 public struct DefaultsReference<Value: DefaultsSerializable>: Sendable {

@@ -1,5 +1,5 @@
 internal import SettingsAPI
-public import SettingsModel
+public import SettingsKeys
 internal import Synchronization
 
 /// Reads and writes of several keys that are done together or not at all.

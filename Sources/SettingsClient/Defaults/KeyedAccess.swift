@@ -1,4 +1,4 @@
-public import SettingsModel
+public import SettingsKeys
 
 /// A place where settings are read and written by the keys of a store: an adapter, or a scope of one.
 ///

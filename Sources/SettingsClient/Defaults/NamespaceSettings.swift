@@ -1,5 +1,5 @@
 public import Foundation
-public import SettingsModel
+public import SettingsKeys
 internal import Synchronization
 
 /// The settings of a namespace in an adapter, by the cases of its `Key`: `Defaults.namespace(Account.self)`.

@@ -1,6 +1,6 @@
 internal import SettingsAPI
 internal import SettingsHTTP
-public import SettingsModel
+public import SettingsKeys
 internal import Synchronization
 
 // The schema that a program's keys make, and the one that the server has: publishing, comparing.
@@ -75,7 +75,7 @@ extension DefaultsAdapter where KeyStore: DefaultsKeyStore {
 
     private func storedKeys() throws(DefaultsError) -> [any AnyDefaultsKey] {
         let store = Self.scope(of: self).keyStore
-        return try usable { () throws(SchemaError) in try SettingsModel.storedKeys(of: store) }
+        return try usable { () throws(SchemaError) in try SettingsKeys.storedKeys(of: store) }
     }
 }
 

@@ -1,5 +1,5 @@
 internal import SettingsAPI
-internal import SettingsModel
+internal import SettingsKeys
 internal import Synchronization
 
 /// A renamed key's former names, and how far taking the value over from them has come.

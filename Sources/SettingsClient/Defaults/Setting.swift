@@ -1,4 +1,4 @@
-public import SettingsModel
+public import SettingsKeys
 internal import Synchronization
 
 /// What a ``Setting`` caches.

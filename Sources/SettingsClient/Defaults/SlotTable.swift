@@ -1,4 +1,4 @@
-internal import SettingsModel
+internal import SettingsKeys
 internal import Synchronization
 
 /// A table that finds the slot of a key.

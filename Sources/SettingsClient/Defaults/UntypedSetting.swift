@@ -1,6 +1,6 @@
 public import Foundation
 internal import SettingsAPI
-public import SettingsModel
+public import SettingsKeys
 
 /// A setting by its name, read as what is asked for: `Defaults["color"].string`.
 ///

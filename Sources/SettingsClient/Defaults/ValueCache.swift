@@ -1,5 +1,5 @@
 internal import Glibc
-internal import SettingsModel
+internal import SettingsKeys
 internal import Synchronization
 
 /// A cache of the values that were read last, by key path and by name.

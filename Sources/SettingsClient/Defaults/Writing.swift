@@ -1,5 +1,5 @@
 internal import SettingsAPI
-internal import SettingsModel
+internal import SettingsKeys
 
 /// Writing by the setters, on the calling thread.
 extension DefaultsReference {

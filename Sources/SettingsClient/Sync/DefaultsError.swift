@@ -1,5 +1,5 @@
 internal import SettingsAPI
-public import SettingsModel
+public import SettingsKeys
 
 /// An error where nothing could be thrown: in a getter or a setter.
 public struct DefaultsIssue: Hashable, Sendable {

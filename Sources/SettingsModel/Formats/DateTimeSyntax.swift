@@ -1,9 +1,9 @@
 /// A reader of an RFC 3339 `date-time` that keeps it as written.
-struct DateTimeSyntax {
-    let date: CivilDate
-    let time: ClockTime
+package struct DateTimeSyntax {
+    package let date: CivilDate
+    package let time: ClockTime
 
-    init?(_ text: String) {
+    package init?(_ text: String) {
         var cursor = ByteCursor(text)
         guard let date = CivilDate(reading: &cursor), cursor.take(ignoringCase: "t"),
             let time = ClockTime(reading: &cursor), cursor.isAtEnd
@@ -13,7 +13,7 @@ struct DateTimeSyntax {
     }
 
     /// Whole seconds since 2001-01-01T00:00:00Z. A leap second counts as the second after it.
-    var secondsSince2001: Int {
+    package var secondsSince2001: Int {
         date.daysSince2001 * 86_400 + (time.hour * 60 + time.minute - time.offset) * 60 + time.second
     }
 }
@@ -30,13 +30,13 @@ extension CivilDate {
 }
 
 /// A time of day with its distance from UTC: the `full-time` of RFC 3339.
-struct ClockTime {
+package struct ClockTime {
     let hour: Int
     let minute: Int
     /// 60 in a leap second.
     let second: Int
     /// The digits after the decimal point, as many as were written.
-    let fraction: ArraySlice<UInt8>
+    package let fraction: ArraySlice<UInt8>
     /// Minutes ahead of UTC.
     let offset: Int
 

@@ -35,7 +35,7 @@ package enum StringFormat: String, CaseIterable, Sendable {
     }
 
     /// The words behind "must be" in a message.
-    var expectation: String {
+    package var expectation: String {
         switch self {
         case .dateTime: "an RFC 3339 date and time such as 2026-11-20T10:00:00Z"
         case .date: "an RFC 3339 date such as 2026-11-20"

@@ -56,7 +56,7 @@ extension JSONObject: Hashable {
     }
 
     /// True if each name of one is a name of the other with a value that `isSame` accepts.
-    func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
+    package func matches(_ other: JSONObject, by isSame: (JSONValue, JSONValue) -> Bool) -> Bool {
         guard count == other.count else { return false }
         // Objects with one history have their members mostly in one order, and need few look-ups.
         var shift = 0
@@ -86,18 +86,18 @@ extension JSONObject: Hashable {
 }
 
 /// A value that is compared and hashed mathematically, so that a set of `1` contains `1.0`.
-struct MathematicalJSON: Hashable, Sendable {
-    let value: JSONValue
+package struct MathematicalJSON: Hashable, Sendable {
+    package let value: JSONValue
 
-    init(_ value: JSONValue) {
+    package init(_ value: JSONValue) {
         self.value = value
     }
 
-    static func == (left: MathematicalJSON, right: MathematicalJSON) -> Bool {
+    package static func == (left: MathematicalJSON, right: MathematicalJSON) -> Bool {
         left.value.isMathematicallyEqual(to: right.value)
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         Self.hash(value, into: &hasher)
     }
 
@@ -122,7 +122,7 @@ extension [JSONValue] {
     /// Values are ordered by kind (null, booleans, numbers, strings, arrays, objects), then numbers by size, strings by
     /// bytes, arrays and the sorted members of objects element by element. Of numbers of one size an integer comes before a
     /// double and a negative zero before a positive one, so that different values never tie.
-    func canonicallySorted() -> [JSONValue] {
+    package func canonicallySorted() -> [JSONValue] {
         sorted { $0.precedesCanonically($1) }
     }
 }

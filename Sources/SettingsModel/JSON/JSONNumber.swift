@@ -12,7 +12,7 @@ package enum JSONNumber: Hashable, Sendable {
         if let exact = Int64(exactly: value) { self = .integer(exact) } else { self = .double(value) }
     }
 
-    init?(_ value: JSONValue) {
+    package init?(_ value: JSONValue) {
         switch value {
         case .integer(let integer): self = .integer(integer)
         case .double(let double): self = JSONNumber(reduced: double)
@@ -28,7 +28,7 @@ package enum JSONNumber: Hashable, Sendable {
     }
 
     /// True if this number is less than the other. NaN is less than nothing.
-    func isLess(than other: JSONNumber) -> Bool {
+    package func isLess(than other: JSONNumber) -> Bool {
         switch (self, other) {
         case (.integer(let left), .integer(let right)): left < right
         case (.double(let left), .double(let right)): left < right
@@ -52,7 +52,7 @@ package enum JSONNumber: Hashable, Sendable {
 
 extension JSONValue {
     /// True if every number in the value is finite.
-    var isFinite: Bool {
+    package var isFinite: Bool {
         switch self {
         case .double(let double): double.isFinite
         case .array(let elements): elements.allSatisfy(\.isFinite)
@@ -63,13 +63,13 @@ extension JSONValue {
 }
 
 /// A number that is taken as the decimal that was written, digits times a power of ten, not as the binary fraction near it.
-struct DecimalDigits {
+package struct DecimalDigits {
     /// At most 19 digits, without sign.
-    let digits: UInt64
-    let exponent: Int
+    package let digits: UInt64
+    package let exponent: Int
 
     /// Makes the decimal with the fewest digits that reads back to a double; nil for anything but a number.
-    init?(_ value: JSONValue) {
+    package init?(_ value: JSONValue) {
         switch value {
         case .integer(let integer):
             digits = integer.magnitude
@@ -120,5 +120,19 @@ extension JSONValue {
     func isMultiple(of step: JSONValue) -> Bool {
         guard let digits = DecimalDigits(self), let step = DecimalDigits(step) else { return false }
         return digits.isMultiple(of: step)
+    }
+}
+
+extension JSONValue {
+    /// The integer that this number stands for, as `1` also for `1.0`; nil for any other value.
+    package var exactInteger: Int64? {
+        if case .double(let double) = self { double.exactInteger } else { integer }
+    }
+}
+
+extension Double {
+    /// The integer that this number stands for, as `1` for `1.0`; nil beyond 2⁵³, where a double stands for several.
+    package var exactInteger: Int64? {
+        magnitude <= 0x1p53 ? Int64(exactly: self) : nil
     }
 }

@@ -25,7 +25,7 @@ public struct JSONPointer: Hashable, Sendable {
     }
 
     /// Reads a reference inside a document, as `#/$defs/name`: a percent-encoded pointer after `#`; nil for any other text.
-    init?(reference: String) {
+    package init?(reference: String) {
         guard reference.utf8.first == UInt8(ascii: "#"),
             let pointer = PercentEncoding.decoded(Array(reference.utf8).dropFirst()).flatMap({ JSONPointer($0) })
         else { return nil }

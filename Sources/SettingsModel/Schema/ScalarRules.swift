@@ -1,5 +1,5 @@
 /// The rules `enum` and `const`, which compare values mathematically.
-final class ValueRules: Sendable {
+package final class ValueRules: Sendable {
     private let listed: [JSONValue]?
     private let listedSet: Set<MathematicalJSON>
     private let constant: JSONValue?
@@ -29,7 +29,7 @@ final class ValueRules: Sendable {
     }
 
     /// Lists the first few values in a sentence.
-    static func listing(_ values: [JSONValue]) -> String {
+    package static func listing(_ values: [JSONValue]) -> String {
         let most = 12
         let shown = values.prefix(most).map(\.briefPhrase).joined(separator: ", ")
         return values.count > most ? "\(shown) and \(values.count - most) more" : shown
@@ -166,36 +166,36 @@ struct CountRule: Sendable {
 }
 
 /// A set of types that the keyword `type` names.
-struct JSONTypeSet: OptionSet, Sendable {
-    let rawValue: UInt8
+package struct JSONTypeSet: OptionSet, Sendable {
+    package let rawValue: UInt8
 
-    static let null = JSONTypeSet(rawValue: 1)
-    static let boolean = JSONTypeSet(rawValue: 2)
-    static let integer = JSONTypeSet(rawValue: 4)
-    static let number = JSONTypeSet(rawValue: 8)
-    static let string = JSONTypeSet(rawValue: 16)
-    static let array = JSONTypeSet(rawValue: 32)
-    static let object = JSONTypeSet(rawValue: 64)
+    package static let null = JSONTypeSet(rawValue: 1)
+    package static let boolean = JSONTypeSet(rawValue: 2)
+    package static let integer = JSONTypeSet(rawValue: 4)
+    package static let number = JSONTypeSet(rawValue: 8)
+    package static let string = JSONTypeSet(rawValue: 16)
+    package static let array = JSONTypeSet(rawValue: 32)
+    package static let object = JSONTypeSet(rawValue: 64)
 
     /// The names in the order in which messages list them.
-    static let names: [(name: String, type: JSONTypeSet, phrase: String)] = [
+    package static let names: [(name: String, type: JSONTypeSet, phrase: String)] = [
         ("boolean", .boolean, "a boolean"), ("integer", .integer, "an integer"), ("number", .number, "a number"),
         ("string", .string, "a string"), ("array", .array, "an array"), ("object", .object, "an object"),
         ("null", .null, "null"),
     ]
 
-    init?(name: String) {
+    package init?(name: String) {
         guard let entry = Self.names.first(where: { $0.name == name }) else { return nil }
         self = entry.type
     }
 
-    init(rawValue: UInt8) {
+    package init(rawValue: UInt8) {
         self.rawValue = rawValue
     }
 
     /// True if a value is of one of these types. A double is an integer if `Double.exactInteger` finds one: beyond 2⁵³ no
     /// double stands for one integer alone.
-    func admits(_ value: JSONValue) -> Bool {
+    package func admits(_ value: JSONValue) -> Bool {
         switch value {
         case .null: contains(.null)
         case .bool: contains(.boolean)
@@ -209,17 +209,17 @@ struct JSONTypeSet: OptionSet, Sendable {
     }
 
     /// True if an integral double is to be stored as an integer.
-    var prefersIntegers: Bool {
+    package var prefersIntegers: Bool {
         contains(.integer) && !contains(.number)
     }
 
     /// The types in a sentence: `an integer or null`.
-    var phrase: String {
+    package var phrase: String {
         Self.names.filter { contains($0.type) }.map(\.phrase).joined(separator: " or ")
     }
 
     /// The value of `type` that names these types.
-    var json: JSONValue {
+    package var json: JSONValue {
         let names = Self.names.filter { contains($0.type) }.map { JSONValue.string($0.name) }
         return names.count == 1 ? names[0] : .array(names)
     }

@@ -107,7 +107,7 @@ public struct Schema: Sendable {
     }
 
     /// Returns the schemas of the patterns that match a key.
-    func patternDocuments(for name: String) -> [JSONValue] {
+    package func patternDocuments(for name: String) -> [JSONValue] {
         var budget = SchemaValidator.mostSteps
         let patterns = document["patternProperties"]?.object ?? [:]
         return (properties?.patternProperties ?? []).compactMap { pattern, _ in

@@ -12,7 +12,7 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         /// reference elsewhere, an expression beyond the matcher. Otherwise it contradicts JSON Schema or itself.
         public let isUnsupported: Bool
 
-        init(_ pointer: JSONPointer, _ keyword: String, _ detail: String, isUnsupported: Bool = false) {
+        package init(_ pointer: JSONPointer, _ keyword: String, _ detail: String, isUnsupported: Bool = false) {
             self.pointer = pointer
             self.keyword = keyword
             self.detail = detail
@@ -33,11 +33,11 @@ public struct SchemaError: Error, Hashable, Sendable, CustomStringConvertible {
         problems.map(\.description).joined(separator: "\n")
     }
 
-    init(problems: [Problem]) {
+    package init(problems: [Problem]) {
         self.problems = problems
     }
 
-    init(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
+    package init(_ pointer: JSONPointer, _ keyword: String, _ detail: String) {
         problems = [Problem(pointer, keyword, detail)]
     }
 

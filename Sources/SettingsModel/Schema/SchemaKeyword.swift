@@ -1,5 +1,5 @@
 /// A keyword of schemas for settings. Any other is refused: a typo must not switch a check off.
-enum SchemaKeyword: String, CaseIterable {
+package enum SchemaKeyword: String, CaseIterable {
     case schema = "$schema"
     case comment = "$comment"
     case definitions = "$defs"
@@ -14,14 +14,14 @@ enum SchemaKeyword: String, CaseIterable {
     case title, description, examples, deprecated, readOnly, writeOnly
 
     /// A kind of value that a keyword has.
-    enum Operand {
+    package enum Operand {
         case schema
         case schemas
         case namedSchemas
         case other
     }
 
-    var operand: Operand {
+    package var operand: Operand {
         switch self {
         case .items, .contains, .additionalProperties, .propertyNames, .not, .if, .then, .else: .schema
         case .prefixItems, .allOf, .anyOf, .oneOf: .schemas
@@ -31,7 +31,7 @@ enum SchemaKeyword: String, CaseIterable {
     }
 
     /// True if the keyword has no say in which values are allowed.
-    var isAnnotation: Bool {
+    package var isAnnotation: Bool {
         switch self {
         case .schema, .comment, .definitions, .default: true
         case .title, .description, .examples, .deprecated, .readOnly, .writeOnly: true
@@ -40,7 +40,7 @@ enum SchemaKeyword: String, CaseIterable {
     }
 
     /// True if the keyword is about elements or members rather than the value as a whole.
-    var describesParts: Bool {
+    package var describesParts: Bool {
         switch self {
         case .items, .prefixItems, .properties, .patternProperties, .additionalProperties, .required: true
         default: false
@@ -150,7 +150,7 @@ extension SchemaCompiler {
 
 extension JSONValue {
     /// The integer from 0, also one written as `2.0`.
-    var naturalNumber: Int? {
+    package var naturalNumber: Int? {
         exactInteger.flatMap { $0 < 0 ? nil : Int($0) }
     }
 

@@ -29,26 +29,26 @@ enum ASCII {
 }
 
 /// A set of bytes that has one bit for each byte of ASCII, and one for all others together.
-struct ByteSet: Sendable, ExpressibleByStringLiteral {
+package struct ByteSet: Sendable, ExpressibleByStringLiteral {
     private var low: UInt64 = 0
     private var high: UInt64 = 0
     private var hasBytesBeyondASCII = false
 
-    static let digits: ByteSet = "0123456789"
-    static let hexDigits: ByteSet = "0123456789ABCDEFabcdef"
-    static let lettersAndDigits: ByteSet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    package static let digits: ByteSet = "0123456789"
+    package static let hexDigits: ByteSet = "0123456789ABCDEFabcdef"
+    package static let lettersAndDigits: ByteSet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
     /// Makes a set of characters of ASCII.
-    init(_ characters: String) {
+    package init(_ characters: String) {
         for byte in characters.utf8 { insert(byte) }
     }
 
     /// Makes a set of a range of ASCII.
-    init(_ range: ClosedRange<UInt8>) {
+    package init(_ range: ClosedRange<UInt8>) {
         for byte in range { insert(byte) }
     }
 
-    init(stringLiteral characters: String) {
+    package init(stringLiteral characters: String) {
         self.init(characters)
     }
 
@@ -57,7 +57,7 @@ struct ByteSet: Sendable, ExpressibleByStringLiteral {
     }
 
     /// Returns the set of all bytes that are not in this one.
-    var inverted: ByteSet {
+    package var inverted: ByteSet {
         var set = self
         set.low = ~low
         set.high = ~high
@@ -65,7 +65,7 @@ struct ByteSet: Sendable, ExpressibleByStringLiteral {
         return set
     }
 
-    func union(_ other: ByteSet) -> ByteSet {
+    package func union(_ other: ByteSet) -> ByteSet {
         var set = self
         set.low |= other.low
         set.high |= other.high
@@ -73,7 +73,7 @@ struct ByteSet: Sendable, ExpressibleByStringLiteral {
         return set
     }
 
-    func contains(_ byte: UInt8) -> Bool {
+    package func contains(_ byte: UInt8) -> Bool {
         switch byte {
         case 0..<64: low & (1 << UInt64(byte)) != 0
         case 64..<128: high & (1 << UInt64(byte & 63)) != 0
@@ -86,44 +86,44 @@ struct ByteSet: Sendable, ExpressibleByStringLiteral {
 ///
 /// The grammars that it reads are ASCII. No byte of a longer UTF-8 sequence equals an ASCII byte, so reading bytes refuses
 /// all other characters.
-struct ByteCursor {
-    private(set) var rest: ArraySlice<UInt8>
+package struct ByteCursor {
+    package private(set) var rest: ArraySlice<UInt8>
 
-    init(_ bytes: ArraySlice<UInt8>) {
+    package init(_ bytes: ArraySlice<UInt8>) {
         rest = bytes
     }
 
-    init(_ text: String) {
+    package init(_ text: String) {
         rest = Array(text.utf8)[...]
     }
 
-    var isAtEnd: Bool { rest.isEmpty }
+    package var isAtEnd: Bool { rest.isEmpty }
 
-    var next: UInt8? { rest.first }
+    package var next: UInt8? { rest.first }
 
     /// Moves past a byte of the set if one comes next.
-    mutating func take(oneOf set: ByteSet) -> Bool {
+    package mutating func take(oneOf set: ByteSet) -> Bool {
         guard let byte = rest.first, set.contains(byte) else { return false }
         rest.removeFirst()
         return true
     }
 
     /// Moves past `character` if it comes next; `character` is ASCII.
-    mutating func take(_ character: Unicode.Scalar) -> Bool {
+    package mutating func take(_ character: Unicode.Scalar) -> Bool {
         guard let byte = rest.first, byte == UInt8(ascii: character) else { return false }
         rest.removeFirst()
         return true
     }
 
     /// Moves past `letter`, an ASCII letter in lower case, if it comes next in either case.
-    mutating func take(ignoringCase letter: Unicode.Scalar) -> Bool {
+    package mutating func take(ignoringCase letter: Unicode.Scalar) -> Bool {
         guard let byte = rest.first, ASCII.lowercased(byte) == UInt8(ascii: letter) else { return false }
         rest.removeFirst()
         return true
     }
 
     /// Moves past the longest run of bytes in the set, which may be empty.
-    mutating func take(while set: ByteSet) -> ArraySlice<UInt8> {
+    package mutating func take(while set: ByteSet) -> ArraySlice<UInt8> {
         var end = rest.startIndex
         while end < rest.endIndex, set.contains(rest[end]) { end += 1 }
         let run = rest[..<end]
@@ -132,7 +132,7 @@ struct ByteCursor {
     }
 
     /// Reads a decimal number of exactly `count` digits, few enough for an `Int`. Leaves a further digit unread.
-    mutating func takeNumber(digits count: Int) -> Int? {
+    package mutating func takeNumber(digits count: Int) -> Int? {
         var number = 0
         for _ in 0..<count {
             guard let byte = rest.first, ASCII.isDigit(byte) else { return nil }

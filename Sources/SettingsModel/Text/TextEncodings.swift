@@ -1,12 +1,12 @@
 /// A checker for Base64 (RFC 4648 section 4): the plain alphabet, padded, nothing between.
-enum Base64Text {
+package enum Base64Text {
     private static let digits = ByteSet.lettersAndDigits.union("+/")
     /// The digits whose last two bits, and whose last four bits, are zero.
     private static let lastOfThree = ByteSet("AEIMQUYcgkosw048")
     private static let lastOfTwo = ByteSet("AQgw")
 
     /// True if the text is complete and canonical: the unused bits of the last group are zero.
-    static func isValid(_ text: String) -> Bool {
+    package static func isValid(_ text: String) -> Bool {
         var cursor = ByteCursor(text)
         let digits = cursor.take(while: digits)
         var padding = 0

@@ -83,9 +83,9 @@ extension Unicode.Scalar {
     }
 }
 
-enum Plural {
+package enum Plural {
     /// Returns `1 character`, `2 characters`.
-    static func count(_ count: Int, _ noun: String) -> String {
+    package static func count(_ count: Int, _ noun: String) -> String {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 }

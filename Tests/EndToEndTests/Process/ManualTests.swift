@@ -124,7 +124,7 @@ struct ManualTests {
         #expect(tables.count == 2)
         let shared = ["SettingsModel", "SettingsAPI", "SettingsEngine", "HTTPWire", "Platform"]
         let server = try Self.source(of: ["SettingsServer"] + shared)
-        let client = try Self.source(of: ["SettingsClient", "SettingsHTTP"] + shared)
+        let client = try Self.source(of: ["SettingsClient", "SettingsHTTP", "SettingsKeys"] + shared)
         for (messages, source) in zip(tables, [server, client]) {
             #expect(messages.count > 5)
             for message in messages {

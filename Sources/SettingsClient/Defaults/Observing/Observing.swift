@@ -1,4 +1,4 @@
-public import SettingsModel
+public import SettingsKeys
 internal import Synchronization
 
 // A key path may not leave its isolation, so each is resolved at once.

@@ -1,4 +1,4 @@
-public import SettingsModel
+public import SettingsKeys
 
 /// The contents that an observer wants in its updates.
 public struct ObservingOptions: OptionSet, Hashable, Sendable {

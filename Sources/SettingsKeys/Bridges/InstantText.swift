@@ -1,0 +1,128 @@
+internal import SettingsModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// A converter between `Date` and JSON text that reads back as the same `Date`.
+///
+/// A `Date` is a `Double` of seconds since 2001-01-01T00:00:00Z. The text is RFC 3339 in UTC with the shortest fraction that
+/// reads back as that `Double`. Outside the years 0000 to 9999 of RFC 3339 it is the distance from 2001, as
+/// `2001-01-01T00:00:00Z+1e+300s`.
+enum InstantText {
+    /// The ECMA-262 pattern of the texts outside the years 0000 to 9999.
+    static let extendedPattern = #"^2001-01-01T00:00:00Z[+-][0-9]{1,17}(\.[0-9]{1,17})?(e\+[0-9]{1,3})?s$"#
+
+    private static let extendedPrefix = "2001-01-01T00:00:00Z"
+    private static let secondsPerDay = 86_400
+    /// The years 0000 to 9999, 146097 days being 400 years.
+    private static let fourDigitYears: Range<Double> = (-730_851 * 86_400.0)..<((25 * 146_097 - 730_851) * 86_400.0)
+
+    /// Returns nil if the distance of the date from 2001 is not finite.
+    static func text(for date: Date) -> String? {
+        let seconds = date.timeIntervalSinceReferenceDate
+        guard seconds.isFinite else { return nil }
+        guard fourDigitYears.contains(seconds), let decimal = DecimalSeconds(seconds) else {
+            return "\(extendedPrefix)\(seconds < 0 ? "-" : "+")\(seconds.magnitude)s"
+        }
+        let (day, secondOfDay) = decimal.whole.flooringDivision(by: secondsPerDay)
+        let date = CivilDate(daysSince2001: day)
+        let clock = [secondOfDay / 3_600, secondOfDay / 60 % 60, secondOfDay % 60]
+        let fraction = decimal.fraction.isEmpty ? "" : "." + String(decoding: decimal.fraction, as: UTF8.self)
+        return "\(padded(date.year, to: 4))-\(padded(date.month, to: 2))-\(padded(date.day, to: 2))T"
+            + clock.map { padded($0, to: 2) }.joined(separator: ":") + fraction + "Z"
+    }
+
+    /// Reads any `date-time` of RFC 3339 as the nearest `Date`, and what `text(for:)` writes beyond that. A leap second counts
+    /// as the second after it.
+    static func date(from text: String) -> Date? {
+        let seconds =
+            if let timestamp = DateTimeSyntax(text) {
+                DecimalSeconds(whole: timestamp.secondsSince2001, fraction: timestamp.time.fraction).value
+            } else {
+                extendedSeconds(text)
+            }
+        return seconds.map(Date.init(timeIntervalSinceReferenceDate:))
+    }
+
+    /// Reads a text that `extendedPattern` matches; nil also for a number too large for a `Double`.
+    private static func extendedSeconds(_ text: String) -> Double? {
+        guard text.hasBytePrefix(extendedPrefix) else { return nil }
+        var cursor = ByteCursor(Array(text.utf8).dropFirst(extendedPrefix.utf8.count))
+        let isNegative = cursor.take("-")
+        guard isNegative || cursor.take("+") else { return nil }
+        let number = cursor.rest.dropLast()
+        guard 1...17 ~= cursor.take(while: .digits).count else { return nil }
+        if cursor.take(".") {
+            guard 1...17 ~= cursor.take(while: .digits).count else { return nil }
+        }
+        if cursor.take("e") {
+            guard cursor.take("+"), 1...3 ~= cursor.take(while: .digits).count else { return nil }
+        }
+        guard cursor.take("s"), cursor.isAtEnd, let seconds = Double(String(decoding: number, as: UTF8.self)),
+            seconds.isFinite
+        else { return nil }
+        return isNegative ? -seconds : seconds
+    }
+
+    private static func padded(_ number: Int, to width: Int) -> String {
+        let digits = String(number)
+        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+}
+
+/// A number of seconds in decimal digits: a whole number, rounded down, and a fraction that is added to it.
+///
+/// Digits are exact where calculating with the `Double` would round.
+struct DecimalSeconds {
+    /// Rounded down, so -0.25 seconds are -1 whole and 75 hundredths.
+    let whole: Int
+    /// ASCII digits behind the decimal point, the last one no zero.
+    let fraction: [UInt8]
+
+    /// The digits that can matter: each `Double`, and each midpoint of two neighbours, is a multiple of 2^-1075 and so has at
+    /// most 1075 of them.
+    private static let longestFraction = 1_100
+    private static let zero = UInt8(ascii: "0")
+
+    /// Makes a number with any fraction digits. One digit stands for all that are too far behind to matter.
+    init(whole: Int, fraction digits: ArraySlice<UInt8>) {
+        var fraction = Array(digits.prefix(Self.longestFraction))
+        if digits.dropFirst(Self.longestFraction).contains(where: { $0 != Self.zero }) {
+            fraction.append(UInt8(ascii: "1"))
+        }
+        while fraction.last == Self.zero { fraction.removeLast() }
+        self.whole = whole
+        self.fraction = fraction
+    }
+
+    /// Makes the shortest decimal that reads back as `value`; nil if that is not finite or too large for an `Int`.
+    init?(_ value: Double) {
+        guard value.magnitude < 0x1p53, let decimal = DecimalDigits(.double(value)) else { return nil }
+        // The last digits of the text are the fraction.
+        let places = max(0, -decimal.exponent)
+        let digits = Array(String(decimal.digits).utf8)
+        let text = [UInt8](repeating: Self.zero, count: max(0, places + 1 - digits.count)) + digits
+        let whole = text.dropLast(places).reduce(0) { $0 * 10 + Int($1 - Self.zero) }
+        let positive = DecimalSeconds(whole: whole, fraction: text.suffix(places))
+        self = value < 0 ? positive.negated : positive
+    }
+
+    /// The `Double` nearest to the decimal.
+    var value: Double? {
+        let isNegative = whole < 0
+        let shown = isNegative ? negated : self
+        let fraction = shown.fraction.isEmpty ? "0" : String(decoding: shown.fraction, as: UTF8.self)
+        return Double("\(isNegative ? "-" : "")\(shown.whole).\(fraction)")
+    }
+
+    /// The same distance from zero on the other side.
+    private var negated: DecimalSeconds {
+        guard let last = fraction.last else { return DecimalSeconds(whole: -whole, fraction: []) }
+        let nine = UInt8(ascii: "9")
+        let complement = fraction.dropLast().map { nine - $0 + Self.zero } + [nine - last + Self.zero + 1]
+        return DecimalSeconds(whole: -whole - 1, fraction: complement[...])
+    }
+}

@@ -1,0 +1,61 @@
+public import SettingsModel
+
+/// JSON as a part of Codable types, also for coders of other formats.
+///
+/// Settings keep such a part exactly, except that a null read as an optional is nil, as everywhere in `Codable`. Another
+/// decoder that does not tell `1.0` from `1` gives an integer for both.
+extension JSONValue: Codable {
+    /// Encodes the value piece by piece.
+    public func encode(to encoder: any Encoder) throws {
+        switch self {
+        case .object(let members):
+            var container = encoder.container(keyedBy: PlainKey.self)
+            for member in members { try container.encode(member.value, forKey: .name(member.name)) }
+            return
+        case .array(let elements):
+            var container = encoder.unkeyedContainer()
+            for element in elements { try container.encode(element) }
+            return
+        default:
+            break
+        }
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .bool(let value): try container.encode(value)
+        case .integer(let value): try container.encode(value)
+        case .double(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .null, .array, .object: try container.encodeNil()
+        }
+    }
+
+    /// Decodes a value of the kind that the decoder has.
+    public init(from decoder: any Decoder) throws {
+        if let decoder = decoder as? ValueDecoder {
+            self = decoder.json
+        } else if let container = try? decoder.container(keyedBy: PlainKey.self) {
+            var members = JSONObject()
+            for key in container.allKeys {
+                members[key.stringValue] = try container.decode(JSONValue.self, forKey: key)
+            }
+            self = .object(members)
+        } else if var container = try? decoder.unkeyedContainer() {
+            var elements: [JSONValue] = []
+            while !container.isAtEnd { elements.append(try container.decode(JSONValue.self)) }
+            self = .array(elements)
+        } else {
+            let container = try decoder.singleValueContainer()
+            if container.decodeNil() {
+                self = .null
+            } else if let value = try? container.decode(Bool.self) {
+                self = .bool(value)
+            } else if let value = try? container.decode(Int64.self) {
+                self = .integer(value)
+            } else if let value = try? container.decode(Double.self) {
+                self = .double(value)
+            } else {
+                self = .string(try container.decode(String.self))
+            }
+        }
+    }
+}

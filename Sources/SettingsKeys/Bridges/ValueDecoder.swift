@@ -1,0 +1,263 @@
+internal import SettingsModel
+
+/// A decoder of Decodable values from JSON, by what their `init(from:)` does.
+///
+/// Ignores members that the type does not ask for, so that a type may lose fields. Names are compared by their bytes.
+struct ValueDecoder: Decoder {
+    let json: JSONValue
+    let place: CodingPlace
+    let session: CodingSession
+    let calls: Int
+
+    /// Decodes a whole value. Throws, with its place, what is missing, of another kind than the type asks for, refused by the
+    /// type's own code, or nested too deep.
+    static func decode<Value: Decodable>(
+        _ type: Value.Type, from json: JSONValue, allowsNonFinite: Bool
+    ) throws(BridgeError) -> Value {
+        let session = CodingSession(allowsNonFinite: allowsNonFinite)
+        do {
+            return try ValueDecoder(json: json, place: .root, session: session, calls: 0).decode(type)
+        } catch {
+            throw session.bridgeError(for: error)
+        }
+    }
+
+    var codingPath: [any CodingKey] {
+        place.codingPath
+    }
+
+    var userInfo: [CodingUserInfoKey: Any] {
+        [:]
+    }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        guard case .object(let members) = json else {
+            throw place.mismatch(BridgeError(expected: "an object", found: json), for: [String: Any].self, found: json)
+        }
+        return KeyedDecodingContainer(KeyedDecoding(members: members, parts: try parts()))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        guard case .array(let elements) = json else {
+            throw place.mismatch(BridgeError(expected: "an array", found: json), for: [Any].self, found: json)
+        }
+        return UnkeyedDecoding(elements: elements, parts: try parts())
+    }
+
+    func singleValueContainer() throws -> any SingleValueDecodingContainer {
+        self
+    }
+
+    private func parts() throws -> PartDecoders {
+        guard place.hasRoomForLevel else { throw place.corruption(.nestedTooDeep) }
+        return PartDecoders(enclosure: CodingPlace.Enclosure(place), session: session, calls: calls)
+    }
+}
+
+/// The containers of parts come here too, with a decoder for each part.
+extension ValueDecoder: SingleValueDecodingContainer {
+    func decodeNil() -> Bool {
+        json.isNull
+    }
+
+    func decode(_ type: Int128.Type) throws -> Int128 {
+        try reading(type) { () throws(BridgeError) in try type.init(json: json) }
+    }
+
+    func decode(_ type: UInt128.Type) throws -> UInt128 {
+        try reading(type) { () throws(BridgeError) in try type.init(json: json) }
+    }
+
+    /// Decodes a value by its standard form if its type has one, else by its `init(from:)`.
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        // Two steps, as a cast of nil to an optional type succeeds.
+        if let standard = try standardForm(of: type), let value = standard as? Value { return value }
+        guard calls < CodingSession.maximumCalls else { throw place.corruption(.nestedTooDeep) }
+        do {
+            let value = try Value(from: ValueDecoder(json: json, place: place, session: session, calls: calls + 1))
+            try checkKeys(of: value)
+            return value
+        } catch {
+            session.note(error, at: place)
+            throw error
+        }
+    }
+
+    /// Throws if a dictionary has fewer keys than its JSON.
+    private func checkKeys<Value>(of value: Value) throws {
+        guard Value.self is any UnorderedCollection.Type, let collection = value as? any UnorderedCollection else {
+            return
+        }
+        try reading(Value.self) { () throws(BridgeError) in try collection.check(decodedFrom: json) }
+    }
+
+    /// Returns the value of a type that has a standard form. Takes any type, as a generic function would be compiled again
+    /// for each standard type.
+    private func standardForm(of type: any Decodable.Type) throws -> Any? {
+        try reading(type) { () throws(BridgeError) in
+            // The most frequent types, without a search for their conformance.
+            if type == String.self { return try String.defaultsBridge.decode(json) }
+            if type == Int.self { return try Int.defaultsBridge.decode(json) }
+            if type == Bool.self { return try Bool.defaultsBridge.decode(json) }
+            if let type = type as? any StandardForm.Type {
+                return try type.init(json: json, allowsNonFinite: session.allowsNonFinite)
+            }
+            return try (type as? any WideInteger.Type)?.init(json: json)
+        }
+    }
+
+    private func reading<Value>(
+        _ type: Any.Type, _ read: () throws(BridgeError) -> Value
+    ) throws -> Value {
+        do { return try read() } catch { throw place.mismatch(error, for: type, found: json) }
+    }
+}
+
+/// The decoders for the parts of a container.
+struct PartDecoders {
+    let enclosure: CodingPlace.Enclosure
+    let session: CodingSession
+    let calls: Int
+
+    var codingPath: [any CodingKey] {
+        enclosure.place.codingPath
+    }
+
+    func callAsFunction(_ json: JSONValue, _ key: any CodingKey) -> ValueDecoder {
+        ValueDecoder(json: json, place: CodingPlace(key, in: enclosure), session: session, calls: calls)
+    }
+}
+
+/// A reader of the members of an object.
+struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let members: JSONObject
+    let parts: PartDecoders
+
+    var codingPath: [any CodingKey] {
+        parts.codingPath
+    }
+
+    /// The keys of all names that are spelt, byte by byte, as the keys themselves.
+    var allKeys: [Key] {
+        members.compactMap { member in
+            Key(stringValue: member.name).flatMap { $0.stringValue.hasSameBytes(as: member.name) ? $0 : nil }
+        }
+    }
+
+    func contains(_ key: Key) -> Bool {
+        members[key.stringValue] != nil
+    }
+
+    func decodeNil(forKey key: Key) throws -> Bool {
+        try part(key).decodeNil()
+    }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try part(key).decode(type)
+    }
+
+    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+        try part(key).decode(type)
+    }
+
+    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+        try part(key).decode(type)
+    }
+
+    func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        try part(key).container(keyedBy: type)
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try part(key).unkeyedContainer()
+    }
+
+    func superDecoder() throws -> any Decoder {
+        try part(PlainKey.superclass)
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder {
+        try part(key)
+    }
+
+    private func part(_ key: some CodingKey) throws -> ValueDecoder {
+        guard let json = members[key.stringValue] else {
+            let reason = "is missing the member \"\(key.stringValue)\""
+            throw DecodingError.keyNotFound(key, .init(codingPath: codingPath, debugDescription: reason))
+        }
+        return parts(json, key)
+    }
+}
+
+/// A reader of the elements of an array. An element that cannot be decoded stays the next one.
+struct UnkeyedDecoding: UnkeyedDecodingContainer {
+    let elements: [JSONValue]
+    let parts: PartDecoders
+    private(set) var currentIndex = 0
+
+    init(elements: [JSONValue], parts: PartDecoders) {
+        self.elements = elements
+        self.parts = parts
+    }
+
+    var codingPath: [any CodingKey] {
+        parts.codingPath
+    }
+
+    var count: Int? {
+        elements.count
+    }
+
+    var isAtEnd: Bool {
+        currentIndex >= elements.count
+    }
+
+    /// Goes on to the next element only if this one is null.
+    mutating func decodeNil() throws -> Bool {
+        guard try part(for: Any?.self).decodeNil() else { return false }
+        currentIndex += 1
+        return true
+    }
+
+    mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try next(type) { try $0.decode(type) }
+    }
+
+    mutating func decode(_ type: Int128.Type) throws -> Int128 {
+        try next(type) { try $0.decode(type) }
+    }
+
+    mutating func decode(_ type: UInt128.Type) throws -> UInt128 {
+        try next(type) { try $0.decode(type) }
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy type: NestedKey.Type
+    ) throws -> KeyedDecodingContainer<NestedKey> {
+        try next(KeyedDecodingContainer<NestedKey>.self) { try $0.container(keyedBy: type) }
+    }
+
+    mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        try next([Any].self) { try $0.unkeyedContainer() }
+    }
+
+    mutating func superDecoder() throws -> any Decoder {
+        try next((any Decoder).self) { $0 }
+    }
+
+    private mutating func next<Value>(_ type: Any.Type, _ decode: (ValueDecoder) throws -> Value) throws -> Value {
+        let value = try decode(part(for: type))
+        currentIndex += 1
+        return value
+    }
+
+    private func part(for type: Any.Type) throws -> ValueDecoder {
+        guard !isAtEnd else {
+            let reason = "is missing the element \(currentIndex)"
+            throw DecodingError.valueNotFound(type, .init(codingPath: codingPath, debugDescription: reason))
+        }
+        return parts(elements[currentIndex], PlainKey.index(currentIndex))
+    }
+}

@@ -1,0 +1,170 @@
+public import SettingsModel
+
+/// A key that names a setting, its type and its default.
+///
+///     extension DefaultsKeys {
+///         var username: DefaultsKey<String?> { .init("username") }
+///         var launchCount: DefaultsKey<Int> { .init("launchCount", defaultValue: 0) }
+///         var volume: DefaultsKey<Double> { .init("player.volume", defaultValue: 0.5, in: 0...1) }
+///     }
+///
+/// A key is a plain value that is cheap to make. A ``KeyCodec`` or a `Schema` made from it checks it.
+public struct DefaultsKey<Value: DefaultsSerializable>: Sendable {
+    /// The name under which the value is stored.
+    public let name: String
+    /// The value while nothing is stored; nil for an optional without a default.
+    public let defaultValue: Value
+    /// The only values that are allowed, if they were listed.
+    public let allowed: [Value]?
+    /// The limits and traits; nil for none, as of most keys.
+    package let rules: KeyRules?
+
+    init(name: String, defaultValue: Value, limits: KeyLimits, allowed: [Value]?, traits: KeyTraits) {
+        self.name = name
+        self.defaultValue = defaultValue
+        self.allowed = allowed
+        rules = KeyRules(limits: limits, traits: traits, isLimitedToList: allowed != nil)
+    }
+
+    /// The properties beside type, default and limits.
+    public var traits: KeyTraits {
+        rules?.traits ?? KeyTraits()
+    }
+
+    var limits: KeyLimits {
+        rules?.limits ?? KeyLimits()
+    }
+
+    /// True if both keys have the same limits and traits. The default may differ.
+    package func hasSameRules(as other: DefaultsKey) -> Bool {
+        if KeyRules.areSurelySame(rules, other.rules) { return true }
+        return KeyRules.areSame(rules, other.rules) && encodedAllowed == other.encodedAllowed
+    }
+
+    /// The allowed values as JSON; nil if they were not listed or have none.
+    private var encodedAllowed: [JSONValue?]? {
+        let bridge = bridge
+        return try? allowed?.map { try bridge.encodeStored($0) }
+    }
+
+    var bridge: Value.Bridge {
+        traits.allowsNonFinite ? Value.defaultsBridge.allowingNonFinite() : Value.defaultsBridge
+    }
+}
+
+/// The properties of a key beside type, default and limits.
+public struct KeyTraits: Equatable, Sendable {
+    /// The purpose of the setting, for people.
+    public var description: String?
+    /// True if the value is a secret, which no message repeats.
+    public var isSecret: Bool
+    /// The former names of the key, the latest first. A value stored under one of them is taken over.
+    public var renamedFrom: [String]
+    /// True if floating-point numbers that are not finite may be stored, as strings.
+    public var allowsNonFinite: Bool
+    /// The rule for a change in place that meets another writer's change; nil to keep the other's.
+    public var merge: MergeRule?
+
+    package init(
+        description: String? = nil, isSecret: Bool = false, renamedFrom: [String] = [], allowsNonFinite: Bool = false,
+        merge: MergeRule? = nil
+    ) {
+        self.description = description
+        self.isSecret = isSecret
+        self.renamedFrom = renamedFrom
+        self.allowsNonFinite = allowsNonFinite
+        self.merge = merge
+    }
+
+    var isEmpty: Bool {
+        description == nil && !isSecret && renamedFrom.isEmpty && !allowsNonFinite && merge == nil
+    }
+}
+
+extension KeyTraits {
+    /// True if both have the same properties, text by its bytes.
+    public static func == (one: KeyTraits, other: KeyTraits) -> Bool {
+        one.isSecret == other.isSecret && one.allowsNonFinite == other.allowsNonFinite && one.merge == other.merge
+            && one.texts == other.texts
+    }
+
+    private var texts: [UTF8Text?] {
+        [description.map { UTF8Text($0) }] + renamedFrom.map { UTF8Text($0) }
+    }
+}
+
+/// A key of any type.
+public protocol AnyDefaultsKey: Sendable {
+    /// The name under which the value is stored.
+    var name: String { get }
+    /// The type of the values.
+    var valueType: any DefaultsSerializable.Type { get }
+    /// The properties beside type, default and limits.
+    var traits: KeyTraits { get }
+
+    /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
+    /// value has no JSON form.
+    func schemaDocument() throws(BridgeError) -> JSONObject
+}
+
+extension DefaultsKey: AnyDefaultsKey {
+    /// The type of the values.
+    public var valueType: any DefaultsSerializable.Type {
+        Value.self
+    }
+
+    /// The key's part of a schema: its type, limits, default and description. Throws if the default or an allowed
+    /// value has no JSON form.
+    public func schemaDocument() throws(BridgeError) -> JSONObject {
+        let bridge = bridge
+        var document = bridge.storedSchema.document
+        limits.apply(to: &document)
+        if let allowed {
+            var values: [JSONValue] = []
+            for value in allowed {
+                if let json = try bridge.encodeStored(value) { values.append(json) }
+            }
+            document["enum"] = .array(values)
+        }
+        if let json = try bridge.encodeStored(defaultValue) { document["default"] = json }
+        if let description = traits.description { document["description"] = .string(description) }
+        if traits.isSecret { document["writeOnly"] = true }
+        if !traits.renamedFrom.isEmpty {
+            document["x-renamedFrom"] = .array(traits.renamedFrom.map(JSONValue.string))
+        }
+        if let merge = traits.merge { document["x-merge"] = .string(merge.rawValue) }
+        return document
+    }
+}
+
+/// The limits and traits of a key in one object, so that a key is cheap to copy. Copies of a key share it, which shows that they
+/// are the same key.
+package final class KeyRules: Sendable {
+    let limits: KeyLimits
+    let traits: KeyTraits
+    private let hasTraits: Bool
+    /// True if the key lists the allowed values. They are not here, as comparing them needs their type.
+    let isLimitedToList: Bool
+
+    /// Returns nil without limits and traits.
+    init?(limits: KeyLimits, traits: KeyTraits, isLimitedToList: Bool) {
+        guard !limits.isEmpty || !traits.isEmpty || isLimitedToList else { return nil }
+        self.limits = limits
+        self.traits = traits
+        hasTraits = !traits.isEmpty
+        self.isLimitedToList = isLimitedToList
+    }
+
+    /// True if two keys have the same limits and traits. Lists of allowed values may differ.
+    static func areSame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
+        if one === other { return true }
+        guard let one, let other else { return false }
+        guard one.isLimitedToList == other.isLimitedToList, one.hasTraits == other.hasTraits else { return false }
+        return one.limits == other.limits && (!one.hasTraits || one.traits == other.traits)
+    }
+
+    /// True if two keys surely have the same limits and traits. Otherwise their lists have to be compared.
+    package static func areSurelySame(_ one: KeyRules?, _ other: KeyRules?) -> Bool {
+        areSame(one, other) && (one === other || one?.isLimitedToList != true)
+    }
+}

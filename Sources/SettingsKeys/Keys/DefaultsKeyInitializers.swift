@@ -1,0 +1,135 @@
+internal import SettingsModel
+
+// Each type of key has the limits that its values can have, so a limit that makes no sense does not compile.
+
+extension DefaultsKey {
+    /// A key with a default.
+    ///
+    /// For an optional the default also holds after nil was assigned, as that removes what is stored.
+    public init(
+        _ name: String, defaultValue: Value, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
+        renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(), allowed: allowed,
+            traits: KeyTraits(
+                description: description, isSecret: secret, renamedFrom: renamedFrom, allowsNonFinite: nonFinite,
+                merge: merge?.rule))
+    }
+
+    /// Refuses a key without a default that is not optional.
+    @available(
+        *, unavailable,
+        message: "a key that is not optional needs a defaultValue:, as readers get that while nothing is stored"
+    )
+    @_disfavoredOverload
+    public init(_ name: String) {
+        fatalError("unavailable")
+    }
+}
+
+extension DefaultsKey where Value: OptionalSetting {
+    /// A key that is nil while nothing is stored.
+    public init(
+        _ name: String, allowed: [Value]? = nil, description: String? = nil, secret: Bool = false,
+        renamedFrom: [String] = [], nonFinite: Bool = false, merge: MergePolicy<Value>? = nil
+    ) {
+        self.init(
+            name, defaultValue: .unset, allowed: allowed, description: description, secret: secret,
+            renamedFrom: renamedFrom, nonFinite: nonFinite, merge: merge)
+    }
+}
+
+extension DefaultsKey where Value: NumericSetting {
+    /// A key for numbers in a range of any form: `0...1`, `0..<10`, `1...`, `...100`, `..<0`.
+    public init(
+        _ name: String, defaultValue: Value, in range: some LimitRange<Value.Bound>, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(bounds: NumberBounds(range)), allowed: nil,
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom, merge: merge?.rule))
+    }
+}
+
+extension DefaultsKey where Value: NumericSetting & OptionalSetting {
+    /// A key for numbers in a range that is nil while nothing is stored.
+    public init(
+        _ name: String, in range: some LimitRange<Value.Bound>, description: String? = nil, secret: Bool = false,
+        renamedFrom: [String] = [], merge: MergePolicy<Value>? = nil
+    ) {
+        self.init(
+            name, defaultValue: .unset, in: range, description: description, secret: secret, renamedFrom: renamedFrom,
+            merge: merge)
+    }
+}
+
+extension DefaultsKey where Value: TextSetting {
+    /// A key for text of at most so many characters (Unicode scalars), and of a pattern if one is given.
+    public init(
+        _ name: String, defaultValue: Value, maxLength: Int, matching pattern: String? = nil,
+        description: String? = nil, secret: Bool = false, renamedFrom: [String] = []
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(maxLength: maxLength, pattern: pattern),
+            allowed: nil, traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+    }
+
+    /// A key for text that matches a pattern of ECMA-262; anchor it with `^` and `$` to mean the whole text.
+    public init(
+        _ name: String, defaultValue: Value, matching pattern: String, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = []
+    ) {
+        self.init(
+            name: name, defaultValue: defaultValue, limits: KeyLimits(pattern: pattern), allowed: nil,
+            traits: KeyTraits(description: description, isSecret: secret, renamedFrom: renamedFrom))
+    }
+}
+
+extension DefaultsKey where Value: TextSetting & OptionalSetting {
+    /// A key for text of at most so many characters that is nil while nothing is stored.
+    public init(
+        _ name: String, maxLength: Int, matching pattern: String? = nil, description: String? = nil,
+        secret: Bool = false, renamedFrom: [String] = []
+    ) {
+        self.init(
+            name, defaultValue: .unset, maxLength: maxLength, matching: pattern, description: description,
+            secret: secret, renamedFrom: renamedFrom)
+    }
+
+    /// A key for text of a pattern that is nil while nothing is stored.
+    public init(
+        _ name: String, matching pattern: String, description: String? = nil, secret: Bool = false,
+        renamedFrom: [String] = []
+    ) {
+        self.init(
+            name, defaultValue: .unset, matching: pattern, description: description, secret: secret,
+            renamedFrom: renamedFrom)
+    }
+}
+
+/// An optional type.
+public protocol OptionalSetting: DefaultsSerializable {
+    /// The value while nothing is stored.
+    static var unset: Self { get }
+}
+
+extension Optional: OptionalSetting where Wrapped: DefaultsSerializable {
+    /// Nil.
+    public static var unset: Self {
+        nil
+    }
+}
+
+/// Text, or optional text, which a length and a pattern can limit.
+public protocol TextSetting: DefaultsSerializable {}
+
+extension String: TextSetting {}
+extension Optional: TextSetting where Wrapped: TextSetting {}
+
+/// An array or a set, or an optional one, to which elements can be added.
+public protocol CollectionSetting: DefaultsSerializable {}
+
+extension Array: CollectionSetting where Element: DefaultsSerializable {}
+extension Set: CollectionSetting where Element: DefaultsSerializable {}
+extension Optional: CollectionSetting where Wrapped: CollectionSetting {}

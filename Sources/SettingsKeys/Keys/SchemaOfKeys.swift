@@ -1,0 +1,159 @@
+public import SettingsModel
+
+extension Schema {
+    /// Makes the schema of a program's keys.
+    ///
+    ///     let schema = try Schema(of: DefaultsKeys.self) { \.username; \.launchCount; \.player.volume }
+    ///     print(schema)
+    ///
+    /// Throws if a key is not valid, or if two keys of one name differ. `additionalProperties` is the schema of keys that are
+    /// not listed; by default there are none. Former names (``KeyTraits/renamedFrom``) are keys of any value, so that values
+    /// stored under them can stay until they are taken over.
+    public init<Store: DefaultsKeyStore>(
+        of store: Store.Type, additionalProperties: JSONValue = false,
+        @KeyListBuilder<Store> keys: () -> [ListedKey<Store>]
+    ) throws(SchemaError) {
+        try self.init(keys: listedKeys(keys(), of: Store()), additionalProperties: additionalProperties)
+    }
+
+    /// Makes the schema of all keys in stored properties of a store and of the stores within it.
+    ///
+    /// Throws for a store without stored keys. List computed ones with ``init(of:additionalProperties:keys:)``.
+    public init(reflecting store: some DefaultsKeyStore, additionalProperties: JSONValue = false) throws(SchemaError) {
+        try self.init(keys: storedKeys(of: store), additionalProperties: additionalProperties)
+    }
+
+    /// Makes the schema of a list of keys.
+    public init(keys: [any AnyDefaultsKey], additionalProperties: JSONValue = false) throws(SchemaError) {
+        var properties = JSONObject()
+        var positions: [UTF8Text: Int] = [:]
+        var problems: [SchemaError.Problem] = []
+        for (index, key) in keys.enumerated() {
+            let pointer = JSONPointer(["properties", key.name])
+            do {
+                let document = JSONValue.object(try key.schemaDocument())
+                let known = keys[positions[UTF8Text(key.name)] ?? index].valueType
+                if known != key.valueType {
+                    let detail = "\(key.name) is defined twice: as \(Self.names(known, key.valueType))"
+                    problems.append(SchemaError.Problem(pointer, "properties", detail))
+                } else if let other = properties[key.name], other != document {
+                    let detail = "\(key.name) is defined twice, with other limits or another default"
+                    problems.append(SchemaError.Problem(pointer, "properties", detail))
+                } else {
+                    properties[key.name] = document
+                    positions[UTF8Text(key.name)] = index
+                }
+            } catch {
+                let detail = "\(key.name) has a default or an allowed value that cannot be stored: \(error)"
+                problems.append(SchemaError.Problem(pointer, "default", detail))
+            }
+        }
+        guard problems.isEmpty else { throw SchemaError(problems: problems) }
+        for key in keys {
+            for former in key.traits.renamedFrom {
+                let detail: JSONValue = .string("Renamed to \(key.name)")
+                properties.append(
+                    JSONObject.Member(name: former, value: ["description": detail, "deprecated": true]))
+            }
+        }
+        try self.init([
+            "$schema": .string(Self.dialect), "type": "object", "additionalProperties": additionalProperties,
+            "properties": .object(properties),
+        ])
+    }
+
+    /// Names both types, by their full names where the short ones are the same.
+    private static func names(_ first: any DefaultsSerializable.Type, _ second: any DefaultsSerializable.Type) -> String
+    {
+        let short = (String(describing: first), String(describing: second))
+        guard short.0 == short.1 else { return "\(short.0) and as \(short.1)" }
+        return "\(String(reflecting: first)) and as \(String(reflecting: second))"
+    }
+}
+
+/// Returns the keys in stored properties of a store and of the stores within it. Throws if there are none, as computed ones
+/// cannot be found, or if a store within it lacks a prefix of its own.
+package func storedKeys(of store: some DefaultsKeyStore) throws(SchemaError) -> [any AnyDefaultsKey] {
+    if let problem = nestedStoreProblem(in: store) {
+        throw SchemaError(["properties"], "properties", problem)
+    }
+    let keys = reflectedKeys(of: store)
+    guard keys.isEmpty else { return keys }
+    let detail =
+        "\(type(of: store)) has no stored keys, and computed ones cannot be found: list them, as { \\.username }"
+    throw SchemaError(["properties"], "properties", detail)
+}
+
+private func reflectedKeys(of store: Any) -> [any AnyDefaultsKey] {
+    Mirror(reflecting: store).children.flatMap { child -> [any AnyDefaultsKey] in
+        if let key = child.value as? any AnyDefaultsKey { return [key] }
+        return child.value is any DefaultsKeyStore ? reflectedKeys(of: child.value) : []
+    }
+}
+
+extension Schema: CustomStringConvertible {
+    /// The document, indented.
+    public var description: String {
+        document.text(style: .pretty)
+    }
+}
+
+/// A key of a store by its path, to be taken from an instance of the store.
+public struct ListedKey<Store> {
+    private let key: (Store) -> any AnyDefaultsKey
+    /// The number of names in the path: `\Keys.player.volume` has two.
+    let depth: Int
+
+    init<Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) {
+        key = { $0[keyPath: path] }
+        depth = Self.depth(of: path.debugDescription)
+    }
+
+    /// The key as an instance has it.
+    package func key(of store: Store) -> any AnyDefaultsKey {
+        key(store)
+    }
+
+    /// Counts the components in the description of a path: `\Keys.player.<computed 0x1 (Module.Key)>`.
+    private static func depth(of path: String) -> Int {
+        var (depth, nesting) = (0, 0)
+        for byte in path.utf8 {
+            switch byte {
+            case UInt8(ascii: "<"), UInt8(ascii: "("), UInt8(ascii: "["): nesting += 1
+            case UInt8(ascii: ">"), UInt8(ascii: ")"), UInt8(ascii: "]"): nesting -= 1
+            case UInt8(ascii: ".") where nesting == 0: depth += 1
+            default: break
+            }
+        }
+        return depth
+    }
+}
+
+/// A builder that collects keys of a store by their key paths: `\.username`, `\.player.volume`.
+@resultBuilder
+public enum KeyListBuilder<Store: DefaultsKeyStore> {
+    /// One key.
+    public static func buildExpression<Value>(_ path: KeyPath<Store, DefaultsKey<Value>>) -> [ListedKey<Store>] {
+        [ListedKey(path)]
+    }
+
+    /// Several, one after the other.
+    public static func buildBlock(_ keys: [ListedKey<Store>]...) -> [ListedKey<Store>] {
+        keys.flatMap { $0 }
+    }
+
+    /// Keys under a condition.
+    public static func buildOptional(_ keys: [ListedKey<Store>]?) -> [ListedKey<Store>] {
+        keys ?? []
+    }
+
+    /// One choice of keys.
+    public static func buildEither(first keys: [ListedKey<Store>]) -> [ListedKey<Store>] {
+        keys
+    }
+
+    /// The other choice of keys.
+    public static func buildEither(second keys: [ListedKey<Store>]) -> [ListedKey<Store>] {
+        keys
+    }
+}

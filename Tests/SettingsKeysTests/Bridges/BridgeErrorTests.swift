@@ -1,0 +1,99 @@
+import SettingsKeys
+import TestSupport
+import Testing
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+@Suite(.ownThread)
+struct BridgeErrorTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let expected: String
+        let decode: @Sendable () throws -> Void
+
+        init<Value: DefaultsSerializable>(_ type: Value.Type, _ json: JSONValue, _ expected: String) {
+            testDescription = "\(type) from \(json)"
+            self.expected = expected
+            decode = { _ = try Value.defaultsBridge.decode(json) }
+        }
+    }
+
+    static let cases = [
+        Case(Int.self, "1", "must be an integer, but is a string"),
+        Case(Int.self, 1.5, "must be an integer, but is a floating-point number"),
+        Case(Int.self, 1e300, "must be an integer, but is a floating-point number"),
+        Case(Int.self, true, "must be an integer, but is a boolean"),
+        Case(Int8.self, 128, "must be between -128 and 127, but is 128"),
+        Case(UInt.self, -1, "must be between 0 and 18446744073709551615, but is -1"),
+        Case(UInt64.self, "7", "must be an integer or the digits of one beyond 9223372036854775807"),
+        Case(UInt64.self, "18446744073709551616", "must be an integer or the digits of one beyond 9223372036854775807"),
+        Case(UInt64.self, "09223372036854775808", "must be an integer or the digits of one beyond 9223372036854775807"),
+        Case(Double.self, "NaN", "must be a number, but is a string"),
+        Case(Float.self, 1e39, "must be between ±3.4028235e+38, but is 1e+39"),
+        Case(Bool.self, 1, "must be true or false, but is an integer"),
+        Case(String.self, .null, "must be a string, but is null"),
+        Case(Data.self, "YQ=", "must be Base64 text with its padding"),
+        Case(Data.self, "YR==", "must be Base64 text with its padding"),
+        Case(Data.self, "Y Q==", "must be Base64 text with its padding"),
+        Case(Date.self, "yesterday", "must be an RFC 3339 date and time such as 2026-11-20T10:00:00Z"),
+        Case(Date.self, 0, "must be an RFC 3339 date and time such as 2026-11-20T10:00:00Z, but is an integer"),
+        Case(URL.self, "http://a b", "must be a URL such as https://example.com/path"),
+        Case(UUID.self, "123", "must be a UUID such as 123e4567-e89b-12d3-a456-426614174000"),
+        Case(Decimal.self, "1e5", "must be decimal digits such as 3.14, no more than a Decimal holds"),
+        Case(Decimal.self, "1,5", "must be decimal digits such as 3.14, no more than a Decimal holds"),
+        Case(
+            Decimal.self, .string(String(repeating: "9", count: 60)),
+            "must be decimal digits such as 3.14, no more than a Decimal holds"),
+        Case(Decimal.self, 1.5, "must be decimal digits in a string, but is a floating-point number"),
+        Case([Int].self, [1, [2]], "/1 must be an integer, but is an array"),
+        Case([[String: Int]].self, [["a/b": 1], ["a/b": "x"]], "/1/a~1b must be an integer, but is a string"),
+        Case(Set<Int>.self, [1, 2, 1.0], "/2 must not repeat an element that came before"),
+        Case([Fruit: Int].self, ["plum": 1], "/plum is not the name of a Fruit"),
+        Case([String: Int].self, ["e\u{301}": 1, "\u{E9}": 2], "/\u{E9} is the same key as another name"),
+        Case(
+            Range<Int>.self, ["lowerBound": 2, "upperBound": 1],
+            "must have a lowerBound that is not above its upperBound"),
+        Case(Range<Int>.self, ["lowerBound": 2], "must be an object of lowerBound and upperBound"),
+        Case(
+            ClosedRange<Int>.self, ["lowerBound": "a", "upperBound": 1],
+            "/lowerBound must be an integer, but is a string"),
+        Case(Fruit.self, "plum", #"must be one of "apple", "pear", but is "plum""#),
+        Case(Priority.self, 2, "is no Priority"),
+        Case(Window.self, ["size": [1, "x"]], "/size/1 must be a number, but is a string"),
+    ]
+
+    @Test("Decoding", arguments: cases)
+    func decoding(_ row: Case) throws {
+        let error = #expect(throws: BridgeError.self) { try row.decode() }
+        #expect(error?.description == row.expected)
+    }
+
+    @Test("Encoding a number that is not finite, unless the key opted in")
+    func encoding() {
+        let error = #expect(throws: BridgeError.self) { _ = try [[Double]].defaultsBridge.encode([[0], [1, .nan]]) }
+        #expect(error?.description == "/1/1 must be a finite number, but is nan; a key may opt in to others")
+        #expect(throws: BridgeError.self) {
+            _ = try Date.defaultsBridge.encode(Date(timeIntervalSinceReferenceDate: .infinity))
+        }
+        #expect(throws: BridgeError.self) { _ = try Decimal.defaultsBridge.encode(.nan) }
+    }
+
+    @Test("Random JSON either decodes or throws, for every type")
+    func random() {
+        var random = RandomJSON(SeededGenerator(seed: .random(in: 0 ... .max)))
+        for _ in 0..<2_000 {
+            let json = random.value(levels: 4)
+            _ = try? [Int8?].defaultsBridge.decode(json)
+            _ = try? UInt64.defaultsBridge.decode(json)
+            _ = try? [String: Double].defaultsBridge.decode(json)
+            _ = try? Decimal.defaultsBridge.decode(json)
+            _ = try? Date.defaultsBridge.decode(json)
+            _ = try? Window.defaultsBridge.decode(json)
+            _ = try? Set<ClosedRange<Double>>.defaultsBridge.decode(json)
+        }
+    }
+}

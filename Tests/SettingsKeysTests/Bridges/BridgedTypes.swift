@@ -1,0 +1,33 @@
+import SettingsKeys
+
+// Types of every kind that conforms without code.
+
+enum Fruit: String, CaseIterable, DefaultsSerializable, DefaultsDictionaryKey {
+    case apple, pear
+}
+
+enum Priority: Int, DefaultsSerializable {
+    case low = 1
+    case high = 10
+}
+
+struct Permissions: OptionSet, DefaultsSerializable {
+    let rawValue: UInt8
+    static let read = Permissions(rawValue: 1)
+    static let write = Permissions(rawValue: 2)
+    static let all: Permissions = [.read, .write]
+}
+
+struct Meters: RawRepresentable, DefaultsSerializable, Equatable {
+    let rawValue: Double
+}
+
+/// Both raw and Codable: the raw value wins.
+enum Tagged: String, Codable, DefaultsSerializable {
+    case plain
+}
+
+struct Window: Codable, DefaultsSerializable, Equatable {
+    var title: String?
+    var size: [Double]
+}

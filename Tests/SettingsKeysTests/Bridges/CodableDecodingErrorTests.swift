@@ -1,0 +1,186 @@
+import Testing
+
+@testable import SettingsKeys
+
+struct CodableDecodingErrorTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let error: String
+        let outcome: @Sendable () throws -> String
+
+        init<Value: Decodable & SendableMetatype>(_ type: Value.Type, _ text: String, _ error: String) {
+            testDescription = "\(type) from \(text)"
+            self.error = error
+            outcome = { try refusal(type, text) }
+        }
+    }
+
+    struct Typed: Codable {
+        var flag: Bool?
+        var text: String?
+        var int: Int?
+        var byte: UInt8?
+        var double: Double?
+        var float: Float?
+        var list: [Int]?
+        var map: [String: Point]?
+        var numbers: [Int: Int]?
+        var theme: Theme?
+        var shape: Shape?
+        var big: UInt64?
+    }
+
+    static let kinds: [Case] = [
+        Case(Typed.self, "[]", "must be an object, but is an array"),
+        Case(Typed.self, "null", "must be an object, but is null"),
+        Case(Typed.self, #"{"flag":1}"#, "/flag must be true or false, but is an integer"),
+        Case(Typed.self, #"{"flag":"true"}"#, "/flag must be true or false, but is a string"),
+        Case(Typed.self, #"{"text":1.5}"#, "/text must be a string, but is a floating-point number"),
+        Case(Typed.self, #"{"int":"1"}"#, "/int must be an integer, but is a string"),
+        Case(Typed.self, #"{"int":true}"#, "/int must be an integer, but is a boolean"),
+        Case(Typed.self, #"{"int":1.5}"#, "/int must be an integer, but is a floating-point number"),
+        Case(Typed.self, #"{"int":1e19}"#, "/int must be an integer, but is a floating-point number"),
+        Case(Typed.self, #"{"int":9007199254740994.0}"#, "/int must be an integer, but is a floating-point number"),
+        Case(Typed.self, #"{"byte":300}"#, "/byte must be between 0 and 255, but is 300"),
+        Case(Typed.self, #"{"byte":-1}"#, "/byte must be between 0 and 255, but is -1"),
+        Case(Typed.self, #"{"double":false}"#, "/double must be a number, but is a boolean"),
+        Case(Typed.self, #"{"float":1e300}"#, "/float must be between ±3.4028235e+38, but is 1e+300"),
+        Case(Typed.self, #"{"list":{}}"#, "/list must be an array, but is an object"),
+        Case(Typed.self, #"{"list":[1,[]]}"#, "/list/1 must be an integer, but is an array"),
+        Case(Typed.self, #"{"list":[1,null]}"#, "/list/1 must be an integer, but is null"),
+        Case(Typed.self, #"{"map":{"a/b":{"x":1}}}"#, #"/map/a~1b is missing the member "y""#),
+        Case(Typed.self, #"{"map":{"a":{"x":1,"y":null}}}"#, "/map/a/y must be an integer, but is null"),
+        Case(Typed.self, #"{"map":[]}"#, "/map must be an object, but is an array"),
+        Case(Typed.self, #"{"theme":1}"#, "/theme must be a string, but is an integer"),
+        Case(Typed.self, #"{"shape":{"circle":{}}}"#, #"/shape/circle is missing the member "radius""#),
+        Case(Typed.self, #"{"shape":{"circle":5}}"#, "/shape/circle must be an object, but is an integer"),
+        Case(
+            Typed.self, #"{"big":"5"}"#,
+            "/big must be an integer or the digits of one beyond 9223372036854775807"),
+        Case([Point].self, #"[{"x":1,"y":2},3]"#, "/1 must be an object, but is an integer"),
+        Case(Dog.self, #"{"tricks":[]}"#, #"is missing the member "super""#),
+        Case(Dog.self, #"{"tricks":[],"super":{}}"#, #"/super is missing the member "name""#),
+    ]
+
+    @Test("JSON of the wrong kind or range is an error with its place", arguments: kinds)
+    func refuses(wrong: Case) throws {
+        #expect(try wrong.outcome() == wrong.error)
+    }
+
+    static let wordsOfSwift: [Case] = [
+        Case(Typed.self, #"{"numbers":{"one":1}}"#, "/numbers/one "),
+        Case(Typed.self, #"{"theme":"red"}"#, "/theme "),
+        Case(Typed.self, #"{"shape":{}}"#, "/shape "),
+        Case(Typed.self, #"{"shape":{"label":{"_0":"a"},"nothing":{}}}"#, "/shape "),
+        Case([[Theme: Int]].self, #"[[],["dark"]]"#, "/1 "),
+        Case([[Theme: Int]].self, #"[["red",1]]"#, "/0/0 "),
+        Case([Range<Int>].self, "[[2,1]]", "/0 "),
+    ]
+
+    @Test("What the standard types refuse is an error at their place, in their words", arguments: wordsOfSwift)
+    func refusesInSwiftsWords(wrong: Case) throws {
+        let error = try wrong.outcome()
+        #expect(error.hasPrefix(wrong.error))
+        #expect(error.utf8.count > wrong.error.utf8.count + 10)
+    }
+
+    @Test("Integral doubles are integers up to 2⁵³, and integers are doubles and floats")
+    func numbers() throws {
+        #expect(try decoded([Int].self, "[1.0,-9007199254740992.0,-0.0]") == [1, -9_007_199_254_740_992, 0])
+        #expect(try decoded([UInt8].self, "[2.0e2]") == [200])
+        #expect(try decoded([Double].self, "[1]") == [1])
+        #expect(try decoded([Float].self, "[1]") == [1])
+        #expect(try decoded(Level.self, "9.0") == .high)
+    }
+
+    struct Broken: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Fails in the way that its text asks for.
+    struct Fussy: Decodable {
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            let none = DecodingError.Context(codingPath: [], debugDescription: "has no place")
+            switch try container.decode(String.self) {
+            case "own": throw Broken(description: "is broken")
+            case "bridge": throw BridgeError(at: JSONPointer(["inner"]), "is broken")
+            case "corrupted": throw DecodingError.dataCorruptedError(in: container, debugDescription: "is not wanted")
+            case "placeless": throw DecodingError.dataCorrupted(none)
+            case "mismatch": throw DecodingError.typeMismatch(Int.self, none)
+            case "key": throw DecodingError.keyNotFound(AnyKey("k"), none)
+            case "silent":
+                throw DecodingError.dataCorrupted(.init(codingPath: container.codingPath, debugDescription: ""))
+            default: break
+            }
+        }
+    }
+
+    @Test(
+        "The errors of a type's own code keep their words and have its place",
+        arguments: [
+            ("own", "/list/1 is broken"), ("bridge", "/list/1/inner is broken"), ("corrupted", "/list/1 is not wanted"),
+            ("placeless", "/list/1 has no place"), ("mismatch", "/list/1 has no place"),
+            ("key", #"/list/1 is missing the member "k""#), ("silent", "/list/1 was refused without a reason"),
+        ])
+    func ownErrors(way: String, error: String) throws {
+        #expect(try refusal([String: [Fussy]].self, #"{"list":["fine","\#(way)"]}"#) == error)
+    }
+
+    @Test("An error that was caught does not lend its place to the next")
+    func caughtErrors() throws {
+        struct Lenient: Decodable {
+            init(from decoder: any Decoder) throws {
+                var container = try decoder.unkeyedContainer()
+                do { _ = try container.decode(Fussy.self) } catch is Broken {}
+                do { _ = try container.decode(Int.self) } catch is DecodingError {}
+                _ = try container.decode(String.self)
+                _ = try container.decode(Fussy.self)
+            }
+        }
+        #expect(try refusal([Lenient].self, #"[["own","own"]]"#) == "/0/1 is broken")
+    }
+
+    @Test("An array that ends too soon is an error that names the element")
+    func pastTheEnd() throws {
+        struct Pair: Decodable {
+            init(from decoder: any Decoder) throws {
+                var container = try decoder.unkeyedContainer()
+                _ = try container.decode(Int.self)
+                _ = try container.decode(Int.self)
+            }
+        }
+        #expect(try refusal([String: Pair].self, #"{"a":[1]}"#) == "/a is missing the element 1")
+        #expect(try refusal(Range<Int>.self, "[]") == "is missing the element 0")
+    }
+
+    @Test("Two names that are one key of a dictionary are refused instead of losing one")
+    func equalKeys() throws {
+        let twoNames = "{\"é\":1,\"e\u{301}\":2}"
+        let error = "/0 has two members of the same key"
+        #expect(try refusal([[String: Int]].self, "[\(twoNames)]") == error)
+        #expect(try refusal([[Int: Int]].self, #"[{"1":1,"01":2}]"#) == error)
+        #expect(try refusal([[Theme: Int]].self, #"[["dark",1,"dark",2]]"#) == error)
+        #expect(try decoded([String: JSONValue].self, "{\"é\":\(twoNames)}") == ["é": JSONValue(parsing: twoNames)])
+    }
+
+    @Test("Names differ by their bytes")
+    func names() throws {
+        enum Accent: String, CodingKey, Codable, CodingKeyRepresentable { case é }
+        struct Holder: Decodable {
+            var é: Int?
+            var keys: Int
+
+            enum CodingKeys: CodingKey { case é }
+
+            init(from decoder: any Decoder) throws {
+                let container = try decoder.container(keyedBy: CodingKeys.self)
+                keys = container.allKeys.count
+                é = try container.decodeIfPresent(Int.self, forKey: .é)
+            }
+        }
+        let one = try decoded(Holder.self, "{\"\u{e9}\":1,\"e\u{301}\":2}")
+        #expect(one.keys == 1)
+        #expect(one.é == ("é".utf8.count == 2 ? 1 : 2))
+    }
+}

@@ -1,0 +1,116 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import SettingsKeys
+
+struct CodableDepthTests {
+    static let tooDeep = "is nested more than 128 levels deep"
+
+    /// JSON of so many levels, each an object with the member `next` in which the next stands.
+    private func chain(_ levels: Int) -> JSONValue {
+        (1..<levels).reduce(JSONValue.object([:])) { json, _ in ["next": json] }
+    }
+
+    @Test("As many levels as JSON text may have pass in both directions")
+    func deepest() throws {
+        #expect(try encoded(Chain.ofLinks(JSONValue.maximumDepth)) == chain(JSONValue.maximumDepth))
+        _ = try ValueDecoder.decode(
+            Chain.self, from: chain(JSONValue.maximumDepth), allowsNonFinite: false)
+    }
+
+    @Test("One level more is an error in both directions, at its place")
+    func tooDeepByOne() {
+        let place = JSONPointer(Array(repeating: "next", count: JSONValue.maximumDepth))
+        let expected = BridgeError(at: place, Self.tooDeep)
+        #expect(throws: expected) { try encoded(Chain.ofLinks(JSONValue.maximumDepth + 1)) }
+        #expect(throws: expected) {
+            try ValueDecoder.decode(
+                Chain.self, from: chain(JSONValue.maximumDepth + 1), allowsNonFinite: false)
+        }
+    }
+
+    @Test("A value that contains itself is an error")
+    func cycle() {
+        let chain = Chain(next: nil)
+        chain.next = chain
+        defer { chain.next = nil }
+        #expect(refusal(of: chain).hasSuffix(Self.tooDeep))
+    }
+
+    @Test("A value that is endlessly itself, without any level of JSON, is an error")
+    func shells() throws {
+        let shell = Shell(inner: nil)
+        shell.inner = shell
+        defer { shell.inner = nil }
+        #expect(refusal(of: ["a": shell]) == "/a " + Self.tooDeep)
+        #expect(try refusal([Shell].self, "[null]") == "/0 " + Self.tooDeep)
+    }
+
+    @Test("Nested containers without end are an error")
+    func containers() {
+        let script = Script { encoder in
+            var container = encoder.unkeyedContainer()
+            for _ in 0..<100_000 { container = container.nestedUnkeyedContainer() }
+        }
+        #expect(refusal(of: script).hasSuffix("/0/0/0/0 " + Self.tooDeep))
+        let parents = Script { encoder in
+            var encoder = encoder
+            for _ in 0..<100_000 {
+                var container = encoder.container(keyedBy: AnyKey.self)
+                encoder = container.superEncoder()
+            }
+        }
+        #expect(refusal(of: parents).hasSuffix("/super/super " + Self.tooDeep))
+    }
+
+    @Test("JSON inside a value counts with the levels around it")
+    func json() throws {
+        #expect(try encoded([chain(JSONValue.maximumDepth - 1)]) == [chain(JSONValue.maximumDepth - 1)])
+        #expect(refusal(of: [chain(JSONValue.maximumDepth)]) == "/0 " + Self.tooDeep)
+    }
+
+    @Test("Optional elements and values around every level leave room enough")
+    func wrapped() throws {
+        final class Tree: Codable {
+            var branches: [[String: Tree?]?]
+
+            init(_ branches: [[String: Tree?]?]) {
+                self.branches = branches
+            }
+        }
+        let tree = (1..<42).reduce(Tree([])) { tree, _ in Tree([["a": tree]]) }
+        #expect(try encoded(afterRoundTrip(tree)) == encoded(tree))
+    }
+
+    @Test("The deepest values fit a stack of 1 MiB, also where nothing is optimized")
+    func smallStack() throws {
+        let done = DispatchSemaphore(value: 0)
+        let results = Mutex<[String]>([])
+        let thread = Thread {
+            let chain = refusal(of: Chain.ofLinks(JSONValue.maximumDepth + 1))
+            let shell = Shell(inner: nil)
+            shell.inner = shell
+            let shells = refusal(of: shell)
+            shell.inner = nil
+            let text = String(repeating: "[", count: 128) + String(repeating: "]", count: 128)
+            indirect enum Nest: Decodable {
+                case list([Nest?])
+
+                init(from decoder: any Decoder) throws {
+                    self = .list(try decoder.singleValueContainer().decode([Nest?].self))
+                }
+            }
+            let nest = (try? decoded(Nest.self, text)) == nil ? "nest failed" : "nest decoded"
+            let endless = (try? refusal(Shell.self, "null")) ?? ""
+            results.withLock { $0 = [chain, shells, nest, endless] }
+            done.signal()
+        }
+        thread.stackSize = 1024 * 1024
+        thread.start()
+        done.wait()
+        let reasons = results.withLock { $0 }
+        #expect(reasons.map { $0.hasSuffix(Self.tooDeep) } == [true, true, false, true])
+        #expect(reasons.contains("nest decoded"))
+    }
+}

@@ -1,0 +1,167 @@
+import Testing
+
+@testable import SettingsKeys
+
+struct CodableEncodingErrorTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let error: String
+        let run: @Sendable (any Encoder) throws -> Void
+
+        init(_ name: String, _ error: String, _ run: @escaping @Sendable (any Encoder) throws -> Void) {
+            testDescription = name
+            self.error = error
+            self.run = run
+        }
+    }
+
+    struct Broken: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    static let cases = [
+        Case("an array after an object", "is encoded both as an object and as an array") { encoder in
+            _ = encoder.container(keyedBy: AnyKey.self)
+            _ = encoder.unkeyedContainer()
+        },
+        Case("an object after an array, with members", "is encoded both as an array and as an object") { encoder in
+            _ = encoder.unkeyedContainer()
+            var container = encoder.container(keyedBy: AnyKey.self)
+            try? container.encode(1, forKey: "a")
+        },
+        Case("an object after a single value", "is encoded both as a single value and as an object") { encoder in
+            var single = encoder.singleValueContainer()
+            try single.encode(1)
+            _ = encoder.container(keyedBy: AnyKey.self)
+        },
+        Case("a single value after an object", "is encoded both as an object and as a single value") { encoder in
+            _ = encoder.container(keyedBy: AnyKey.self)
+            var single = encoder.singleValueContainer()
+            try single.encode(1)
+        },
+        Case("two single values", "is encoded as a single value twice") { encoder in
+            var single = encoder.singleValueContainer()
+            try single.encode(1)
+            try? single.encode(2)
+        },
+        Case("two kinds of nested container", "/n is encoded both as an object and as an array") { encoder in
+            var container = encoder.container(keyedBy: AnyKey.self)
+            _ = container.nestedContainer(keyedBy: AnyKey.self, forKey: "n")
+            _ = container.nestedUnkeyedContainer(forKey: "n")
+        },
+        Case("two kinds in an element", "/1 is encoded both as an array and as an object") { encoder in
+            var container = encoder.unkeyedContainer()
+            try container.encode(1)
+            let parent = container.superEncoder()
+            _ = parent.unkeyedContainer()
+            _ = parent.container(keyedBy: AnyKey.self)
+        },
+        Case("what follows after the mistake", "is encoded both as an object and as an array") { encoder in
+            var keyed = encoder.container(keyedBy: AnyKey.self)
+            var unkeyed = encoder.unkeyedContainer()
+            var nested = unkeyed.nestedUnkeyedContainer()
+            var object = keyed.nestedContainer(keyedBy: AnyKey.self, forKey: "a")
+            #expect(throws: EncodingError.self) { try unkeyed.encode(1) }
+            #expect(throws: EncodingError.self) { try nested.encode(Point(x: 1, y: 1)) }
+            #expect(throws: EncodingError.self) { try keyed.encodeNil(forKey: "a") }
+            #expect(throws: EncodingError.self) { try object.encode(true, forKey: "a") }
+        },
+        Case("the type's own error", "/a/0 is broken") { encoder in
+            var container = encoder.container(keyedBy: AnyKey.self)
+            try container.encode([Script { _ in throw Broken(description: "is broken") }], forKey: "a")
+        },
+        Case("the type's own EncodingError", "/a/b is not wanted") { encoder in
+            var container = encoder.container(keyedBy: AnyKey.self)
+            let script = Script { encoder in
+                let path: [any CodingKey] = encoder.codingPath + [AnyKey("b")]
+                throw EncodingError.invalidValue(1, .init(codingPath: path, debugDescription: "is not wanted"))
+            }
+            try container.encode(script, forKey: "a")
+        },
+        Case("an EncodingError without a place", "/0 is not wanted") { encoder in
+            var container = encoder.unkeyedContainer()
+            try container.encode(
+                Script { _ in
+                    throw EncodingError.invalidValue(1, .init(codingPath: [], debugDescription: "is not wanted"))
+                })
+        },
+        Case("an EncodingError with nothing but a cause", "/0 is broken") { encoder in
+            var container = encoder.unkeyedContainer()
+            try container.encode(
+                Script {
+                    let cause = Broken(description: "is broken")
+                    throw EncodingError.invalidValue(
+                        1, .init(codingPath: $0.codingPath, debugDescription: "", underlyingError: cause))
+                })
+        },
+        Case("a BridgeError of the type's own", "/0/x is broken") { encoder in
+            var container = encoder.unkeyedContainer()
+            try container.encode(Script { _ in throw BridgeError(at: JSONPointer(["x"]), "is broken") })
+        },
+        Case(
+            "a number that is not finite in a single value",
+            "/0 must be a finite number, but is inf; a key may opt in to others"
+        ) { encoder in
+            var container = encoder.unkeyedContainer()
+            try container.encode(
+                Script {
+                    var single = $0.singleValueContainer()
+                    try single.encode(Double.infinity)
+                })
+        },
+        Case("the second of two errors, after the first was caught", "/1 is broken") { encoder in
+            var container = encoder.unkeyedContainer()
+            let script = Script { _ in throw Broken(description: "is broken") }
+            try? container.encode(script)
+            try container.encode(1)
+            try container.encode(script)
+        },
+        Case("a name with slashes", "/a~1b~0/0 is broken") { encoder in
+            var container = encoder.container(keyedBy: AnyKey.self)
+            try container.encode([Script { _ in throw Broken(description: "is broken") }], forKey: "a/b~")
+        },
+    ]
+
+    @Test("Mistakes of a type are errors with their place", arguments: cases)
+    func errors(mistake: Case) {
+        #expect(refusal(of: Script(run: mistake.run)) == mistake.error)
+    }
+
+    @Test("Two keys of a dictionary that have one name are refused instead of losing one")
+    func equalNames() {
+        struct Blurred: Hashable, Codable, CodingKeyRepresentable {
+            var value: Int
+            var codingKey: any CodingKey { AnyKey("same") }
+
+            init(value: Int) {
+                self.value = value
+            }
+
+            init?(codingKey: some CodingKey) {
+                value = 0
+            }
+        }
+        let dictionary = [Blurred(value: 1): "a", Blurred(value: 2): "b"]
+        #expect(refusal(of: ["d": dictionary]) == "/d has two keys of the same name")
+        #expect(refusal(of: [Blurred(value: 1): "a"]) == #"encoded: {"same":"a"}"#)
+    }
+
+    @Test("A part that fails may be caught and encoded in another way")
+    func caught() throws {
+        let script = Script { encoder in
+            var container = encoder.unkeyedContainer()
+            do { try container.encode(Double.nan) } catch is EncodingError { try container.encode("none") }
+            let twoKinds = Script { encoder in
+                _ = encoder.unkeyedContainer()
+                _ = encoder.container(keyedBy: AnyKey.self)
+            }
+            do { try container.encode(twoKinds) } catch is EncodingError { try container.encode("neither") }
+            do {
+                try container.encode(Script { _ in throw Broken(description: "is broken") })
+            } catch is Broken {
+                try container.encode("mended")
+            }
+        }
+        #expect(try encoded(script) == ["none", "neither", "mended"])
+    }
+}

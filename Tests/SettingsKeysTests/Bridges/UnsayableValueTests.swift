@@ -1,0 +1,43 @@
+import SettingsKeys
+import Testing
+
+struct UnsayableValueTests {
+    @Test("Numbers that are not finite inside JSON values", arguments: [Double.nan, .infinity, -.infinity])
+    func nonFinite(number: Double) throws {
+        let value = JSONValue.object(["a": [1, .double(number)]])
+        #expect(throws: BridgeError.self) { try JSONValue.defaultsBridge.encode(value) }
+        #expect(throws: BridgeError.self) { try [String: JSONValue].defaultsBridge.encode(["x": value]) }
+        #expect(throws: BridgeError.self) { try Holder.defaultsBridge.encode(Holder(value: value)) }
+        #expect(try !KeySchema(["type": "number"]).allows(.double(number)))
+    }
+
+    @Test("Values nested deeper than any text that is read")
+    func deep() throws {
+        var value: JSONValue = 1
+        for _ in 0..<128 { value = [value] }
+        #expect(try JSONValue.defaultsBridge.encode(value) == value)
+        #expect(throws: BridgeError.self) { try JSONValue.defaultsBridge.encode([value]) }
+    }
+
+    @Test("Sets whose elements are one to JSON")
+    func sets() throws {
+        #expect(throws: BridgeError.self) { try Set<JSONValue>.defaultsBridge.encode([1, 1.0]) }
+        #expect(throws: BridgeError.self) {
+            try Set<Double>.defaultsBridge.allowingNonFinite().encode([.nan, .signalingNaN])
+        }
+        #expect(try Set<JSONValue>.defaultsBridge.encode([1, 1.5]) == [1, 1.5])
+    }
+
+    @Test("A stored null is the inner nil of an optional of an optional")
+    func doubleOptional() throws {
+        let codec = try KeyCodec(DefaultsKey<Int??>("n"))
+        #expect(try codec.encode(.some(.none)) == .some(.null))
+        #expect(try codec.decode(.null) == .some(.none))
+        #expect(try codec.decode(nil) == .none)
+        #expect(try codec.encode(.none) == nil)
+    }
+
+    private struct Holder: Codable, DefaultsSerializable {
+        var value: JSONValue
+    }
+}

@@ -1,0 +1,106 @@
+import SettingsKeys
+import Testing
+
+struct KeyCodecTests {
+    private let keys = SampleKeys()
+
+    @Test("An optional without a default is nil while nothing is stored, and storing nil removes")
+    func optional() throws {
+        let username = try KeyCodec(keys.username)
+        #expect(try username.decode(nil) == nil)
+        #expect(try username.encode(nil) == nil)
+        #expect(try username.encode("radek") == "radek")
+        #expect(try username.decode("radek") == "radek")
+    }
+
+    @Test("An optional with a default is that while nothing is stored, also after storing nil")
+    func optionalWithDefault() throws {
+        let nickname = try KeyCodec(keys.nickname)
+        #expect(try nickname.decode(nil) == "anonymous")
+        #expect(try nickname.encode(nil) == nil)
+        #expect(try KeyCodec(keys.ceiling).decode(nil) == 7)
+    }
+
+    @Test("A key that is not optional is its default while nothing is stored")
+    func withDefault() throws {
+        #expect(try KeyCodec(keys.launchCount).decode(nil) == 0)
+        #expect(try KeyCodec(keys.launchCount).decode(7.0) == 7)
+        #expect(try KeyCodec(keys.libraries).decode(["a"]) == ["a"])
+        #expect(try KeyCodec(keys.extra).decode(.null) == .some(.null))
+    }
+
+    struct Refusal: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let expected: String
+        let act: @Sendable () throws -> Void
+
+        init<Value>(
+            _ path: KeyPath<SampleKeys, DefaultsKey<Value>>, encoding value: Value, _ expected: String
+        ) {
+            let key = SampleKeys()[keyPath: path]
+            testDescription = "\(key.name) encoding \(value)"
+            self.expected = expected
+            act = { _ = try KeyCodec(key).encode(value) }
+        }
+
+        init<Value>(
+            _ path: KeyPath<SampleKeys, DefaultsKey<Value>>, decoding json: JSONValue, _ expected: String
+        ) {
+            let key = SampleKeys()[keyPath: path]
+            testDescription = "\(key.name) decoding \(json)"
+            self.expected = expected
+            act = { _ = try KeyCodec(key).decode(json) }
+        }
+    }
+
+    static let refusals = [
+        Refusal(\.volume, encoding: 1.5, "player.volume must be at most 1.0, but is 1.5"),
+        Refusal(\.volume, decoding: "loud", "player.volume must be a number, but is a string"),
+        Refusal(
+            \.volume, encoding: .nan, "player.volume must be a finite number, but is nan; a key may opt in to others"),
+        Refusal(\.gain, encoding: 0, "gain must be less than 0.0, but is 0.0"),
+        Refusal(\.retries, encoding: 10, "retries must be less than 10, but is 10"),
+        Refusal(\.retries, decoding: 0, "retries must be at least 1, but is 0"),
+        Refusal(\.ceiling, encoding: 101, "ceiling must be at most 100, but is 101"),
+        Refusal(
+            \.code, encoding: "AB12",
+            "code must have at most 3 characters, but has 4; "
+                + #"code must match the pattern ^[A-Z]{2}[0-9]$, but is "AB12""#),
+        Refusal(\.slug, encoding: "No", #"slug must match the pattern ^[a-z-]+$, but is "No""#),
+        Refusal(\.motto, encoding: "longer", "motto must have at most 5 characters, but has 6"),
+        Refusal(\.fruit, encoding: .pear, #"fruit must be one of "apple", but is "pear""#),
+        Refusal(\.size, decoding: 3, "size must be one of 1, 2, 4, but is 3"),
+        Refusal(\.username, decoding: .null, "username must be a string, but is null"),
+        Refusal(\.token, encoding: "hunter2", "token must have at most 4 characters"),
+        Refusal(\.token, decoding: 12_345, "token must be a string"),
+        Refusal(\.window, decoding: ["size": "x"], "window at /size must be an array, but is a string"),
+    ]
+
+    @Test("Values beyond the type or the limits", arguments: refusals)
+    func refuses(_ row: Refusal) {
+        let error = #expect(throws: InvalidValue.self) { try row.act() }
+        #expect(error?.description == row.expected)
+    }
+
+    @Test("Numbers that are not finite are stored where the key opts in")
+    func nonFinite() throws {
+        let ratio = try KeyCodec(keys.ratio)
+        #expect(try ratio.encode(-.infinity) == "-Infinity")
+        #expect(try ratio.decode("NaN").isNaN)
+        #expect(try ratio.decode(nil) == .infinity)
+        #expect(ratio.schema.document["default"] == "Infinity")
+    }
+
+    @Test("A key that cannot be one says why, once it is to be used")
+    func unusableKeys() {
+        func problem<Value>(_ key: DefaultsKey<Value>) -> String? {
+            #expect(throws: SchemaError.self) { _ = try KeyCodec(key) }?.problems.first?.detail
+        }
+        #expect(problem(DefaultsKey<Int?>(""))?.contains("key") == true)
+        #expect(problem(DefaultsKey<Int>("n", defaultValue: 5, in: 0...1)) == "default must be at most 1, but is 5")
+        #expect(problem(DefaultsKey<Double>("d", defaultValue: .nan))?.contains("finite") == true)
+        #expect(problem(DefaultsKey<String>("s", defaultValue: "", matching: "("))?.hasPrefix("pattern") == true)
+        #expect(problem(DefaultsKey<String>("s", defaultValue: "", matching: "(?=a)"))?.contains("look-around") == true)
+        #expect(problem(DefaultsKey<Int>("n", defaultValue: 3, allowed: [1, 2]))?.contains("one of 1, 2") == true)
+    }
+}

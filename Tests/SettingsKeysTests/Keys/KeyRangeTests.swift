@@ -1,0 +1,49 @@
+import SettingsKeys
+import Testing
+
+struct KeyRangeTests {
+    private func document<Value>(_ key: DefaultsKey<Value>) throws -> String {
+        JSONValue.object(try key.schemaDocument()).text()
+    }
+
+    @Test("Every form of range becomes the limits that it has")
+    func forms() throws {
+        #expect(try document(DefaultsKey<Int?>("n", in: 1...9)) == #"{"type":"integer","minimum":1,"maximum":9}"#)
+        #expect(
+            try document(DefaultsKey<Int?>("n", in: 1..<9)) == #"{"type":"integer","minimum":1,"exclusiveMaximum":9}"#)
+        #expect(try document(DefaultsKey<Int?>("n", in: 1...)) == #"{"type":"integer","minimum":1}"#)
+        #expect(try document(DefaultsKey<Int?>("n", in: ...9)) == #"{"type":"integer","maximum":9}"#)
+        #expect(try document(DefaultsKey<Int?>("n", in: ..<9)) == #"{"type":"integer","exclusiveMaximum":9}"#)
+    }
+
+    @Test("Of a type that reaches beyond Int64, the form within it has the limits")
+    func unsigned() throws {
+        #expect(try document(DefaultsKey<UInt?>("n", in: 1...9)) == #"{"type":"integer","minimum":1,"maximum":9}"#)
+        let open = try KeyCodec(DefaultsKey<UInt64?>("n", in: 10...))
+        #expect(try open.encode(.max) == "18446744073709551615")
+        #expect(try open.encode(10) == 10)
+        #expect(throws: InvalidValue.self) { try open.encode(9) }
+        #expect(throws: SchemaError.self) { try KeyCodec(DefaultsKey<UInt64?>("n", in: ...UInt64.max)) }
+    }
+
+    @Test("An infinite end limits nothing; one that no number lies within is refused when the key is used")
+    func infinite() throws {
+        #expect(try document(DefaultsKey<Double?>("n", in: 0...Double.infinity)) == #"{"type":"number","minimum":0.0}"#)
+        #expect(
+            try document(DefaultsKey<Double?>("n", in: -Double.infinity..<1))
+                == #"{"type":"number","exclusiveMaximum":1.0}"#)
+        #expect(throws: SchemaError.self) { try KeyCodec(DefaultsKey<Double?>("n", in: Double.infinity...)) }
+        #expect(throws: SchemaError.self) { try KeyCodec(DefaultsKey<Double?>("n", in: PartialRangeFrom(Double.nan))) }
+    }
+
+    private enum One { struct Config: Codable, DefaultsSerializable {} }
+    private enum Two { struct Config: Codable, DefaultsSerializable {} }
+
+    @Test("Two types of one short name are two types")
+    func sameShortName() {
+        let keys: [any AnyDefaultsKey] = [DefaultsKey<One.Config?>("cfg"), DefaultsKey<Two.Config?>("cfg")]
+        let error = #expect(throws: SchemaError.self) { try Schema(keys: keys) }
+        let detail = error?.problems.first?.detail ?? ""
+        #expect(detail.contains("One.Config") && detail.contains("Two.Config"), "\(detail)")
+    }
+}

@@ -1,0 +1,38 @@
+import SettingsKeys
+import Testing
+
+struct NamespaceTests {
+    enum Account: DefaultsNamespace {
+        enum Key: String { case isUserLoggedIn }
+    }
+
+    enum Other {
+        enum Account: DefaultsNamespace {
+            enum Key: String { case email }
+        }
+
+        enum Renamed: DefaultsNamespace {
+            static let namespace = "other.account"
+            enum Key: String { case email }
+        }
+    }
+
+    @Test("A key is named after its type, or after what that says")
+    func names() {
+        #expect(Account.name(of: .isUserLoggedIn) == "Account.isUserLoggedIn")
+        #expect(Other.Renamed.name(of: .email) == "other.account.email")
+        #expect(EqualizerKeys().bass.name == "player.equalizer.bass")
+        #expect(SampleKeys["x"] == "x")
+    }
+
+    @Test("Two types that claim one namespace are refused, one type that asks twice is not")
+    func registry() throws {
+        var registry = NamespaceRegistry()
+        try registry.register(Account.self)
+        try registry.register(Account.self)
+        try registry.register(Other.Renamed.self)
+        let conflict = #expect(throws: NamespaceRegistry.Conflict.self) { try registry.register(Other.Account.self) }
+        #expect(conflict?.namespace == "Account")
+        #expect(conflict?.description.contains("Other.Account") == true)
+    }
+}

@@ -1,0 +1,109 @@
+import SettingsKeys
+import Testing
+
+struct SchemaOfKeysTests {
+    @Test("Each key becomes the property that its type, limits, default and traits say")
+    func documents() throws {
+        let keys = SampleKeys()
+        func document<Value>(_ key: DefaultsKey<Value>) throws -> String {
+            JSONValue.object(try key.schemaDocument()).text()
+        }
+        #expect(try document(keys.username) == #"{"type":"string"}"#)
+        #expect(try document(keys.nickname) == #"{"type":"string","default":"anonymous"}"#)
+        #expect(
+            try document(keys.launchCount)
+                == #"{"type":"integer","default":0,"description":"Times the app was started"}"#)
+        #expect(try document(keys.volume) == #"{"type":"number","minimum":0.0,"maximum":1.0,"default":0.5}"#)
+        #expect(
+            try document(keys.gain)
+                == #"{"type":"number","minimum":-3.4028235e+38,"exclusiveMaximum":0.0}"#)
+        #expect(
+            try document(keys.retries) == #"{"type":"integer","minimum":1,"exclusiveMaximum":10,"default":3}"#)
+        #expect(try document(keys.ceiling) == #"{"type":"integer","maximum":100,"default":7}"#)
+        #expect(
+            try document(keys.code)
+                == #"{"type":"string","maxLength":3,"pattern":"^[A-Z]{2}[0-9]$","default":"AB1"}"#)
+        #expect(try document(keys.fruit) == #"{"enum":["apple"],"default":"apple"}"#)
+        #expect(try document(keys.size) == #"{"type":"integer","enum":[1,2,4],"default":2}"#)
+        #expect(try document(keys.token) == #"{"type":"string","maxLength":4,"writeOnly":true}"#)
+        #expect(
+            try document(keys.libraries)
+                == #"{"type":"array","items":{"type":"string"},"default":[],"x-renamedFrom":["folders","paths"]}"#)
+        #expect(try document(keys.extra) == "{}")
+        #expect(try document(keys.visits) == #"{"type":"integer","minimum":0,"default":0,"x-merge":"sum"}"#)
+        #expect(try document(keys.balance) == #"{"type":"number","x-merge":"sum"}"#)
+        #expect(try document(keys.recent) == #"{"type":"array","items":{"type":"string"},"x-merge":"append"}"#)
+        #expect(
+            try document(keys.tags)
+                == #"{"type":"array","items":{"type":"integer"},"uniqueItems":true,"default":[],"x-merge":"append"}"#)
+    }
+
+    @Test("Listed keys, those of namespaces included, make a schema that reads back equal")
+    func listed() throws {
+        let schema = try Schema(of: SampleKeys.self) {
+            \.username
+            \.volume
+            \.equalizer.bass
+        }
+        #expect(schema.keys.map(\.name) == ["player.equalizer.bass", "player.volume", "username"])
+        #expect(schema.key("player.volume")?.defaultValue == 0.5)
+        #expect(schema.key("other") == nil)
+        #expect(try Schema(JSONValue(parsing: schema.document.text(style: .pretty))) == schema)
+    }
+
+    @Test("Further keys can be admitted, and the list may have conditions")
+    func conditions() throws {
+        func schema(_ all: Bool) throws -> Schema {
+            try Schema(of: SampleKeys.self, additionalProperties: ["type": "string"]) {
+                \.username
+                if all { \.volume } else { \.gain }
+                if all { \.code }
+            }
+        }
+        #expect(try schema(true).keys.map(\.name) == ["code", "player.volume", "username"])
+        #expect(try schema(false).keys.map(\.name) == ["gain", "username"])
+        #expect(try schema(true).key("other")?.violations(of: 1).map(\.keyword) == ["type"])
+    }
+
+    struct StoredKeys: DefaultsKeyStore {
+        let name = DefaultsKey<String?>("name")
+        let count = DefaultsKey<Int>("count", defaultValue: 1)
+        let inner = InnerKeys()
+
+        struct InnerKeys: DefaultsKeyStore {
+            static let prefix = "inner"
+            let flag = DefaultsKey<Bool>(Self["flag"], defaultValue: true)
+        }
+    }
+
+    @Test("Stored keys are found by reflection, those of stores within included")
+    func reflection() throws {
+        let schema = try Schema(reflecting: StoredKeys())
+        #expect(schema.keys.map(\.name) == ["count", "inner.flag", "name"])
+    }
+
+    @Test("One name for two types, or with two meanings, is refused; the same key twice is not")
+    func duplicates() throws {
+        let same: [any AnyDefaultsKey] = [
+            DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 1),
+        ]
+        #expect(try Schema(keys: same).keys.count == 1)
+
+        let types: [any AnyDefaultsKey] = [DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Double?>("n")]
+        let typeError = #expect(throws: SchemaError.self) { _ = try Schema(keys: types) }
+        #expect(typeError?.problems.first?.detail == "n is defined twice: as Int and as Optional<Double>")
+
+        let limits: [any AnyDefaultsKey] = [
+            DefaultsKey<Int>("n", defaultValue: 1), DefaultsKey<Int>("n", defaultValue: 1, in: 0...9),
+        ]
+        let limitError = #expect(throws: SchemaError.self) { _ = try Schema(keys: limits) }
+        #expect(limitError?.problems.first?.detail.hasSuffix("twice, with other limits or another default") == true)
+    }
+
+    @Test("A name that no key may have is refused")
+    func names() {
+        for name in ["", ".", "..", "a\u{1}b", String(repeating: "k", count: 257)] {
+            #expect(throws: SchemaError.self, "\(name)") { _ = try Schema(keys: [DefaultsKey<Int?>(name)]) }
+        }
+    }
+}

@@ -1,0 +1,111 @@
+package import SettingsModel
+
+/// Random values, and random rewritings of a value that one of the two equalities must not notice.
+package struct RandomJSON {
+    /// What the leaves are made of.
+    package enum Vocabulary {
+        /// All of Int64, all finite doubles, text of every sort.
+        case wide
+        /// So few leaves and names that two random values are often equal.
+        case narrow
+    }
+
+    package var generator: SeededGenerator
+    package let vocabulary: Vocabulary
+
+    package init(_ generator: SeededGenerator, vocabulary: Vocabulary = .wide) {
+        self.generator = generator
+        self.vocabulary = vocabulary
+    }
+
+    /// A value of at most so many levels.
+    package mutating func value(levels: Int) -> JSONValue {
+        // Narrow values are to be equal now and then, wide ones to have some depth.
+        let isLeaf = levels == 0 || generator.below(5) < (vocabulary == .narrow ? 3 : 1)
+        if isLeaf { return leaf() }
+        if Bool.random(using: &generator) { return .object(object(levels: levels - 1)) }
+        return .array((0..<generator.below(5)).map { _ in value(levels: levels - 1) })
+    }
+
+    /// An object whose values have at most so many levels; now and then one large enough to have an index.
+    package mutating func object(levels: Int) -> JSONObject {
+        var object = JSONObject()
+        let isLarge = vocabulary == .wide && generator.chance(oneIn: 20)
+        for _ in 0..<(isLarge ? 40 : generator.below(5)) { object[text()] = value(levels: levels) }
+        return object
+    }
+
+    package mutating func leaf() -> JSONValue {
+        switch generator.below(6) {
+        case 0: .null
+        case 1: .bool(Bool.random(using: &generator))
+        case 2, 3: number()
+        default: .string(text())
+        }
+    }
+
+    package mutating func number() -> JSONValue {
+        switch vocabulary {
+        case .narrow:
+            return generator.pick([.integer(0), .integer(1), .double(0.0), .double(-0.0), .double(0.5), .double(1.0)])
+        case .wide:
+            if Bool.random(using: &generator) { return .double(finiteDouble()) }
+            let extremes: [Int64] = [0, 1, -1, .max, .min, .max - 1, .min + 1, 1 << 53, 1 << 53 + 1]
+            return .integer(
+                generator.chance(oneIn: 3) ? generator.pick(extremes) : Int64(bitPattern: generator.next()))
+        }
+    }
+
+    /// A double of random bits that is finite.
+    package mutating func finiteDouble() -> Double {
+        while true {
+            let double = Double(bitPattern: generator.next())
+            if double.isFinite { return double }
+        }
+    }
+
+    /// Text that mixes letters, all that JSON escapes, both forms of é and scalars of each length in UTF-8.
+    package mutating func text() -> String {
+        if vocabulary == .narrow { return generator.pick(["", "a", "b", "\u{E9}", "e\u{301}"]) }
+        let pieces: [String] = [
+            "a", "Z", "0", " ", "\"", "\\", "/", "\u{0}", "\u{8}", "\t", "\n", "\u{C}", "\r", "\u{1F}", "\u{7F}",
+            "\u{E9}",
+            "e\u{301}", "\u{7FF}", "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FEFF}", "\u{FFFF}", "\u{10000}", "\u{1F600}",
+            "\u{10FFFF}", "player.volume",
+        ]
+        var text = ""
+        for _ in 0..<generator.below(8) { text += generator.pick(pieces) }
+        return text
+    }
+
+    /// The same value with the members of its objects in another order: equal.
+    package mutating func reordered(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): return .array(elements.map { reordered($0) })
+        case .object(let object):
+            var shuffled = JSONObject()
+            for member in object.members.shuffled(using: &generator) { shuffled[member.name] = reordered(member.value) }
+            return .object(shuffled)
+        default: return value
+        }
+    }
+
+    /// A reordered value some of whose numbers are of the other kind or sign of zero: mathematically equal.
+    package mutating func respelled(_ value: JSONValue) -> JSONValue {
+        switch value {
+        case .array(let elements): return .array(elements.map { respelled($0) })
+        case .object(let object):
+            guard case .object(var shuffled) = reordered(value) else { return value }
+            for name in object.names { shuffled[name] = shuffled[name].map { respelled($0) } }
+            return .object(shuffled)
+        case .integer(0): return generator.pick([.integer(0), .double(0.0), .double(-0.0)])
+        case .integer(let integer):
+            let exact = Double(exactly: integer).map { JSONValue.double($0) }
+            return generator.pick([value, exact ?? value])
+        case .double(let double):
+            let exact = Int64(exactly: double).map { JSONValue.integer($0) }
+            return generator.pick([value, exact ?? value])
+        default: return value
+        }
+    }
+}
