@@ -8,7 +8,9 @@ import csv
 import json
 import pathlib
 import signal
+import socket
 import subprocess
+import time
 from dataclasses import dataclass
 
 REPLAY = pathlib.Path(__file__).with_name("replay.lua")
@@ -20,29 +22,55 @@ class LoadFailed(Exception):
 
 @dataclass(frozen=True)
 class Load:
-    """What one run of a generator measured; latencies are in microseconds."""
+    """What one run of a generator measured. Latencies are in microseconds, and so is the processor time, user and system,
+    that the service takes a request."""
 
     requests_per_second: float
     p50: float
     p99: float
     slowest: float
+    user: float = 0
+    system: float = 0
     bytes_per_second: float = 0
 
 
-class Wrk:
-    """A run of wrk in the background. Latencies are corrected by wrk itself for answers that held up later requests."""
+class Meter:
+    """The processor time that a service takes from here on."""
 
-    def __init__(self, url, connections, seconds, requests=None):
-        self.url = url
-        command = ["wrk", "-t1", f"-c{connections}", "-d", f"{seconds}s", "--timeout", "10s", "-s", REPLAY, url]
-        if requests:
-            command += ["--", requests]
+    def __init__(self, service):
+        self.service = service
+        self.before = service.cpu_times()
+
+    def each(self, requests):
+        """Microseconds of user and of system time until now, for each of so many requests."""
+        return [(now - then) * 1e6 / requests for now, then in zip(self.service.cpu_times(), self.before)]
+
+
+class Generator:
+    """A load generator that runs in the background against a service."""
+
+    def __init__(self, service, *command):
+        self.meter = Meter(service)
         self.process = subprocess.Popen(
             [str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     @property
     def is_running(self):
         return self.process.poll() is None
+
+    def kill(self):
+        if self.is_running:
+            self.process.kill()
+            self.process.communicate()
+
+
+class Wrk(Generator):
+    """A run of wrk. Latencies are corrected by wrk itself for answers that held up later requests."""
+
+    def __init__(self, service, path, connections, seconds, requests=None):
+        self.url = service.origin + path
+        super().__init__(service, "wrk", "-t1", f"-c{connections}", "-d", f"{seconds}s", "--timeout", "10s", "-s", REPLAY,
+                         self.url, *(["--", requests] if requests else []))
 
     def result(self):
         """Waits for the end of the run."""
@@ -56,7 +84,7 @@ class Wrk:
                              f"{figures['broken']} connections failed or timed out")
         seconds = figures["microseconds"] / 1e6
         return Load(figures["requests"] / seconds, figures["p50"], figures["p99"], figures["slowest"],
-                    figures["bytes"] / seconds)
+                    *self.meter.each(figures["requests"]), figures["bytes"] / seconds)
 
     def finish(self):
         """Ends the run early; what it measured until now counts."""
@@ -64,38 +92,65 @@ class Wrk:
             self.process.send_signal(signal.SIGINT)
         return self.result()
 
-    def kill(self):
-        if self.is_running:
-            self.process.kill()
-            self.process.communicate()
+
+class RedisSets(Generator):
+    """A run of redis-benchmark: `count` SETs of random keys without pipelining."""
+
+    def __init__(self, redis, connections, count, keys, value_bytes):
+        self.count = int(count)
+        super().__init__(redis, "redis-benchmark", "-h", "127.0.0.1", "-p", redis.port, "-t", "set", "-c", connections,
+                         "-n", self.count, "-r", keys, "-d", value_bytes, "-P", "1", "--csv")
+
+    def result(self):
+        """Waits for the end of the run."""
+        said = self.process.communicate()[0]
+        rows = list(csv.DictReader(line for line in said.splitlines() if line.startswith('"')))
+        if self.process.returncode or not rows:
+            raise LoadFailed(f"redis-benchmark ended with {self.process.returncode}:\n{said}")
+        row = rows[0]
+        latencies = (float(row[name]) * 1000 for name in ("p50_latency_ms", "p99_latency_ms", "max_latency_ms"))
+        return Load(float(row["rps"]), *latencies, *self.meter.each(self.count))
+
+    def finish(self):
+        """Ends the run early; redis-benchmark says nothing then."""
+        self.kill()
 
 
-def wrk(url, connections, seconds, requests=None):
-    run = Wrk(url, connections, seconds, requests)
+def wrk(service, path, connections, seconds, requests=None):
+    return _whole(Wrk(service, path, connections, seconds, requests))
+
+
+def redis_set(redis, connections, seconds, keys, value_bytes):
+    """SETs for about so many seconds. redis-benchmark takes a number of requests, not a time, so a short run tells how
+    many to ask for."""
+    trial = _whole(RedisSets(redis, connections, 1000 * connections ** 0.5, keys, value_bytes))
+    return _whole(RedisSets(redis, connections, trial.requests_per_second * seconds, keys, value_bytes))
+
+
+def _whole(run):
     try:
         return run.result()
     finally:
         run.kill()
 
 
-def redis_set(port, connections, seconds, keys, value_bytes):
-    """SET of random keys without pipelining. redis-benchmark takes a number of requests, not a time, so a short run
-    tells how many to ask for."""
-    trial = _redis_benchmark(port, connections, 1000 * connections ** 0.5, keys, value_bytes)
-    return _redis_benchmark(port, connections, trial.requests_per_second * seconds, keys, value_bytes)
-
-
-def _redis_benchmark(port, connections, count, keys, value_bytes):
-    run = subprocess.run(
-        ["redis-benchmark", "-h", "127.0.0.1", "-p", str(port), "-t", "set", "-c", str(connections),
-         "-n", str(int(count)), "-r", str(keys), "-d", str(value_bytes), "-P", "1", "--csv"],
-        capture_output=True, text=True)
-    rows = list(csv.DictReader(line for line in run.stdout.splitlines() if line.startswith('"')))
-    if run.returncode or not rows:
-        raise LoadFailed(f"redis-benchmark ended with {run.returncode}:\n{run.stdout}{run.stderr}")
-    row = rows[0]
-    return Load(float(row["rps"]), *(float(row[name]) * 1000
-                                     for name in ("p50_latency_ms", "p99_latency_ms", "max_latency_ms")))
+def repeat(service, request, begins, seconds):
+    """One client that sends `request` (bytes) over and over and checks how each answer begins. Times HTTP and Redis
+    alike, which wrk and redis-benchmark do not; returns the sorted waits in microseconds."""
+    waits = []
+    with socket.create_connection(("127.0.0.1", service.port), 60) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        now = time.perf_counter()
+        end = now + seconds
+        while now < end:
+            sent = time.perf_counter()
+            connection.sendall(request)
+            answer = connection.recv(1 << 16)
+            now = time.perf_counter()
+            if not answer.startswith(begins):
+                raise LoadFailed(f"{service.name} answered {answer[:300]} to {request}")
+            waits.append((now - sent) * 1e6)
+    return sorted(waits)
 
 
 def write_requests(path, requests):

@@ -11,7 +11,8 @@ from .bench import CLIENTS, each
 from .load import LoadFailed, wrk, write_requests
 from .peers import Etcd
 from .reading import SETTING
-from .report import Required, absolute, compared, kilobytes, microseconds, milliseconds, per_second, percent
+from .report import (Required, absolute, compared, compared_loads, kilobytes, microseconds, milliseconds, per_second,
+                     percent)
 from .watching import WATCHED, Watchers
 
 MANY = 10_000
@@ -89,16 +90,16 @@ def reading_beside(bench):
 
         def alone():
             await_unwatched(daemon.port)
-            return wrk(daemon.origin + SETTING, CLIENTS, bench.seconds)
+            return wrk(daemon, SETTING, CLIENTS, bench.seconds)
 
         def beside():
             with Watchers(bench, "settingsd", daemon.port, MANY) as watchers:
                 watchers.watch()
-                return wrk(daemon.origin + SETTING, CLIENTS, bench.seconds)
+                return wrk(daemon, SETTING, CLIENTS, bench.seconds)
 
         loads = bench.in_turns(alone=alone, beside=beside)
-    yield compared(f"GET beside {MANY:,} that wait", per_second, each(loads["beside"], "requests_per_second"),
-                   each(loads["alone"], "requests_per_second"), "none waiting", Required(">=", 0.95))
+    yield compared_loads(f"GET beside {MANY:,} that wait", per_second, "requests_per_second", loads["beside"],
+                         loads["alone"], "none waiting", Required(">=", 0.95))
 
 
 def writing_beside(bench):
@@ -107,12 +108,12 @@ def writing_beside(bench):
     with bench.settingsd() as daemon:
         def alone(clients):
             await_unwatched(daemon.port)
-            return wrk(daemon.origin, clients, bench.seconds, requests), 0
+            return wrk(daemon, "", clients, bench.seconds, requests), 0
 
         def watched(clients):
             with Watchers(bench, "settingsd", daemon.port, REPOLLING) as watchers:
                 watchers.watch()
-                load = wrk(daemon.origin, clients, bench.seconds, requests)
+                load = wrk(daemon, "", clients, bench.seconds, requests)
                 answers = watchers.answers()
             if answers < REPOLLING:
                 raise LoadFailed(f"{REPOLLING} watchers of what was put all the time had {answers} answers")
@@ -121,12 +122,12 @@ def writing_beside(bench):
         runs = bench.in_turns(**{
             "alone": lambda: alone(CLIENTS), "watched": lambda: watched(CLIENTS),
             "alone, one client": lambda: alone(1), "watched, one client": lambda: watched(1)})
-    rates = {name: [load.requests_per_second for load, _ in run] for name, run in runs.items()}
+    loads = {name: [load for load, _ in run] for name, run in runs.items()}
     for clients, suffix in ((CLIENTS, ""), (1, ", one client")):
         answers = statistics.median(rate for _, rate in runs["watched" + suffix])
-        yield compared(f"PUT watched by {REPOLLING}{suffix}", per_second, rates["watched" + suffix],
-                       rates["alone" + suffix], "unwatched", Required(">=", 0.3),
-                       f"the watchers have {per_second(answers)} meanwhile")
+        yield compared_loads(f"PUT watched by {REPOLLING}{suffix}", per_second, "requests_per_second",
+                             loads["watched" + suffix], loads["alone" + suffix], "unwatched", Required(">=", 0.3),
+                             f"the watchers have {per_second(answers)} meanwhile")
 
 
 def idle(bench):

@@ -1,9 +1,14 @@
 """The peers, each set up the way its own documentation says to for speed and for the durability it is compared at."""
 
 import os
+import pathlib
 import re
+import shutil
+import subprocess
 
-from harness.service import Service, free_port
+from harness.service import Service, ServiceFailed, free_port
+
+BARE_LOOP = pathlib.Path(__file__).with_name("bare_loop.c")
 
 
 class Nginx(Service):
@@ -46,8 +51,26 @@ class Nginx(Service):
         super().__init__("nginx", ["nginx", "-e", "stderr", "-p", folder, "-c", settings],
                          re.compile("start worker process "))
 
-    def url(self, name):
-        return f"http://127.0.0.1:{self.port}/{name}"
+
+class BareLoop(Service):
+    """Sends the bytes of `response` to every request, from one thread; compiled from C when it is made."""
+
+    SETUP = "bare loop: one thread over epoll in C, sends the same bytes to each request without reading it further"
+
+    def __init__(self, folder, response):
+        folder.mkdir()
+        (folder / "response").write_bytes(response)
+        program = folder / "bare_loop"
+        if (compiler := shutil.which("cc") or shutil.which("clang")) is None:
+            raise ServiceFailed("the bare loop was not compiled: there is neither cc nor clang; install one")
+        run = subprocess.run([compiler, "-O2", "-o", program, BARE_LOOP], capture_output=True, text=True)
+        if run.returncode:
+            raise ServiceFailed(f"the bare loop was not compiled: {compiler} ended with {run.returncode}:\n{run.stderr}")
+        super().__init__("bare loop", [program, folder / "response"], re.compile(r"listening on port (\d+)"))
+
+    @property
+    def port(self):
+        return int(self.match[1])
 
 
 class Redis(Service):
@@ -64,6 +87,14 @@ class Redis(Service):
              "--appendonly", "yes", "--appendfsync", appendfsync, "--auto-aof-rewrite-percentage", "0"],
             re.compile("Ready to accept connections"))
 
+    def changes(self):
+        """The number of writes so far."""
+        return int(re.search(r"rdb_changes_since_last_save:(\d+)", self.ask("info", "persistence"))[1])
+
+    def ask(self, *words):
+        run = subprocess.run(["redis-cli", "-p", str(self.port), *words], capture_output=True, text=True, check=True)
+        return run.stdout
+
 
 class Etcd(Service):
     """One member that answers the v2 API. Every write is synced before it is answered; etcd knows no other way."""
@@ -73,7 +104,6 @@ class Etcd(Service):
     def __init__(self, folder):
         folder.mkdir()
         self.port, peer_port = free_port(), free_port()
-        self.origin = f"http://127.0.0.1:{self.port}"
         peer = f"http://127.0.0.1:{peer_port}"
         super().__init__(
             "etcd",

@@ -1,33 +1,36 @@
 """Reading: one small setting, a whole suite."""
 
-from harness.http import Connection
+from harness.http import Connection, render
 
-from .bench import CLIENTS, each, fill
+from .bench import CLIENTS, fill
 from .load import wrk
-from .peers import Etcd, Nginx
-from .report import Required, compared, megabytes_per_second, per_second
+from .peers import BareLoop, Etcd, Nginx
+from .report import Required, compared_loads, megabytes_per_second, per_second
 
 SETTING = "/v1/suites/app/keys/launchCount"
 FORM = [("Content-Type", "application/x-www-form-urlencoded")]
 
 
 def get(bench):
-    """One small setting, beside nginx with a file of the same bytes and etcd with the same value."""
+    """One small setting, beside a bare loop and nginx with the same bytes and etcd with the same value."""
     with bench.settingsd() as daemon, bench.peer(Etcd) as etcd:
         with Connection(daemon.port) as connection:
             connection.request("PUT", SETTING, 42)
             body = connection.request("GET", SETTING).body
+            connection.socket.sendall(render("GET", SETTING))
+            answer = connection.socket.recv(1 << 16)
         with Connection(etcd.port) as connection:
             connection.request("PUT", "/v2/keys/app/launchCount", b"value=42", FORM)
-        with bench.peer(Nginx, {"setting": body}) as nginx:
+        with bench.peer(BareLoop, answer) as loop, bench.peer(Nginx, {"setting": body}) as nginx:
             loads = bench.in_turns(
-                settingsd=lambda: wrk(daemon.origin + SETTING, CLIENTS, bench.seconds),
-                nginx=lambda: wrk(nginx.url("setting"), CLIENTS, bench.seconds),
-                etcd=lambda: wrk(etcd.origin + "/v2/keys/app/launchCount", CLIENTS, bench.seconds))
-    rates = {name: each(load, "requests_per_second") for name, load in loads.items()}
-    yield compared("GET of a setting", per_second, rates["settingsd"], rates["nginx"], "nginx", Required(">=", 1.3),
-                   f"nginx serves a file of the same {len(body)} bytes")
-    yield compared("GET of a setting", per_second, rates["settingsd"], rates["etcd"], "etcd", Required(">=", 2))
+                settingsd=lambda: wrk(daemon, SETTING, CLIENTS, bench.seconds),
+                loop=lambda: wrk(loop, SETTING, CLIENTS, bench.seconds),
+                nginx=lambda: wrk(nginx, "/setting", CLIENTS, bench.seconds),
+                etcd=lambda: wrk(etcd, "/v2/keys/app/launchCount", CLIENTS, bench.seconds))
+    for name, bound, remark in (("loop", 0.9, ""), ("nginx", 1.3, f"nginx serves a file of the same {len(body)} bytes"),
+                                ("etcd", 2, "")):
+        yield compared_loads("GET of a setting", per_second, "requests_per_second", loads["settingsd"], loads[name], name,
+                             Required(">=", bound), remark)
 
 
 def suite(bench):
@@ -39,8 +42,8 @@ def suite(bench):
             body = connection.request("GET", path).body
         with bench.peer(Nginx, {"suite": body}) as nginx:
             loads = bench.in_turns(
-                settingsd=lambda: wrk(daemon.origin + path, CLIENTS, bench.seconds),
-                nginx=lambda: wrk(nginx.url("suite"), CLIENTS, bench.seconds))
-    yield compared("GET of a suite of 1,000", megabytes_per_second, each(loads["settingsd"], "bytes_per_second"),
-                   each(loads["nginx"], "bytes_per_second"), "nginx", Required(">=", 0.5),
-                   f"nginx serves a file of the same {len(body):,} bytes")
+                settingsd=lambda: wrk(daemon, path, CLIENTS, bench.seconds),
+                nginx=lambda: wrk(nginx, "/suite", CLIENTS, bench.seconds))
+    yield compared_loads("GET of a suite of 1,000", megabytes_per_second, "bytes_per_second", loads["settingsd"],
+                         loads["nginx"], "nginx", Required(">=", 0.5),
+                         f"nginx serves a file of the same {len(body):,} bytes")

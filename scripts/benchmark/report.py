@@ -4,6 +4,8 @@ import operator
 import statistics
 from dataclasses import dataclass
 
+from .bench import each
+
 
 @dataclass(frozen=True)
 class Required:
@@ -18,7 +20,7 @@ class Required:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the report, judged already; the other members are text to show."""
+    """One line of the report, judged already; the other members are text to show. Costs are processor time a request."""
 
     title: str
     ours: str
@@ -27,20 +29,35 @@ class Row:
     required: str
     is_met: bool
     remark: str
+    our_cost: str = ""
+    peer_cost: str = ""
 
     def cells(self):
-        return [self.title, self.ours, self.peer, self.ratio, self.required, "ok" if self.is_met else "MISSED"]
+        return [self.title, self.ours, self.our_cost, self.peer, self.peer_cost, self.ratio, self.required,
+                "ok" if self.is_met else "MISSED"]
 
 
-HEADINGS = ["", "settingsd", "compared with", "ratio", "required", ""]
+HEADINGS = ["", "settingsd", "user + system", "compared with", "user + system", "ratio", "required", ""]
+LEFT_ALIGNED = (0, 3, 7)
 
 
-def compared(title, show, ours, peer, peer_name, required, remark=""):
+def compared(title, show, ours, peer, peer_name, required, remark="", costs=("", "")):
     """A row about the medians of two series measured in turns; `show` renders one figure."""
     our_median, peer_median = statistics.median(ours), statistics.median(peer)
     ratio = our_median / peer_median
     return Row(title, show(our_median), f"{peer_name} {show(peer_median)}", f"{ratio:.2f}x",
-               f"{required.sign} {required.bound:g}x", required.holds(ratio), remark)
+               f"{required.sign} {required.bound:g}x", required.holds(ratio), remark, *costs)
+
+
+def compared_loads(title, show, figure, ours, peer, peer_name, required, remark=""):
+    """A row about one figure of two series of loads, such as `p50`, and what a request of each costs its server."""
+    return compared(title, show, each(ours, figure), each(peer, figure), peer_name, required, remark,
+                    (cost(ours), cost(peer)))
+
+
+def cost(loads):
+    """Microseconds of user and system time that the server takes a request, as text: medians."""
+    return " + ".join(f"{statistics.median(each(loads, figure)):.1f}" for figure in ("user", "system"))
 
 
 def absolute(title, show, figures, required, remark=""):
@@ -55,7 +72,7 @@ def table(rows):
     widths = [max(len(line[column]) for line in cells) for column in range(len(HEADINGS))]
     lines = []
     for line in cells:
-        columns = [text.ljust(width) if column in (0, 2, 5) else text.rjust(width)
+        columns = [text.ljust(width) if column in LEFT_ALIGNED else text.rjust(width)
                    for column, (text, width) in enumerate(zip(line, widths))]
         lines.append("  ".join(columns).rstrip())
     lines.insert(1, "-" * max(len(line) for line in lines))
@@ -73,6 +90,10 @@ def nanoseconds(value):
 
 def microseconds(value):
     return f"{value:,.0f} us"
+
+
+def tenths_of_microseconds(value):
+    return f"{value:.1f} us"
 
 
 def milliseconds(seconds):

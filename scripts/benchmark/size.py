@@ -1,18 +1,24 @@
 """What much costs: memory at rest, and a million settings from loading to snapshot, restart and reading."""
 
 import random
+import time
 
-from harness.daemon import ALWAYS, SNAPSHOTS, snapshot_options
+from harness.daemon import ALWAYS, INTERVAL, SNAPSHOTS, snapshot_options
 from harness.http import Connection, render
 
 from .bench import CLIENTS, each, fill
-from .load import wrk, write_requests
+from .load import LoadFailed, Wrk, wrk, write_requests
 from .pauses import Pauses
-from .report import Required, absolute, compared, megabytes, milliseconds
+from .report import Required, absolute, compared, cost, megabytes, milliseconds
+from .writing import Writes, our_put, revision
 
 MILLION, FEW, SUITES = 1_000_000, 1000, 100
 RANDOM_REQUESTS = 100_000
 MEGABYTE = 1e6
+
+# After so many writes the history is as long as it may become; after half as many again the journal gets its first
+# snapshot. The daemon tidies up once a second.
+REWRITES, TIDYING_SECONDS = 200_000, 2
 
 # A snapshot is provoked by one value larger than the journal may grow.
 JOURNAL_BYTES = 256 * 1024
@@ -27,6 +33,31 @@ def memory(bench):
                 connection.request("GET", "/healthz")
             figures.append(daemon.resident_bytes())
     yield absolute("resident, idle", megabytes, figures, Required("<=", 16 * MEGABYTE))
+
+
+def rewrites(bench):
+    """1,000,000 PUTs onto the same 100,000 settings: resident memory after them and before."""
+    file = Writes(bench).file(our_put)
+    with bench.settingsd(INTERVAL) as daemon, Connection(daemon.port) as connection:
+        def resident_after(count):
+            bench.progress(f"{count:,} PUTs onto the same settings")
+            end = revision(connection) + count
+            load = Wrk(daemon, "", CLIENTS, 600, file)
+            try:
+                while load.is_running and revision(connection) < end:
+                    time.sleep(0.01)
+                load.finish()
+                if revision(connection) < end:
+                    raise LoadFailed(f"{count:,} PUTs were not done after 600 s")
+            finally:
+                load.kill()
+            time.sleep(TIDYING_SECONDS)
+            return daemon.resident_bytes()
+
+        first, second, last = (resident_after(count) for count in (REWRITES, REWRITES, 4 * REWRITES))
+    yield compared(f"resident after {5 * REWRITES:,} more PUTs", megabytes, [last], [first], "before",
+                   Required("<=", 1.05), f"onto the same settings, beside what it is after {REWRITES:,}; "
+                   f"{megabytes(second)} after {2 * REWRITES:,}, since when there is a snapshot; measured once")
 
 
 def million(bench):
@@ -83,8 +114,9 @@ def growth(bench, data, paths):
                                                          random.choices(among, k=RANDOM_REQUESTS)])
                  for name, among in (("few", few), ("many", paths))}
         loads = bench.in_turns(
-            few=lambda: wrk(small.origin, CLIENTS, bench.seconds, files["few"]),
-            many=lambda: wrk(large.origin, CLIENTS, bench.seconds, files["many"]))
-    cost = {name: [1e6 / rate for rate in each(load, "requests_per_second")] for name, load in loads.items()}
-    yield compared("cost of a GET among 1,000,000", lambda value: f"{value:.2f} us", cost["many"], cost["few"],
-                   "among 1,000", Required("<=", 1.3), "settings at random over all suites; cost is time over requests")
+            few=lambda: wrk(small, "", CLIENTS, bench.seconds, files["few"]),
+            many=lambda: wrk(large, "", CLIENTS, bench.seconds, files["many"]))
+    seconds = {name: [1e6 / rate for rate in each(load, "requests_per_second")] for name, load in loads.items()}
+    yield compared("cost of a GET among 1,000,000", lambda value: f"{value:.2f} us", seconds["many"], seconds["few"],
+                   "among 1,000", Required("<=", 1.3), "settings at random over all suites; cost is time over requests",
+                   (cost(loads["many"]), cost(loads["few"])))

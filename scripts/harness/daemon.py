@@ -55,10 +55,6 @@ class Settingsd(Service):
     def port(self):
         return int(self.match[2])
 
-    @property
-    def origin(self):
-        return f"http://127.0.0.1:{self.port}"
-
 
 def check(program, data):
     """Runs `settingsd check` on a directory that no daemon uses; returns its exit code and what it said."""

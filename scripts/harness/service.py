@@ -33,6 +33,11 @@ class Service:
     def pid(self):
         return self.process.pid
 
+    @property
+    def origin(self):
+        """Where requests go, if the program speaks HTTP. What has a port says so itself."""
+        return f"http://127.0.0.1:{self.port}"
+
     def launch(self):
         """Starts the program without waiting for it to be ready."""
         self.match = None
@@ -114,12 +119,21 @@ class Service:
                     return int(line.split()[1]) * 1024
         raise ServiceFailed(f"{self.name} has no resident memory: it has ended; it printed:\n{self.printed()}")
 
+    def cpu_times(self):
+        """Seconds of processor time, user and system, that the program and its children have used so far, as exact as the
+        kernel counts them: in hundredths."""
+        with open(f"/proc/{self.pid}/task/{self.pid}/children") as children:
+            pids = [self.pid, *children.read().split()]
+        user = system = 0
+        for pid in pids:
+            with open(f"/proc/{pid}/stat") as stat:
+                fields = stat.read().rpartition(")")[2].split()
+            user, system = user + int(fields[11]), system + int(fields[12])
+        return user / os.sysconf("SC_CLK_TCK"), system / os.sysconf("SC_CLK_TCK")
+
     def cpu_seconds(self):
-        """Processor time that the program has used in all, as exact as the kernel counts it: in hundredths."""
-        with open(f"/proc/{self.pid}/stat") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        user, system = int(fields[11]), int(fields[12])
-        return (user + system) / os.sysconf("SC_CLK_TCK")
+        """Processor time, user and system, that the program and its children have used so far."""
+        return sum(self.cpu_times())
 
     def _read(self, pipe):
         for raw in pipe:
