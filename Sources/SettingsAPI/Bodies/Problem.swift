@@ -276,12 +276,18 @@ extension Problem {
 }
 
 extension Problem {
-    /// The weight of the values in it, with eight for each violation; if that is more than a limit, some number above the
-    /// limit.
+    /// The weight of the values in it, with eight for each violation, and one for each eight bytes of its text; if that is
+    /// more than a limit, some number above the limit.
     package func weight(upTo limit: Int) -> Int {
-        var rest = limit - 8 * self.errors.count
+        var rest = limit
+        func take(_ errors: [Violation]) {
+            for error in errors where rest >= 0 {
+                rest -= 8 + (error.detail.utf8.count + (error.key?.utf8.count ?? 0)) / 8
+            }
+        }
+        take(self.errors)
         for conflict in self.conflicts where rest >= 0 {
-            rest -= 8 * conflict.errors.count
+            take(conflict.errors)
             _ = conflict.stored?.isWithin(&rest)
         }
         for current in [self.current].compactMap(\.self) + self.failed.map(\.current) where rest >= 0 {

@@ -94,7 +94,10 @@ extension Schema {
         return conflict(of: setting, suggestsName: suggestsName, steps: &steps)
     }
 
-    private func conflict(of setting: StoredSetting, suggestsName: Bool, steps: inout Int) -> SchemaConflict? {
+    /// Returns the conflict. Takes the steps of checking from those that are left.
+    package func conflict(
+        of setting: StoredSetting, suggestsName: Bool = false, steps: inout Int
+    ) -> SchemaConflict? {
         guard let keySchema = key(setting.key.text, steps: &steps) else {
             let hint =
                 suggestsName

@@ -21,9 +21,15 @@ extension Suite {
 
     /// The violations that make the stored value of a record invalid.
     package func invalidity(of record: KeyRecord) -> [Violation] {
+        var steps = Int.max
+        return invalidity(of: record, steps: &steps)
+    }
+
+    /// Lists the violations. Takes the steps of checking from those that are left.
+    func invalidity(of record: KeyRecord, steps: inout Int) -> [Violation] {
         guard let schema, let stored = record.stored else { return [] }
         let setting = StoredSetting(key: record.key, value: stored, isSecret: record.isSecret)
-        let errors = schema.schema.conflict(of: setting)?.errors ?? []
+        let errors = schema.schema.conflict(of: setting, steps: &steps)?.errors ?? []
         return errors.map { error in
             var error = error
             error.suite = id.text

@@ -26,7 +26,10 @@ extension [UTF8Text] {
     /// Prefixes in order. One that begins with another says nothing more.
     fileprivate init(ofPrefixes prefixes: [String]) {
         self = []
-        for prefix in prefixes.map(UTF8Text.init).inOrder() where !hasPrefix(of: prefix.string) { append(prefix) }
+        for prefix in prefixes.map(UTF8Text.init).inOrder() {
+            if let last, prefix.string.hasBytePrefix(last.string) { continue }
+            append(prefix)
+        }
     }
 
     /// True if a text begins with one of the prefixes, which can only be the last before it.

@@ -55,15 +55,31 @@ extension Suite {
         return KeyRecord(unset: key, revision: removed.floor)
     }
 
-    /// The weight of what is stored, with four for each key; if that is more than a limit, some number above the limit.
+    /// The weight of showing all of the suite; if that is more than a limit, some number above the limit.
     package func weight(upTo limit: Int) -> Int {
-        var rest = limit
-        records.forEach { record in
-            rest -= 4
-            return rest >= 0 && (record.stored?.isWithin(&rest) ?? true)
-        }
+        var rest = limit - (schema?.schema.mayTakeLong ?? false ? Self.weightOfCheck : 0)
+        records.forEach { record in take(record, from: &rest) }
         return limit - rest
     }
+
+    /// The weight of showing a record; if that is more than a limit, some number above the limit.
+    package func weight(of record: KeyRecord, upTo limit: Int) -> Int {
+        var rest = limit
+        _ = take(record, from: &rest)
+        return limit - rest
+    }
+
+    /// Takes the weight of showing a record out of an allowance: that of its value, one for each eight bytes of its name, and
+    /// four. Returns false if the allowance is too small.
+    package func take(_ record: KeyRecord, from rest: inout Int) -> Bool {
+        rest -= 4 + record.name.utf8.count / 8
+        // What is wrong with an invalid value is found out each time.
+        if record.standing == .invalid { rest -= Self.weightOfCheck }
+        return rest >= 0 && (record.stored?.isWithin(&rest) ?? true)
+    }
+
+    /// The weight of a check that may take some tens of milliseconds.
+    private static let weightOfCheck = 1 << 16
 
     /// Returns the value that readers get.
     package func effectiveValue(of record: KeyRecord) -> JSONValue? {

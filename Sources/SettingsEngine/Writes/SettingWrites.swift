@@ -12,6 +12,7 @@ extension WriteDraft {
         let position = try touch(
             suite, operation.suite, operation.key, named: .path, isRemoval: operation.action == .delete)
         let before = touched[position].before
+        if !request.guards.isEmpty { try checkInvalid(before, in: suite) }
         try checkGuards(
             of: "\(before.key) of suite \(operation.suite)", at: before.revision, exists: before.stored != nil,
             current: state.current(operation.suite, operation.key))
@@ -20,7 +21,9 @@ extension WriteDraft {
             let isChecked = request.checkedAgainst != nil && request.checkedAgainst === suite?.schema
             set(position, to: value, isChecked: isChecked)
         case .delete: remove(position)
-        case .change(let change): try self.change(position, by: change, in: suite)
+        case .change(let change):
+            try checkInvalid(before, in: suite)
+            try self.change(position, by: change, in: suite)
         }
         try check()
         let key = touched[position]
@@ -94,6 +97,7 @@ extension WriteDraft {
         case .set(let value): set(position, to: value, at: ["do", String(index), "value"])
         case .delete: remove(position)
         case .change(let change):
+            try checkInvalid(touched[position].before, in: state.suite(suite))
             try self.change(position, by: change, in: state.suite(suite), at: ["do", String(index)])
         }
     }
@@ -126,6 +130,7 @@ extension WriteDraft {
                     try checkSteps()
                 }
                 guard !holds(test, of: record, suite?.effectiveValue(of: record)) else { continue }
+                try checkInvalid(record, in: suite)
                 count += 1
                 listed[KeyAddress(suite: name, key: key), default: 0] += 1
                 guard listed[KeyAddress(suite: name, key: key), default: 0] <= Self.mostFailedOfOne else { continue }

@@ -150,6 +150,13 @@ struct WriteDraft {
         throw problem
     }
 
+    /// Takes the steps of finding out what is wrong with an invalid value, which a refusal shows.
+    mutating func checkInvalid(_ record: KeyRecord, in suite: Suite?) throws(Problem) {
+        guard record.standing == .invalid, let suite else { return }
+        _ = suite.invalidity(of: record, steps: &steps)
+        try checkSteps()
+    }
+
     /// Notes that a suite does not admit a key, unless it is open.
     private mutating func refuse(_ suite: Suite, _ position: Int, named naming: Naming) throws(Problem) {
         guard suite.schema != nil else { return }

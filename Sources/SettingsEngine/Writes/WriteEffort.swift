@@ -37,9 +37,14 @@ extension State {
     }
 
     private func checksValues(of operation: Transaction.Operation, _ checked: SchemaVersion?) -> Bool {
-        guard let version = suite(operation.suite)?.schema else { return false }
-        if case .delete = operation.action { return version.schema.hasSuiteRules }
-        return checked !== version || version.schema.hasSuiteRules
+        // Borrowed, as nearly every write comes by here.
+        let checks = suites.with(operation.suite.text.utf8Span.span) { suite in
+            guard let version = suite.schema else { return false }
+            if version.schema.hasSuiteRules || suite.record(operation.key).standing == .invalid { return true }
+            if case .delete = operation.action { return false }
+            return checked !== version
+        }
+        return checks ?? false
     }
 
     private func effort(of operation: Transaction.Operation, upTo limit: Int) -> Int {

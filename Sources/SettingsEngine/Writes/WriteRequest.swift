@@ -122,7 +122,7 @@ package struct WriteAnswer: Sendable {
             _ = setting.value?.isWithin(&rest) ?? true && setting.previous?.value?.isWithin(&rest) ?? true
         case .summary(let summary):
             for change in summary.changes where rest >= 0 {
-                rest -= 4
+                rest -= 4 + change.key.text.utf8.count / 8
                 _ = change.old?.isWithin(&rest) ?? true && change.new?.isWithin(&rest) ?? true
             }
         }

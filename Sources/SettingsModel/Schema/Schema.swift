@@ -129,6 +129,9 @@ public struct Schema: Sendable {
         suiteRules != nil
     }
 
+    /// True if checking those rules may take long, however few keys there are.
+    package var mayTakeLong: Bool { suiteRules?.mayTakeLong ?? false }
+
     /// The keys that those rules look at; nil if they look at all.
     package var suiteRuleKeys: Set<UTF8Text>? { suiteRules?.keys }
 

@@ -10,7 +10,7 @@ extension State {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max
-        return Rendering(weight: 8 * min(limit, suites.count)) {
+        return Rendering(weight: 24 * min(limit, suites.count)) {
             Response(json: self.listing(prefix: prefix, after: after, limit: limit).jsonBytes(), cursor: self.cursor)
         }
     }
@@ -20,7 +20,9 @@ extension State {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max - 1
-        return try show(request, bytes, weight: { 16 * min(limit, $0.keyCount) }) { suite, state in
+        return try show(
+            request, bytes, weight: { $0.listingWeight(prefix: prefix, after: after, limit: limit, upTo: $1) }
+        ) { suite, state in
             let listing = suite.listing(prefix: prefix, after: after, limit: limit)
             return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
         }
@@ -30,7 +32,7 @@ extension State {
     func past(
         _ request: APIRequest, at moment: Revision, _ bytes: Span<UInt8>, _ reading: Reading
     ) throws(Problem) -> Rendering {
-        try show(request, bytes, weight: { 4 * $0.records.count }) { suite, state in
+        try show(request, bytes, weight: { $0.weight(upTo: $1) }) { suite, state in
             reading.response(suite, at: Cursor(epoch: state.epoch, revision: moment), now: state.cursor)
         }
     }
@@ -49,7 +51,7 @@ extension State {
         if let known = try request.knownTags(in: bytes), known.matches(schema.revision) {
             return Rendering(Response(notModified: schema.revision, cursor: cursor))
         }
-        return Rendering(weight: 16 * schema.schema.keys.count) {
+        return Rendering(weighing: { schema.schema.document.weight(upTo: $0) }) {
             let body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
             return Response(json: body, cursor: self.cursor, tag: schema.revision)
         }
@@ -57,7 +59,7 @@ extension State {
 
     /// Shows the suite in the path, as it is or with `at` as it was; 304 if the caller knows it.
     private func show(
-        _ request: APIRequest, _ bytes: Span<UInt8>, weight: (Suite) -> Int,
+        _ request: APIRequest, _ bytes: Span<UInt8>, weight: @escaping @Sendable (Suite, Int) -> Int,
         _ response: @escaping @Sendable (Suite, State) -> Response
     ) throws(Problem) -> Rendering {
         let name = try request.suite(in: bytes)
@@ -69,7 +71,7 @@ extension State {
             if known?.matches(suite.revision) ?? false {
                 return Rendering(Response(notModified: suite.revision, cursor: cursor))
             }
-            return Rendering(weight: weight(suite)) { response(suite, self) }
+            return Rendering(weighing: { weight(suite, $0) }) { response(suite, self) }
         }
         // However small the suite is, the whole history may have to be undone: not on the loop.
         return Rendering(weight: 4 * Rendering.mostOnLoop) {
@@ -106,6 +108,22 @@ extension State {
 }
 
 extension Suite {
+    /// The weight of a page of keys: that of the records and of the listed keys, all of which are looked at for each page, and
+    /// of the rest of the schema, which may be repeated for each key.
+    fileprivate func listingWeight(prefix: String, after: String?, limit: Int, upTo most: Int) -> Int {
+        let document = schema?.schema.document
+        let listed = document?["properties"]?.weight(upTo: most) ?? 0
+        let ofKey = 16 + (document?.weight(upTo: listed + most) ?? 0) - listed
+        var (rest, left) = (most - listed - min(schema?.schema.keys.count ?? 0, limit) * ofKey, limit)
+        let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
+        records.forEach(startingAt: UTF8Text(start)) { record in
+            left -= 1
+            rest -= ofKey
+            return left >= 0 && record.name.hasBytePrefix(prefix) && take(record, from: &rest)
+        }
+        return most - rest
+    }
+
     /// Lists the keys that begin with a prefix, in order.
     ///
     /// A page also ends at some 64 MB of text, since a schema for many keys is repeated with each of them.

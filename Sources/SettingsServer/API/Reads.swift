@@ -64,7 +64,6 @@ enum Reading: Hashable, Sendable {
         let record = suite.record(key)
         guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key) }
         let source = record.standing.source
-        let problem: Problem
         switch record.standing {
         case .stored, .default:
             let value = suite.effectiveValue(of: record) ?? .null
@@ -77,16 +76,15 @@ enum Reading: Hashable, Sendable {
                 response.fields.append(source: source)
                 return response
             }
-        case .unset: problem = suite.notSet(key)
-        case .invalid: problem = suite.invalidStored(record)
+        case .unset, .invalid:
+            let refusal = Rendering(weighing: { suite.weight(of: record, upTo: $0) }) {
+                let problem = record.standing == .unset ? suite.notSet(key) : suite.invalidStored(record)
+                var refusal = Response(problem, cursor: cursor, tag: record.revision)
+                refusal.fields.append(source: source)
+                return refusal
+            }
+            return ReadResult(refusal: refusal, tag: record.revision)
         }
-        // The value that does not fit is part of the answer, and may be long.
-        let refusal = Rendering(weighing: { problem.weight(upTo: $0) }) {
-            var refusal = Response(problem, cursor: cursor, tag: record.revision)
-            refusal.fields.append(source: source)
-            return refusal
-        }
-        return ReadResult(refusal: refusal, tag: record.revision)
     }
 
     /// Renders a suite as it is, or was, at a place in history.

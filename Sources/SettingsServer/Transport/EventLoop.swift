@@ -17,8 +17,6 @@ package final class EventLoop: @unchecked Sendable {
     private static let batchesPerWake = 64
     /// Few, so that the writer begins with what one batch handed over while the loop goes on with the next.
     private static let eventsPerBatch = 24
-    /// The nanoseconds from which on a batch is slow.
-    private static let longBatch: UInt64 = 20_000_000
     /// The nanoseconds that connections which were put off have in a batch.
     private static let longTurn: UInt64 = 3_000_000
     /// How late the timer may be, beyond the tick of its deadline.
@@ -224,7 +222,7 @@ package final class EventLoop: @unchecked Sendable {
         } while !context.unsettled.isEmpty && clock.now() < end
         if context.budget.isExceeded { context.relieve() }
         let time = clock.now() &- context.now
-        if time > Self.longBatch { context.handler.wasSlow(nanoseconds: time) }
+        if time > context.limits.slowBatch { context.handler.wasSlow(nanoseconds: time) }
         guard !context.closed.isEmpty else { return }
         load.subtract(context.closed.count, ordering: .relaxed)
         context.closed.removeAll(keepingCapacity: true)

@@ -44,6 +44,8 @@ final class LoopContext {
     var drained = Deque<Ticket>()
     /// Connections whose turn ended with requests left.
     var postponed = Deque<Connection>()
+    /// The queues of bytes that connections are to send.
+    var outputQueues = 0
     var isStopping = false
     /// When connections were last closed for want of memory.
     private var relieved: UInt64 = 0
@@ -83,6 +85,10 @@ final class LoopContext {
         dateSecond = time.tv_sec
         date = HTTPDate(unixSeconds: dateSecond)
     }
+
+    /// How much a connection may send in one turn: less where many send, so that all have had their turn within some ten
+    /// milliseconds.
+    var bytesInTurn: Int { max(16, 128 - outputQueues) * 1024 }
 
     func settleLater(_ connection: Connection) {
         guard !connection.isUnsettled else { return }

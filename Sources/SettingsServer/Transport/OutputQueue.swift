@@ -27,11 +27,18 @@ final class OutputQueue {
     private(set) var count = 0
     /// When its first bytes came.
     let begun: UInt64
+    private unowned let context: LoopContext
     private let charge: MemoryBudget.Charge
 
     init(_ context: LoopContext) {
+        self.context = context
+        context.outputQueues += 1
         begun = context.now
         charge = context.budget.charge()
+    }
+
+    deinit {
+        context.outputQueues -= 1
     }
 
     var isEmpty: Bool { count == 0 }
@@ -71,15 +78,14 @@ final class OutputQueue {
         ResponseWriter.chunkEnd.withUTF8Buffer { append(copying: $0.span) }
     }
 
-    /// The most that is sent in one turn: the kernel may take megabytes, and copies them.
-    private static let mostInTurn = 128 * 1024
-
-    /// Sends what the kernel takes in one turn. Returns how much that was; nil if the peer is gone.
+    /// Sends what the kernel takes in one turn: it may take megabytes, and copies them. Returns how much that was; nil if
+    /// the peer is gone.
     func send(on socket: borrowing Socket) -> Int? {
         var sent = 0
-        while first < pieces.count, sent < Self.mostInTurn {
+        let most = context.bytesInTurn
+        while first < pieces.count, sent < most {
             let piece = pieces[first]
-            let end = min(piece.bytes.count, piece.start + Self.mostInTurn - sent)
+            let end = min(piece.bytes.count, piece.start + most - sent)
             guard let taken = socket.send(piece.bytes.span.extracting(piece.start..<end)) else { return nil }
             sent += taken
             count -= taken

@@ -34,6 +34,9 @@ package struct TransportLimits: Sendable {
     /// A peer that is this far behind is reset at once.
     package var mostStreamBytes = 16 * 1024 * 1024
 
+    /// From how long on a batch of events of a loop is slow, which is counted and logged.
+    package var slowBatch = second / 50
+
     package static let second: UInt64 = 1_000_000_000
 
     package init() {}

@@ -151,6 +151,78 @@ struct CheckingBoundTests {
     }
 }
 
+/// The time that one request takes a loop, which has others to serve.
+@Suite(.ownThread)
+struct LoopBoundTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let given: [Request]
+        let request: Request
+    }
+
+    /// Rules with two of the next level at each of 17 levels.
+    private static func levels(_ keyword: String, _ last: String) -> String {
+        let levels = (0..<17).map {
+            ##""l\##($0)":{"\##(keyword)":[{"$ref":"#/$defs/l\##($0 + 1)"},{"$ref":"#/$defs/l\##($0 + 1)"}]}"##
+        }
+        return #""$defs":{\#(levels.joined(separator: ",")),"l17":\#(last)}"#
+    }
+    /// What each fits.
+    private static let suiteRule = Request(
+        ##"PUT app/schema {"type":"object","additionalProperties":true,"$ref":"#/$defs/l0","##
+            + levels("allOf", #"{"minProperties":0}"#) + "}")
+    /// What no value fits.
+    private static let keyRule = Request(
+        ##"PUT app/schema?onConflict=keep {"type":"object","additionalProperties":{"$ref":"#/$defs/l0"},"##
+            + levels("anyOf", #"{"type":"null"}"#) + "}")
+
+    /// A schema of which a page of keys repeats much.
+    private static let definitions: Request = {
+        let keys = (0..<200).map { ##""k\##($0)":{"$ref":"#/$defs/a","default":1}"## }.joined(separator: ",")
+        let texts = (0..<2000).map { #""text \#($0)""# }.joined(separator: ",")
+        return Request(
+            #"PUT app/schema {"type":"object","additionalProperties":false,"properties":{\#(keys)},"#
+                + #""$defs":{"a":{"examples":[\#(texts)]}}}"#)
+    }()
+
+    static let cases = [
+        Case(testDescription: "A suite with costly rules", given: [suiteRule, "PUT app/keys/k 1"], request: "GET app"),
+        Case(testDescription: "Its state", given: [suiteRule, "PUT app/keys/k 1"], request: "GET app/observe"),
+        Case(
+            testDescription: "A value that does not fit", given: ["PUT app/keys/k 1", keyRule],
+            request: "GET app/keys/k"),
+        Case(testDescription: "All of them", given: ["PUT app/keys/k 1", keyRule], request: "GET app"),
+        Case(
+            testDescription: "Keys whose schemas repeat much", given: [definitions], request: "GET app/keys?limit=100"),
+        Case(
+            testDescription: "A merge of costly values", given: [keyRule],
+            request: Request("PATCH app {" + (0..<20).map { #""k\#($0)":1"# }.joined(separator: ",") + "}")),
+    ]
+
+    /// A batch that takes a test's daemon, without optimisation and beside other tests, as long as ten others.
+    @Test("A request that takes long does not hold up its loop", arguments: cases)
+    func slowBatches(row: Case) throws {
+        let daemon = try TestDaemon {
+            $0.loops = 1
+            $0.transport.slowBatch = TransportLimits.second / 8
+        }
+        for request in row.given { try daemon.done(request) }
+        func count() throws -> Int {
+            let line = try daemon.send("GET /metrics").text.split(separator: "\n").first {
+                $0.hasPrefix("settingsd_slow_batches_total ")
+            }
+            return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
+        }
+        // The machine may be slow for once.
+        for _ in 0..<5 {
+            let before = try count()
+            _ = try daemon.send(row.request)
+            if try count() == before { return }
+        }
+        Issue.record("the loop was slow each time")
+    }
+}
+
 /// The memory of what is on its way.
 @Suite(.ownThread)
 struct BufferTests {
