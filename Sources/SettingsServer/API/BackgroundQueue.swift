@@ -42,20 +42,25 @@ final class BackgroundQueue: Sendable {
     private let queue: DispatchQueue
     private let budget: MemoryBudget
     private let mostJobs: Int
+    private let mostHeld: Int
     private let line = Mutex(Line())
 
-    init(_ label: String, _ budget: MemoryBudget, mostJobs: Int) {
+    /// - Parameters:
+    ///   - mostJobs: how many jobs wait at most.
+    ///   - mostHeld: the bytes that those hold at most, with one more.
+    init(_ label: String, _ budget: MemoryBudget, mostJobs: Int, mostHeld: Int = .max) {
         queue = DispatchQueue(label: label, qos: .utility)
         self.budget = budget
         self.mostJobs = mostJobs
+        self.mostHeld = mostHeld
     }
 
     /// The jobs that wait.
     var count: Int { line.withLock { $0.waiting.count } }
 
-    /// True if no further work should be promised: many jobs wait, or they hold a quarter of the memory that there is.
+    /// True if no further work should be promised: many jobs wait, or they hold much memory.
     var isFull: Bool {
-        line.withLock { $0.waiting.count >= mostJobs || $0.held > budget.room / 4 }
+        line.withLock { $0.waiting.count >= mostJobs || $0.held > mostHeld }
     }
 
     /// Queues a job.

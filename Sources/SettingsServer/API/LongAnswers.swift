@@ -128,15 +128,17 @@ extension APIHandler {
     /// - Parameters:
     ///   - key: names the answer for callers that share it.
     ///   - isOwed: true if it may not be refused, as the answer to a write that was done.
+    ///   - held: the charge for what it is rendered from, if that is no data.
     func give(
-        _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false
+        _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false,
+        held: MemoryBudget.Charge? = nil
     ) -> Handling {
         guard rendering.isLong else { return .answer(counted(rendering.make())) }
         if let key, let shared = share(key, with: ticket) { return shared }
         guard isOwed || !service.renderer.isFull else {
             return .answer(counted(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor)))
         }
-        make(rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed)
+        make(rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held)
         return .later
     }
 
@@ -150,10 +152,13 @@ extension APIHandler {
     }
 
     /// Makes a long answer beside the loop, once for all callers that come meanwhile.
-    func make(_ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, isOwed: Bool) {
+    func make(
+        _ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, isOwed: Bool,
+        held: MemoryBudget.Charge? = nil
+    ) {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let mailbox = mailbox
-        var job = BackgroundQueue.Job(bytes: { rendering.bytes }) { charge in
+        var job = BackgroundQueue.Job(bytes: { rendering.bytes }, held: held) { charge in
             let made = LongAnswers.Made(rendering.make(), charge)
             mailbox.run { $0.finish(made, key) }
         }

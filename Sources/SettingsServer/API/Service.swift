@@ -42,7 +42,7 @@ package struct Service: Sendable {
         self.obstacle = obstacle
         self.budget = budget
         renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
-        parser = BackgroundQueue("settingsd.parser", budget, mostJobs: 1024)
+        parser = BackgroundQueue("settingsd.parser", budget, mostJobs: 1024, mostHeld: budget.room / 4)
     }
 }
 

@@ -136,10 +136,8 @@ extension APIHandler {
         guard outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
             return loop.respond(write.ticket, counted(outcome.response(to: write)))
         }
-        // What the write took is data by now, or free; else its answer could wait for that memory.
-        write.charge?.resize(to: 0)
         let rendering = Rendering(weighing: { outcome.weight(upTo: $0) }) { outcome.response(to: write) }
-        _ = give(rendering, to: write.ticket, isOwed: true)
+        _ = give(rendering, to: write.ticket, isOwed: true, held: write.charge)
     }
 }
 
