@@ -191,28 +191,6 @@ extension Double: StandardForm {}
 extension Float: StandardForm {}
 extension JSONValue: StandardForm {}
 
-/// An integer wider than any JSON integer. Its form is that of an Int64.
-protocol WideInteger: FixedWidthInteger {}
-
-extension Int128: WideInteger {}
-extension UInt128: WideInteger {}
-
-extension WideInteger {
-    func json() throws(BridgeError) -> JSONValue {
-        guard let integer = Int64(exactly: self) else {
-            throw BridgeError("must be between \(Int64.min) and \(Int64.max), but is \(self)")
-        }
-        return .integer(integer)
-    }
-
-    init(json: JSONValue) throws(BridgeError) {
-        guard let value = Self(exactly: try Int64.defaultsBridge.decode(json)) else {
-            throw BridgeError(outside: Self.min.description, Self.max.description, found: json)
-        }
-        self = value
-    }
-}
-
 /// A collection that has its elements in another order each time it is made.
 ///
 /// Its JSON is put in canonical order, so that a value that did not change is the same text again. Of a dictionary, keys with

@@ -60,14 +60,6 @@ extension ValueDecoder: SingleValueDecodingContainer {
         json.isNull
     }
 
-    func decode(_ type: Int128.Type) throws -> Int128 {
-        try reading(type) { () throws(BridgeError) in try type.init(json: json) }
-    }
-
-    func decode(_ type: UInt128.Type) throws -> UInt128 {
-        try reading(type) { () throws(BridgeError) in try type.init(json: json) }
-    }
-
     /// Decodes a value by its standard form if its type has one, else by its `init(from:)`.
     func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         // Two steps, as a cast of nil to an optional type succeeds.
@@ -99,10 +91,8 @@ extension ValueDecoder: SingleValueDecodingContainer {
             if type == String.self { return try String.defaultsBridge.decode(json) }
             if type == Int.self { return try Int.defaultsBridge.decode(json) }
             if type == Bool.self { return try Bool.defaultsBridge.decode(json) }
-            if let type = type as? any StandardForm.Type {
-                return try type.init(json: json, allowsNonFinite: session.allowsNonFinite)
-            }
-            return try (type as? any WideInteger.Type)?.init(json: json)
+            return try (type as? any StandardForm.Type)?
+                .init(json: json, allowsNonFinite: session.allowsNonFinite)
         }
     }
 
@@ -153,14 +143,6 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     }
 
     func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
-        try part(key).decode(type)
-    }
-
-    func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
-        try part(key).decode(type)
-    }
-
-    func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
         try part(key).decode(type)
     }
 
@@ -222,14 +204,6 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     }
 
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-        try next(type) { try $0.decode(type) }
-    }
-
-    mutating func decode(_ type: Int128.Type) throws -> Int128 {
-        try next(type) { try $0.decode(type) }
-    }
-
-    mutating func decode(_ type: UInt128.Type) throws -> UInt128 {
         try next(type) { try $0.decode(type) }
     }
 

@@ -182,12 +182,10 @@ final class ValueEncoder: Encoder {
 
     private func standardForm(of value: any Encodable, at place: CodingPlace) throws -> JSONValue? {
         do throws(BridgeError) {
-            if let value = value as? any StandardForm {
-                let json = try value.json(allowsNonFinite: session.allowsNonFinite)
-                guard json.isNested(atMost: JSONValue.maximumDepth - place.depth) else { throw .nestedTooDeep }
-                return json
-            }
-            return try (value as? any WideInteger)?.json()
+            guard let value = value as? any StandardForm else { return nil }
+            let json = try value.json(allowsNonFinite: session.allowsNonFinite)
+            guard json.isNested(atMost: JSONValue.maximumDepth - place.depth) else { throw .nestedTooDeep }
+            return json
         } catch {
             throw place.refusal(error, of: value)
         }
@@ -209,14 +207,6 @@ extension ValueEncoder: SingleValueEncodingContainer {
     func encode<Value: Encodable>(_ value: Value) throws {
         try setSingle(to: json(of: value))
     }
-
-    func encode(_ value: Int128) throws {
-        try setSingle(to: json(of: value))
-    }
-
-    func encode(_ value: UInt128) throws {
-        try setSingle(to: json(of: value))
-    }
 }
 
 /// A writer of the members of an object. Where a name comes twice, the last value holds, in the place of the first.
@@ -232,14 +222,6 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 
     func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-        try encoder.set(key.stringValue, to: encoder.json(of: value, under: key))
-    }
-
-    func encode(_ value: Int128, forKey key: Key) throws {
-        try encoder.set(key.stringValue, to: encoder.json(of: value, under: key))
-    }
-
-    func encode(_ value: UInt128, forKey key: Key) throws {
         try encoder.set(key.stringValue, to: encoder.json(of: value, under: key))
     }
 
@@ -279,14 +261,6 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     }
 
     func encode<Value: Encodable>(_ value: Value) throws {
-        try encoder.append(encoder.json(of: value, under: PlainKey.index(count)))
-    }
-
-    func encode(_ value: Int128) throws {
-        try encoder.append(encoder.json(of: value, under: PlainKey.index(count)))
-    }
-
-    func encode(_ value: UInt128) throws {
         try encoder.append(encoder.json(of: value, under: PlainKey.index(count)))
     }
 

@@ -99,23 +99,6 @@ struct CodableRoundTripTests {
         try check(UInt64.self)
     }
 
-    @Test("Integers of 128 bits go as far as those of 64")
-    func wideIntegers() throws {
-        struct Wide: Codable, Equatable {
-            var signed: Int128
-            var unsigned: UInt128
-        }
-        let wide = Wide(signed: Int128(Int64.min), unsigned: UInt128(Int64.max))
-        #expect(try encoded(wide) == ["signed": .integer(.min), "unsigned": .integer(.max)])
-        #expect(try afterRoundTrip(wide) == wide)
-        #expect(
-            refusal(of: Wide(signed: Int128(Int64.max) + 1, unsigned: 0))
-                == "/signed must be between -9223372036854775808 and 9223372036854775807, but is 9223372036854775808")
-        #expect(
-            try refusal(UInt128.self, "-1")
-                == "must be between 0 and 340282366920938463463374607431768211455, but is -1")
-    }
-
     @Test(
         "Doubles come back with the same bits",
         arguments: [
