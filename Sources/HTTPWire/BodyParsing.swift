@@ -127,7 +127,7 @@ extension MessageParser {
 }
 
 /// Where the body of a complete message is.
-package enum MessageBody: Hashable, Sendable {
+package enum MessageBody: Equatable, Sendable {
     /// The message has no body, not even an empty one.
     case none
     /// The body stands in the bytes of the message as it is.

@@ -2,7 +2,7 @@
 ///
 /// Names are literals of the program. Values may come from anywhere: control characters become spaces, so no value can end
 /// its line and bring in another field.
-package struct FieldBlock: Hashable, Sendable {
+package struct FieldBlock: Equatable, Sendable {
     /// The lines, each with its CR LF.
     package private(set) var bytes: [UInt8]
 

@@ -1,6 +1,6 @@
 /// Why bytes are not taken as a request. Where the next request begins is then unknown or not to be trusted, so the
 /// connection is closed after the answer, whatever the error.
-package enum MessageError: Error, Hashable, Sendable {
+package enum MessageError: Error, Equatable, Sendable {
     /// 400. The sentence says what is wrong.
     case badRequest(String)
     /// 413. The head is complete and can be looked at: who may not ask at all should hear that first.
@@ -55,7 +55,7 @@ package enum MessageError: Error, Hashable, Sendable {
 }
 
 /// How much of a request is taken before it is refused.
-package struct MessageLimits: Hashable, Sendable {
+package struct MessageLimits: Equatable, Sendable {
     /// Bytes of the target, in the form in which it was sent.
     package let maximumTargetLength: Int
     /// Bytes of the head, from the first of the request to the end of the empty line; and as much for trailers.
@@ -80,9 +80,6 @@ package struct MessageLimits: Hashable, Sendable {
     /// How many bytes of a chunked body may be framing. Chunks of one byte are five times as much framing as body, so
     /// without a bound a sender could make the server hold a multiple of the longest body.
     package var maximumFramingLength: Int { 65_536 + maximumBodyLength / 8 }
-
-    /// More bytes than this never belong to one message: what a connection has to be ready to hold.
-    package var maximumMessageLength: Int { 2 * maximumHeadLength + maximumBodyLength + maximumFramingLength }
 
     /// Bytes of one line with the size of a chunk and its extensions.
     static let maximumChunkLineLength = 256

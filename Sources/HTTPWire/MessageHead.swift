@@ -6,7 +6,7 @@ package typealias RequestHead = MessageHead
 /// Plain numbers, no references: copying it copies memory. It is useful only together with its bytes.
 package struct MessageHead: Sendable, BitwiseCopyable {
     /// How the length of the body is known.
-    package enum Framing: Hashable, Sendable, BitwiseCopyable {
+    package enum Framing: Equatable, Sendable, BitwiseCopyable {
         /// There is no body.
         case none
         case length(Int)

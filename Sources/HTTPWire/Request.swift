@@ -1,5 +1,5 @@
 /// A request that a client sends. Its body is JSON, if there is one.
-package struct Request: Hashable, Sendable {
+package struct Request: Equatable, Sendable {
     package var method: Method
     package var target: RequestTarget
     /// All fields but those that `bytes` adds: Host, Content-Type and Content-Length.
@@ -43,7 +43,7 @@ package struct Request: Hashable, Sendable {
 }
 
 /// A path with a query that a client asks for, everything in it percent-encoded.
-package struct RequestTarget: Hashable, Sendable {
+package struct RequestTarget: Equatable, Sendable {
     package private(set) var text = ""
     private var hasQuery = false
 

@@ -1,9 +1,9 @@
 /// The parameters of a query in their order, decoded: `a=b&c&d=`.
 ///
 /// No parameter is left out: the caller refuses those that it does not know by name.
-package struct QueryParameters: Hashable, Sendable {
+package struct QueryParameters: Equatable, Sendable {
     /// One `name=value`. A bare `name` has no value, `name=` an empty one; further equals signs belong to the value.
-    package struct Parameter: Hashable, Sendable {
+    package struct Parameter: Equatable, Sendable {
         package let name: String
         package let value: String?
 
@@ -57,7 +57,7 @@ package struct QueryParameters: Hashable, Sendable {
 }
 
 /// Why a query says nothing.
-package enum QueryError: Error, Hashable, Sendable {
+package enum QueryError: Error, Equatable, Sendable {
     /// Nothing stands between two `&`, at an end, or before a `=`.
     case missingName
     /// A name is not properly encoded.
@@ -136,7 +136,7 @@ package enum PercentDecoding {
 }
 
 /// Why a percent-encoded text says nothing.
-package enum PercentDecodingError: Error, Hashable, Sendable {
+package enum PercentDecodingError: Error, Equatable, Sendable {
     /// A `%` without two hexadecimal digits after it.
     case malformedEscape
     /// The bytes are not UTF-8.

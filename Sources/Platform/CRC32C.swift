@@ -3,7 +3,7 @@ internal import CLinux
 /// A check of a file's bytes: CRC-32C (Castagnoli), as storage systems use it.
 ///
 /// It finds every error of up to 32 bits in a row, and misses one in four thousand million of the others.
-package struct CRC32C: Hashable, Sendable {
+package struct CRC32C: Equatable, Sendable {
     private var register: UInt32 = ~0
 
     package init() {}

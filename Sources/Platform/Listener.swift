@@ -5,7 +5,7 @@ internal import Synchronization
 /// A socket that listens, closes itself, and removes its file if it has one.
 package final class Listener: Sendable {
     /// The reason why a socket cannot listen.
-    package enum Failure: Error, Hashable {
+    package enum Failure: Error, Equatable {
         case system(SystemError)
         /// The path of the socket has something that is not to be removed; with what it is.
         case occupied(String)

@@ -22,7 +22,7 @@ package struct Socket: ~Copyable, Sendable {
     private let owned: Descriptor
 
     /// The state of a connection that was begun.
-    package enum Connecting: Hashable {
+    package enum Connecting: Equatable {
         case connected
         /// Writable when there is a result.
         case inProgress
@@ -31,7 +31,7 @@ package struct Socket: ~Copyable, Sendable {
         case failed(code: Int32)
     }
 
-    package enum Received: Hashable {
+    package enum Received: Equatable {
         case bytes(Int)
         /// The peer has shut down its sending side.
         case end

@@ -173,7 +173,7 @@ extension SocketAddress {
 // MARK: From text
 
 /// An error of the resolver.
-package struct ResolveError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct ResolveError: Error, Equatable, Sendable, CustomStringConvertible {
     package let host: String
     /// The resolver's words.
     package let reason: String
@@ -217,7 +217,7 @@ extension SocketAddress {
 }
 
 /// A host with a port that may be left out, as people write them: `127.0.0.1:7070`, `[::1]:7070`, `example.com`.
-package struct HostAndPort: Hashable, Sendable {
+package struct HostAndPort: Equatable, Sendable {
     package enum Fault: Error {
         /// The host is empty.
         case noHost

@@ -2,7 +2,7 @@ internal import CLinux
 internal import Glibc
 
 /// An error that a system call returned.
-package struct SystemError: Error, Hashable, Sendable {
+package struct SystemError: Error, Equatable, Sendable {
     package let call: String
     /// The `errno` of the call.
     package let code: Int32

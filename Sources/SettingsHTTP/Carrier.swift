@@ -21,7 +21,7 @@ package protocol Carrier: Sendable {
 }
 
 /// The reason why a carrier has no answer. It names the worse one where it does not know.
-package enum CarrierFailure: Error, Hashable, Sendable {
+package enum CarrierFailure: Error, Equatable, Sendable {
     /// The server has not got all of the request, and will not: nothing has been done.
     case notSent(String)
     /// The connection ended, perhaps after the request and certainly before any of the answer.

@@ -75,7 +75,7 @@ extension Endpoint {
 }
 
 /// An answer as it came over the wire, with the means to read it.
-package struct Reply: Hashable, Sendable {
+package struct Reply: Equatable, Sendable {
     package let response: Response
     let isWrite: Bool
     /// True if an earlier attempt of the same write may have been done.
@@ -185,4 +185,3 @@ public struct Answer<Body: Sendable>: Sendable {
 }
 
 extension Answer: Equatable where Body: Equatable {}
-extension Answer: Hashable where Body: Hashable {}

@@ -150,7 +150,7 @@ extension Endpoint where Output == SettingsObservation {
 }
 
 /// The schema of a suite as it was sent to the daemon.
-public struct SchemaDocument: Hashable, Sendable {
+public struct SchemaDocument: Equatable, Sendable {
     /// The document; `Schema` understands it.
     public var document: JSONValue
     /// The commit that set it: the revision for the guard of its next write.
@@ -173,8 +173,8 @@ public enum ValueView: String, Hashable, Sendable {
 }
 
 /// The suites that are watched, or some keys of them.
-package struct Watched: Hashable, Sendable {
-    package enum Scope: Hashable, Sendable {
+package struct Watched: Equatable, Sendable {
+    package enum Scope: Equatable, Sendable {
         case one(SuiteName)
         /// Asked for as several, even if it is one: the answers have another form.
         case several([SuiteName], prefixes: [String] = [])

@@ -2,7 +2,7 @@ public import SettingsAPI
 public import SettingsModel
 
 /// The error of a request to a daemon.
-public enum SettingsError: Error, Hashable, Sendable {
+public enum SettingsError: Error, Equatable, Sendable {
     /// The outcome of a request.
     public typealias Outcome = Problem.Outcome
 

@@ -86,7 +86,7 @@ extension Endpoint {
 }
 
 /// The conditions of a write, and how it is done.
-public struct WriteOptions: Hashable, Sendable {
+public struct WriteOptions: Equatable, Sendable {
     /// Only if what is written is still at this revision, or with `any`, if it is stored.
     public var ifMatch: EntityTagPattern?
     /// Only if it is not, or with `any`, if nothing is stored.

@@ -57,7 +57,7 @@ package enum FileAccess: Sendable {
 }
 
 /// The metadata of a file that is not open.
-package struct FileStatus: Hashable, Sendable {
+package struct FileStatus: Equatable, Sendable {
     package var size: Int
     /// True if others than the owner may read or write it.
     package var isOpenToOthers: Bool
@@ -90,7 +90,7 @@ package struct FileIdentity: Hashable, Sendable {
 }
 
 /// An error that a call of the file system returned.
-package struct FileError: Error, Hashable, CustomStringConvertible {
+package struct FileError: Error, Equatable, CustomStringConvertible {
     package enum Call: String, Sendable {
         case makeDirectory = "mkdir"
         case open = "open"

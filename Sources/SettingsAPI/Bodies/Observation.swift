@@ -1,7 +1,7 @@
 public import SettingsModel
 
 /// The answer to observing: the state, or the changes since the cursor that was sent.
-public enum SettingsObservation: Hashable, Sendable {
+public enum SettingsObservation: Equatable, Sendable {
     /// The state, as the first answer or because the observer has to begin anew.
     case state(ObservedState)
     /// The changes since the cursor that was sent.
@@ -35,9 +35,9 @@ extension SettingsObservation: JSONReadable, JSONWritable {
 }
 
 /// The state of everything that an observer watches, at one place in history.
-public struct ObservedState: Hashable, Sendable {
+public struct ObservedState: Equatable, Sendable {
     /// The observed suites.
-    public enum Scope: Hashable, Sendable {
+    public enum Scope: Equatable, Sendable {
         /// One suite.
         case one(SuiteContents)
         /// Several suites, ordered by name, and the names of those that do not exist.
@@ -146,9 +146,9 @@ extension ObservedState: JSONReadable, JSONWritable {
 }
 
 /// The changes since an observer's last answer: those of none, one or several commits.
-public struct ObservedChanges: Hashable, Sendable {
+public struct ObservedChanges: Equatable, Sendable {
     /// The observed suites.
-    public enum Scope: Hashable, Sendable {
+    public enum Scope: Equatable, Sendable {
         /// One suite with the revision of its schema.
         case one(schema: SuiteRevision, isDropped: Bool)
         /// Several suites with the revisions of their schemas, ordered by name; those that were dropped; and those that

@@ -5,16 +5,16 @@ public import SettingsModel
 /// The daemon makes problems from codes. A client also meets those of newer servers and of proxies, so the code is kept by its
 /// name, and an unknown one is judged by its status.
 @dynamicMemberLookup
-public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
+public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
     /// One pointer: a problem has twenty members, and many functions pass it on when it is thrown.
-    private indirect enum Box: Hashable, Sendable {
+    private indirect enum Box: Equatable, Sendable {
         case details(Details)
     }
 
     private var box: Box
 
     /// The members of a problem.
-    public struct Details: Hashable, Sendable {
+    public struct Details: Equatable, Sendable {
         /// The HTTP status.
         public var status: Int
         /// The code by its name on the wire; empty if the answer is none of the contract's.
@@ -91,7 +91,7 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The subject of a guard in its present state.
-    public enum Current: Hashable, Sendable {
+    public enum Current: Equatable, Sendable {
         /// A setting.
         case setting(SettingState)
         /// A suite and its revision; zero if there is none.
@@ -99,7 +99,7 @@ public struct Problem: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A condition of a transaction that does not hold, or an operation of it that failed.
-    public struct FailedCondition: Hashable, Sendable {
+    public struct FailedCondition: Equatable, Sendable {
         /// The position among the conditions or operations, from 0.
         public var index: Int64
         /// The present state of its subject.

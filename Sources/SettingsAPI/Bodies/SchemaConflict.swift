@@ -1,7 +1,7 @@
 public import SettingsModel
 
 /// A stored value, or a suite as a whole, that does not fit a schema.
-public struct SchemaConflict: Hashable, Sendable {
+public struct SchemaConflict: Equatable, Sendable {
     /// The key; nil for the suite as a whole.
     public var key: KeyName?
     /// The stored value; nil for a secret.

@@ -1,7 +1,7 @@
 public import SettingsModel
 
 /// One setting in an answer: its effective value and the source of that.
-public struct SettingState: Hashable, Sendable {
+public struct SettingState: Equatable, Sendable {
     /// The suite.
     public var suite: SuiteName
     /// The key.
@@ -33,7 +33,7 @@ public struct SettingState: Hashable, Sendable {
     public var isReplayed = false
 
     /// The state of a setting before a write.
-    public struct Previous: Hashable, Sendable {
+    public struct Previous: Equatable, Sendable {
         /// The effective value; nil if there was none.
         public var value: JSONValue?
         /// The source of the value.
@@ -144,7 +144,7 @@ extension SettingState.Previous: JSONReadable, JSONWritable {
 }
 
 /// The answer to a write to several keys, or to a schema.
-public struct WriteSummary: Hashable, Sendable {
+public struct WriteSummary: Equatable, Sendable {
     /// The commit. Where nothing changed, the revision of the suite or schema; after a transaction, the last commit before.
     public var revision: Revision
     /// True if anything changed.

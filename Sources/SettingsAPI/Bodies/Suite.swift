@@ -1,9 +1,9 @@
 public import SettingsModel
 
 /// The contents of a suite for one reader: its values, and the keys that have none to show.
-public struct SuiteContents: Hashable, Sendable {
+public struct SuiteContents: Equatable, Sendable {
     /// A key with its effective value.
-    public struct Entry: Hashable, Sendable {
+    public struct Entry: Equatable, Sendable {
         /// The key.
         public var key: KeyName
         /// Its effective value.
@@ -110,7 +110,7 @@ extension SuiteContents {
 }
 
 /// A suite in the answer to a read.
-public struct SuiteState: Hashable, Sendable {
+public struct SuiteState: Equatable, Sendable {
     /// The contents.
     public var contents: SuiteContents
     /// The last commit of the suite, its schema included.

@@ -1,7 +1,7 @@
 public import SettingsModel
 
 /// A list of operations on keys of one or several suites that are done together or not at all.
-public struct Transaction: Hashable, Sendable {
+public struct Transaction: Equatable, Sendable {
     /// The conditions, which must all hold.
     public var conditions: [Condition]
     /// The operations in their order, each on the result of the one before.
@@ -30,14 +30,14 @@ extension Transaction: JSONReadable, JSONWritable {
 
 extension Transaction {
     /// A condition of a transaction.
-    public enum Condition: Hashable, Sendable {
+    public enum Condition: Equatable, Sendable {
         /// The suite has this revision; zero is that of a suite that does not exist.
         case suite(SuiteName, Revision)
         /// The setting passes the test.
         case setting(SuiteName, KeyName, Test)
 
         /// A test of one setting.
-        public enum Test: Hashable, Sendable {
+        public enum Test: Equatable, Sendable {
             /// The setting has this revision.
             case revision(Revision)
             /// Something is stored, or nothing is.
@@ -92,7 +92,7 @@ extension Transaction.Condition: JSONReadable, JSONWritable {
 
 extension Transaction {
     /// An operation on one key.
-    public struct Operation: Hashable, Sendable {
+    public struct Operation: Equatable, Sendable {
         /// The suite.
         public var suite: SuiteName
         /// The key.
@@ -101,7 +101,7 @@ extension Transaction {
         public var action: Action
 
         /// An action on a key.
-        public enum Action: Hashable, Sendable {
+        public enum Action: Equatable, Sendable {
             /// Stores a value.
             case set(JSONValue)
             /// Removes the stored value.

@@ -60,12 +60,6 @@ struct ObjectReader {
     func flag(_ name: String) throws(BodyError) -> Bool {
         try optional(name) ?? false
     }
-
-    /// Reads the value of a setting with a known source: null means no value, unless the source has one.
-    func effectiveValue(_ name: String, _ source: Source) -> JSONValue? {
-        guard let value = object[name], !value.isNull || source.isReadable else { return nil }
-        return value
-    }
 }
 
 extension JSONValue {

@@ -3,7 +3,7 @@ public import SettingsModel
 /// A record of what one commit did to one key. The journal, watchers and clients share it.
 ///
 /// Values are effective ones: removing a key reports the default as `new`, or none with the source ``Source/unset``.
-public struct Change: Hashable, Sendable {
+public struct Change: Equatable, Sendable {
     /// The suite of the key.
     public var suite: SuiteName
     /// The key.
@@ -29,7 +29,7 @@ public struct Change: Hashable, Sendable {
     package var record = Record()
 
     /// The part of a change that the wire does not show.
-    package struct Record: Hashable, Sendable {
+    package struct Record: Equatable, Sendable {
         /// The value stored before, where it did not fit the schema.
         package var oldRejected: JSONValue?
         /// The stored value, where it does not fit the schema.
@@ -256,4 +256,12 @@ public enum Source: Hashable, Sendable, CustomStringConvertible {
 
 extension Source: JSONText {
     package static let expectedText = "a source"
+}
+
+extension ObjectReader {
+    /// Reads the value of a setting with a known source: null means no value, unless the source has one.
+    func effectiveValue(_ name: String, _ source: Source) -> JSONValue? {
+        guard let value = object[name], !value.isNull || source.isReadable else { return nil }
+        return value
+    }
 }

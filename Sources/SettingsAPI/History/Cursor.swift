@@ -77,7 +77,7 @@ extension JSONWriter {
 }
 
 /// A place where an observer resumes: the value of `since`.
-public enum ResumePoint: Hashable, Sendable, CustomStringConvertible {
+public enum ResumePoint: Equatable, Sendable, CustomStringConvertible {
     /// A place in a history that is checked to be the same.
     case cursor(Cursor)
     /// A bare revision. The caller trusts that the history is the same.

@@ -143,7 +143,7 @@ public struct EntityTag: Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A condition in `If-Match` or `If-None-Match`.
-public enum EntityTagPattern: Hashable, Sendable, CustomStringConvertible {
+public enum EntityTagPattern: Equatable, Sendable, CustomStringConvertible {
     /// `*`: any revision.
     case any
     /// One tag.

@@ -1,7 +1,7 @@
 public import SettingsModel
 
 /// A change that the daemon makes to the effective value of one setting, so that the caller need not read it first.
-public enum InPlaceOperation: Hashable, Sendable {
+public enum InPlaceOperation: Equatable, Sendable {
     /// Adds to a number.
     case add(Amount)
     /// Adds elements at the end of an array.
@@ -16,7 +16,7 @@ public enum InPlaceOperation: Hashable, Sendable {
     case patch(JSONPatch)
 
     /// A number to add. Two integers give an integer, anything else a floating-point number.
-    public enum Amount: Hashable, Sendable {
+    public enum Amount: Equatable, Sendable {
         /// An integer.
         case integer(Int64)
         /// A floating-point number, which must be finite.

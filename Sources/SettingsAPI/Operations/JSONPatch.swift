@@ -1,9 +1,9 @@
 public import SettingsModel
 
 /// A JSON Patch (RFC 6902): steps that change a value one after the other, all or none of them.
-public struct JSONPatch: Hashable, Sendable {
+public struct JSONPatch: Equatable, Sendable {
     /// One step.
-    public enum Step: Hashable, Sendable {
+    public enum Step: Equatable, Sendable {
         /// Sets a member, inserts an element, or replaces the whole value.
         case add(JSONPointer, JSONValue)
         /// Removes a member or an element that is there.

@@ -7,7 +7,7 @@ internal import SettingsModel
 /// a hyphen is one only if it is a number, or after `=`. The last of several for one key holds.
 struct LaunchArguments: Sendable {
     /// A value on the command line.
-    enum Given: Hashable, Sendable {
+    enum Given: Equatable, Sendable {
         case text(String)
         case json(JSONValue)
     }

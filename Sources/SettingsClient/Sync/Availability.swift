@@ -4,7 +4,7 @@ internal import SettingsHTTP
 ///
 /// Every answer and every failure is reported to it. Code that would ask again, or wait for an answer, goes by it.
 struct Availability: Sendable {
-    enum Phase: Hashable, Sendable {
+    enum Phase: Equatable, Sendable {
         case up
         /// The last request had no answer. What can wait is not asked for before this time.
         case away(until: ContinuousClock.Instant)

@@ -2,7 +2,7 @@ internal import SettingsAPI
 public import SettingsKeys
 
 /// An error where nothing could be thrown: in a getter or a setter.
-public struct DefaultsIssue: Hashable, Sendable {
+public struct DefaultsIssue: Equatable, Sendable {
     /// The kind of access that failed.
     public enum Attempt: Hashable, Sendable {
         /// A read; the default was given.
@@ -34,7 +34,7 @@ extension DefaultsIssue: CustomStringConvertible {
 }
 
 /// An error of reading or writing a setting.
-public enum DefaultsError: Error, Hashable, Sendable {
+public enum DefaultsError: Error, Equatable, Sendable {
     /// The server refused it; ``code`` says why.
     case refused(Refusal)
     /// The value is beyond the key's type or limits, or what is stored is no value of the key.
@@ -107,7 +107,7 @@ extension DefaultsError: CustomStringConvertible {
 }
 
 /// A refusal of the server.
-public struct Refusal: Hashable, Sendable {
+public struct Refusal: Equatable, Sendable {
     /// The reason; nil for one that this program does not know.
     public let code: ErrorCode?
     /// The reason in a sentence.

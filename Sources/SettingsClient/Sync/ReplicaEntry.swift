@@ -2,7 +2,7 @@ internal import SettingsAPI
 internal import SettingsModel
 
 /// A setting as the program sees it, its own writes included.
-struct VisibleSetting: Hashable, Sendable {
+struct VisibleSetting: Equatable, Sendable {
     /// The effective value; nil if there is none.
     var value: JSONValue?
     /// The source; nil if it is not known: the value is stored or a default of the schema.
@@ -19,7 +19,7 @@ struct VisibleSetting: Hashable, Sendable {
 }
 
 /// A key at one moment in the layers that can change: not the command line and the key's own default.
-struct ObservedSetting: Hashable, Sendable {
+struct ObservedSetting: Equatable, Sendable {
     let key: KeyName
     var visible: VisibleSetting
     /// The registered default.
@@ -32,7 +32,7 @@ struct ObservedSetting: Hashable, Sendable {
 }
 
 /// An event for listeners. They get events in the order in which readers could see them.
-enum ReplicaNews: Hashable, Sendable {
+enum ReplicaNews: Equatable, Sendable {
     /// A key has another value or another registered default.
     case changed(ObservedSetting)
     /// The observer of this number begins, with these settings.

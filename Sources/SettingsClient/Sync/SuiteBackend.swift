@@ -48,7 +48,7 @@ protocol Following: Sendable {
 }
 
 /// The reason why a backend could not do what was asked.
-enum BackendError: Error, Hashable, Sendable {
+enum BackendError: Error, Equatable, Sendable {
     case refused(Problem)
     /// There was no answer, for this reason.
     case unreachable(String, outcome: Problem.Outcome = .unknown)
@@ -89,7 +89,7 @@ final class NoBackend: SuiteBackend {
 }
 
 /// An outcome of sending a write that is kept.
-enum SendOutcome: Hashable, Sendable {
+enum SendOutcome: Equatable, Sendable {
     case done(WriteSummary)
     case refused(Problem)
     /// It is sent again, at the earliest after a pause.

@@ -89,7 +89,7 @@ extension State {
         }
         guard candidates.count > 1 else { return found }
         // A commit that touched several suites stands in the log of each.
-        found.sort { $0.commit.revision < $1.commit.revision }
+        found = found.ordered { $0.commit.revision < $1.commit.revision }
         var unique: [KeptCommit] = []
         for kept in found where unique.last?.commit.revision != kept.commit.revision { unique.append(kept) }
         return unique

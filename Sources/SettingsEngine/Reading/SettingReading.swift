@@ -89,7 +89,7 @@ extension Suite {
             }
             return
         }
-        for name in names.sorted() {
+        for name in names.ordered(by: <) {
             if let record = records.find(name.string) { body(record) }
         }
     }

@@ -40,7 +40,7 @@ extension Suite {
                 return true
             }
         }
-        shown.sort { $0.key < $1.key }
+        shown = shown.ordered { $0.key < $1.key }
         var contents = SuiteContents(suite: id, schemaRevision: schemaRevision, values: [])
         var last: KeyName?
         // A key that is named may begin with one of the prefixes, too.

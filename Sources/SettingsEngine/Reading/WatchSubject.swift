@@ -53,7 +53,7 @@ extension Array where Element: Comparable {
 extension Array where Element: Comparable & Hashable {
     /// Returns the elements in order, each once. Mostly they are so already.
     fileprivate func inOrder() -> [Element] {
-        zip(self, dropFirst()).allSatisfy { $0 < $1 } ? self : Set(self).sorted()
+        zip(self, dropFirst()).allSatisfy { $0 < $1 } ? self : Set(self).ordered(by: <)
     }
 }
 

@@ -45,7 +45,7 @@ extension State {
                 return true
             }
         }
-        return names.sorted()
+        return names.ordered(by: <)
     }
 
     private func forEachSuite(_ prefix: UTF8Text, _ body: (Suite) -> Bool) {
@@ -87,14 +87,14 @@ extension State {
     private func scope(
         _ subject: WatchSubject, _ told: ArraySlice<KeptCommit>, later: ArraySlice<KeptCommit>
     ) -> ObservedChanges.Scope {
-        let dropped = told.reduce(into: Set<SuiteName>()) { $0.formUnion($1.commit.dropped(of: subject)) }.sorted()
+        let dropped = Set(told.flatMap { $0.commit.dropped(of: subject) }).ordered(by: <)
         let missing = subject.suites.filter { !hasSuite($0) }
         var names = subject.suites
         if !subject.suitePrefixes.isEmpty {
             // Of the suites that come and go, those that something happened to: there may be very many.
             var touched = Set(names)
             for kept in told { kept.forEachSuite { if subject.includes($0) { touched.insert($0) } } }
-            names = touched.sorted()
+            names = touched.ordered(by: <)
         }
         let schemas = names.compactMap { name -> SuiteRevision? in
             guard subject.isOne || hasSuite(name) else { return nil }
@@ -133,7 +133,7 @@ extension State {
 extension Commit {
     /// The suites that it drops of those that are watched, in order.
     fileprivate func dropped(of subject: WatchSubject) -> [SuiteName] {
-        suiteChanges.filter { $0.kind == .dropped && subject.includes($0.suite) }.map(\.suite).sorted()
+        suiteChanges.filter { $0.kind == .dropped && subject.includes($0.suite) }.map(\.suite).ordered(by: <)
     }
 }
 

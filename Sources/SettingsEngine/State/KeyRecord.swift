@@ -5,7 +5,7 @@ package import SettingsModel
 ///
 /// There is one for each key with a value, and for each that the schema lists and that ever changed. There may be
 /// millions, so nothing is repeated here that the schema says.
-package struct KeyRecord: Hashable, TreeElement {
+package struct KeyRecord: Equatable, TreeElement {
     /// The ``Source`` of a value without the names of newer servers, in one byte.
     package enum Standing: UInt8, Sendable {
         case stored, `default`, unset, invalid
@@ -122,6 +122,6 @@ package struct RemovedKeys: Sendable {
 
     /// All tombstones, the oldest first.
     package var records: [KeyRecord] {
-        (earlier.elements + recent.elements).sorted { ($0.revision, $0.key) < ($1.revision, $1.key) }
+        (earlier.elements + recent.elements).ordered { ($0.revision, $0.key) < ($1.revision, $1.key) }
     }
 }

@@ -64,7 +64,7 @@ package struct State: Sendable {
 }
 
 /// The error of a commit that does not follow from the state: the journal is damaged.
-package struct CommitMismatch: Error, Hashable, CustomStringConvertible {
+package struct CommitMismatch: Error, Equatable, CustomStringConvertible {
     package let description: String
 
     init(_ description: String) {

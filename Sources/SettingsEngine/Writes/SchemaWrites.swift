@@ -93,7 +93,7 @@ extension WriteDraft {
                 steps: &steps)
             if let change { changes.append(change) }
         }
-        return changes.sorted { $0.key < $1.key }
+        return changes.ordered { $0.key < $1.key }
     }
 
     private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {

@@ -35,7 +35,7 @@ package struct WriteRequest: Sendable {
     }
 
     /// A condition on the setting, suite or schema that the request is about.
-    package enum Guard: Hashable, Sendable {
+    package enum Guard: Equatable, Sendable {
         /// It has one of these revisions.
         case isAt([Revision])
         /// It has none of these revisions.

@@ -231,7 +231,7 @@ struct JSONParser {
 }
 
 /// An error that says why a text is not JSON, and where.
-public struct JSONParseError: Error, Hashable, Sendable, CustomStringConvertible {
+public struct JSONParseError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The first wrong byte, from 0.
     public let offset: Int
     /// The line of that byte, from 1; a line ends with a line feed.

@@ -10,7 +10,7 @@
 ///     writer.endObject()
 public struct JSONWriter: Sendable {
     /// A style that says how the text is laid out.
-    public struct Style: Hashable, Sendable {
+    public struct Style: Equatable, Sendable {
         /// True for each member and element on a line of its own, indented by two spaces a level.
         public var isPretty: Bool
         /// True to order the members of whole values by the bytes of their names. Pieces keep the order of the calls.

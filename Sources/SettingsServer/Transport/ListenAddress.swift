@@ -73,8 +73,8 @@ extension ListenAddress: CustomStringConvertible {
 }
 
 /// Why the daemon cannot listen somewhere.
-package struct ListenError: Error, Hashable, Sendable {
-    package enum Reason: Error, Hashable {
+package struct ListenError: Error, Equatable, Sendable {
+    package enum Reason: Error, Equatable {
         /// The text is no address; with what is wrong about it.
         case malformed(String)
         /// The host name leads to no address; with what the resolver says.

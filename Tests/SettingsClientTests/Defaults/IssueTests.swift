@@ -114,7 +114,7 @@ struct IssueTests {
         defaults.removeAll()
         #expect(defaults.launchCount == 0 && defaults["launchCount"].value == nil && !defaults.isSet(\.launchCount))
         let issues = world.takeIssues()
-        #expect(Set(issues.map(\.error)) == [.unreachable("nobody answers")])
+        #expect(!issues.isEmpty && issues.allSatisfy { $0.error == .unreachable("nobody answers") })
         #expect(issues.filter { $0.attempt == .write }.count == 5)
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.value(\.launchCount) }
         await #expect(throws: DefaultsError.unreachable("nobody answers")) { try await defaults.set(\.launchCount, 1) }

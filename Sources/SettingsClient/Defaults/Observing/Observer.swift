@@ -3,7 +3,7 @@ internal import SettingsModel
 internal import Synchronization
 
 /// A notice to an observer. Notices come in the order in which readers could see the changes.
-struct ObserverNotice: Hashable, Sendable {
+struct ObserverNotice: Equatable, Sendable {
     /// True if observing begins here, with these settings; else one key may have another value.
     let isBeginning: Bool
     var settings: [ObservedSetting]

@@ -34,7 +34,6 @@ public struct DefaultsUpdate<Value: DefaultsSerializable>: Sendable {
 }
 
 extension DefaultsUpdate: Equatable where Value: Equatable {}
-extension DefaultsUpdate: Hashable where Value: Hashable {}
 
 /// A change of one of several observed settings. Its subscript gives the values by the path of the key:
 ///
@@ -67,7 +66,7 @@ public struct KeyedUpdate<KeyStore: Sendable>: Sendable {
 }
 
 /// A change of any setting of the suite. The defaults of keys are not known here.
-public struct UntypedUpdate: Hashable, Sendable {
+public struct UntypedUpdate: Equatable, Sendable {
     /// The name of the key.
     public let key: String
     /// The value before; nil if there was none, in an initial update, and without the option ``ObservingOptions/old``.

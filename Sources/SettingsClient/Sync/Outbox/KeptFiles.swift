@@ -2,8 +2,8 @@ internal import Glibc
 internal import SettingsModel
 
 /// A place for the files of an adapter: its outbox, or its cache.
-public struct KeptFiles: Hashable, Sendable {
-    enum Place: Hashable, Sendable {
+public struct KeptFiles: Equatable, Sendable {
+    enum Place: Equatable, Sendable {
         case none
         case usual
         case directory(String)
@@ -94,7 +94,7 @@ extension KeptFiles {
 }
 
 /// An owner of files: a suite of a server.
-struct KeptOwner: Hashable, Sendable {
+struct KeptOwner: Equatable, Sendable {
     /// The address of the server.
     let server: String
     let suite: SuiteName

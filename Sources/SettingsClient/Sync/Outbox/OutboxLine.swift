@@ -6,7 +6,7 @@ internal import SettingsModel
 ///     {"crc":"…","outbox":1,"server":"http://127.0.0.1:7070","suite":"com.my.app"}
 ///     {"crc":"…","write":1,"requestKey":"…","do":[…]}
 ///     {"crc":"…","ended":1}
-enum OutboxLine: Hashable, Sendable {
+enum OutboxLine: Equatable, Sendable {
     /// The first line: the version of the format, and the owner.
     case head(KeptOwner)
     /// A write by its number. A second line with that number replaces the first.
@@ -22,7 +22,7 @@ enum OutboxLine: Hashable, Sendable {
 }
 
 /// The reason why a line cannot be read.
-enum OutboxLineError: Error, Hashable {
+enum OutboxLineError: Error, Equatable {
     case damaged
     /// The file is of a later version.
     case future(Int64)

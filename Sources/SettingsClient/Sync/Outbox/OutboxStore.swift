@@ -8,14 +8,14 @@ internal import SettingsModel
 /// program has gone. The next program that looks moves the writes of an orphan to its own file.
 struct OutboxStore: Sendable {
     /// The bound of a queue. Beyond it writes are refused as without an outbox.
-    struct Limits: Hashable, Sendable {
+    struct Limits: Equatable, Sendable {
         var writes = 100_000
         /// Bytes of their lines.
         var size = 64 << 20
     }
 
     /// The reason why a write cannot be kept.
-    struct Refusal: Error, Hashable, CustomStringConvertible {
+    struct Refusal: Error, Equatable, CustomStringConvertible {
         let description: String
     }
 
@@ -26,7 +26,7 @@ struct OutboxStore: Sendable {
     }
 
     /// The result of a look for orphans.
-    struct Inheritance: Hashable, Sendable {
+    struct Inheritance: Equatable, Sendable {
         /// The writes that were adopted, in order. They stand behind those that waited before.
         var writes: [PendingChange] = []
         var troubles: [Trouble] = []
@@ -142,7 +142,7 @@ struct OutboxStore: Sendable {
 }
 
 /// A write that waits to be sent.
-struct KeptWrite: Hashable, Sendable {
+struct KeptWrite: Equatable, Sendable {
     /// Its number in the file.
     let number: Int64
     /// The write that was asked for.

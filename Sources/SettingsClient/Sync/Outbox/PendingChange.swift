@@ -3,15 +3,15 @@ internal import SettingsKeys
 
 /// A change that the program wants, from `+= 1` until the server has answered: the action with its conditions, the plan for
 /// a conflict, and the request key under which it is done once, however often it is sent.
-struct PendingChange: Hashable, Sendable {
-    enum Action: Hashable, Sendable {
+struct PendingChange: Equatable, Sendable {
+    enum Action: Equatable, Sendable {
         case transaction(Transaction)
         /// Removes all stored values.
         case reset
     }
 
     /// What happens if a condition does not hold.
-    enum Conflict: Hashable, Sendable {
+    enum Conflict: Equatable, Sendable {
         /// The change is refused.
         case refusal
         /// The value that is there stays: for set-if-absent that is no error.
@@ -21,7 +21,7 @@ struct PendingChange: Hashable, Sendable {
     }
 
     /// A plan for making a change of one key to another value than the one that it was computed from.
-    struct Plan: Hashable, Sendable {
+    struct Plan: Equatable, Sendable {
         /// The effective value that it was computed from; nil for none.
         let base: JSONValue?
         /// The result; nil to remove.
@@ -213,7 +213,7 @@ extension Transaction.Condition {
 }
 
 /// The difference that a change in place made, which can be applied to another value.
-enum MergeDelta: Hashable, Sendable {
+enum MergeDelta: Equatable, Sendable {
     case sum(InPlaceOperation.Amount)
     case append([JSONValue])
     case concat(String)
