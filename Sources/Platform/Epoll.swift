@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A set of descriptors whose readiness the kernel reports, level-triggered: what was not finished is reported again.
 ///
-/// Belongs to one thread, or one serial queue.
+/// Belongs to one thread, or one serial queue, but for ``wake()``.
 package final class Epoll {
     /// A set of events. Errors and hang-ups are reported whether asked for or not.
     package struct Events: OptionSet {
@@ -19,28 +19,36 @@ package final class Epoll {
         package static let peerEnded = Events(rawValue: EPOLLRDHUP.rawValue)
         package static let failed = Events(rawValue: EPOLLERR.rawValue)
         package static let hungUp = Events(rawValue: EPOLLHUP.rawValue)
+        /// Reported once for each change, not for as long as it lasts.
+        static let onChange = Events(rawValue: EPOLLET.rawValue)
     }
 
+    /// The name under which `wake` is reported: that of no connection.
+    private static let wakeName = UInt64.max
+
     private let owned: Descriptor
+    /// A counter that `wake` increments. Its event is reported once for each increment, so it is never read.
+    private let wakeCounter: Descriptor
     private let capacity: Int
     private let events: UnsafeMutablePointer<epoll_event>
 
-    /// - Parameter capacity: how many events one `poll` returns at most.
+    /// - Parameter capacity: how many events one `wait` returns at most.
     package init(capacity: Int) throws(SystemError) {
         let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw SystemError(call: "epoll_create1") }
         owned = Descriptor(descriptor)
+        let counter = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
+        guard counter >= 0 else { throw SystemError(call: "eventfd") }
+        wakeCounter = Descriptor(counter)
         self.capacity = capacity
         events = .allocate(capacity: capacity)
         events.initialize(repeating: epoll_event(), count: capacity)
+        guard add(counter, [.readable, .onChange], name: Self.wakeName) else { throw SystemError(call: "epoll_ctl") }
     }
 
     deinit {
         events.deallocate()
     }
-
-    /// The number to wait on: readable when an event has come.
-    package var descriptor: Int32 { owned.number }
 
     /// Adds a descriptor under a name; false if the kernel has no room for another. Closing the descriptor removes it.
     package func add(_ descriptor: Int32, _ wanted: Events, name: UInt64) -> Bool {
@@ -51,13 +59,21 @@ package final class Epoll {
         _ = control(EPOLL_CTL_MOD, descriptor, wanted, name)
     }
 
-    /// Returns how many events there are now. Never waits.
-    package func poll() -> Int {
-        let count = epoll_wait(descriptor, events, Int32(capacity), 0)
+    /// Waits until there are events, and returns how many. Returns 0 after this time, or sooner.
+    ///
+    /// - Parameter milliseconds: the longest wait; nil for one without an end.
+    package func wait(milliseconds: Int?) -> Int {
+        let count = epoll_wait(
+            owned.number, events, Int32(capacity), milliseconds.map { Int32(clamping: max(0, $0)) } ?? -1)
         return count > 0 ? Int(count) : 0
     }
 
-    /// An event that the last `poll` found.
+    /// Ends a `wait`: the present one or, if there is none, the next. From any thread.
+    package func wake() {
+        _ = eventfd_write(wakeCounter.number, 1)
+    }
+
+    /// An event that the last `wait` found. A name that was never given stands for `wake`.
     package subscript(position: Int) -> (events: Events, name: UInt64) {
         let event = events[position]
         return (Events(rawValue: event.events), event.data.u64)

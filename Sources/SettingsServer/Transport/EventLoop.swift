@@ -3,24 +3,21 @@ package import HTTPWire
 package import Platform
 internal import Synchronization
 
-/// A serial queue that serves connections. They are given to it and never leave it.
+/// A thread that serves connections. They are given to it and never leave it.
 ///
-/// Dispatch watches one descriptor, that of epoll, which watches all connections. One wake of the queue handles what is
-/// ready, in batches. From any thread: `run`, `adopt`, `stop`. On the loop: the methods by which handlers answer.
+/// It runs for as long as the loop does, as one block of a serial queue, and takes turns: it waits for events, handles those
+/// that came, does what other threads asked for, and sends what answers there are. From any thread: `run`, `adopt`, `stop`.
+/// On the loop: the methods by which handlers answer.
 ///
-/// Unchecked because what it mutates (`context` and all that hangs on it, `armed`, the flags) is touched on `queue` only,
-/// which every entry checks in debug builds; the rest is constant, or guarded by `inbox` and `load` themselves.
+/// Unchecked because what it mutates (`context` and all that hangs on it, `stopped`) is touched on `queue` only, which every
+/// entry checks in debug builds; the rest is constant, or guarded by `inbox` and `load` themselves.
 package final class EventLoop: @unchecked Sendable {
     package typealias Work = @Sendable () -> Void
 
-    /// Batches in one wake of the queue, so that other work on the queue has its turn.
-    private static let batchesPerWake = 64
-    /// Few, so that the writer begins with what one batch handed over while the loop goes on with the next.
-    private static let eventsPerBatch = 24
-    /// The nanoseconds that connections which were put off have in a batch.
-    private static let longTurn: UInt64 = 3_000_000
-    /// How late the timer may be, beyond the tick of its deadline.
-    private static let leeway = DispatchTimeInterval.milliseconds(2)
+    /// The events of a turn.
+    private static let eventsPerTurn = 64
+    /// The nanoseconds that connections which were put off have in a turn.
+    private static let timeForPostponed: UInt64 = 3_000_000
 
     /// Its position among the loops of its server.
     package let index: Int
@@ -30,17 +27,20 @@ package final class EventLoop: @unchecked Sendable {
     private let queue: DispatchQueue
     let clock: MonotonicClock
     private let epoll: Epoll
-    private let inbox = Mutex<[Work]>([])
-    private let readiness: any DispatchSourceRead
-    private let timer: any DispatchSourceTimer
+    private let inbox = Mutex(Inbox())
 
     /// Nil once the loop has stopped.
     private var context: LoopContext?
-    /// The deadline that the timer is set to.
-    private var armed = DeadlineWheel.never
-    private var isInBatch = false
-    private var isBatchEndScheduled = false
     private var stopped: [Work] = []
+
+    /// What other threads have for the loop.
+    private struct Inbox {
+        var work: [Work] = []
+        /// True while the loop waits for events, so that it has to be woken.
+        var isAsleep = false
+        /// True once the loop has ended, and looks at this no more.
+        var hasEnded = false
+    }
 
     /// Begins to serve. The loop retains itself until `stop`. The factory is called on the loop.
     package init(
@@ -49,23 +49,15 @@ package final class EventLoop: @unchecked Sendable {
     ) throws(SystemError) {
         self.index = index
         self.clock = clock
-        epoll = try Epoll(capacity: Self.eventsPerBatch)
-        queue = DispatchQueue(
-            label: "loop-\(index)", qos: .userInitiated)
-        readiness = DispatchSource.makeReadSource(fileDescriptor: epoll.descriptor, queue: queue)
-        timer = DispatchSource.makeTimerSource(queue: queue)
+        epoll = try Epoll(capacity: Self.eventsPerTurn)
+        queue = DispatchQueue(label: "loop-\(index)", qos: .userInitiated)
         queue.sync {
             context = LoopContext(self, makeHandler(self), limits, budget, epoll, now: clock.now())
         }
         budget.add { [weak self] in
             if let self { run { self.relieve() } }
         }
-        readiness.setEventHandler { self.wake() }
-        // Epoll's descriptor must outlive what watches it.
-        readiness.setCancelHandler { [epoll] in withExtendedLifetime(epoll) {} }
-        timer.setEventHandler { self.batch { _ in self.armed = DeadlineWheel.never } }
-        timer.activate()
-        readiness.activate()
+        queue.async { self.serve() }
     }
 
     /// From any thread: connections given to it and not closed yet.
@@ -74,18 +66,20 @@ package final class EventLoop: @unchecked Sendable {
     /// Runs work on the loop, in order. From any thread. On a loop that has stopped it still runs, without effect on
     /// answers.
     package func run(_ work: @escaping Work) {
-        let isFirst = inbox.withLock { waiting in
-            waiting.append(work)
-            return waiting.count == 1
+        let (mustWake, hasEnded) = inbox.withLock { inbox in
+            guard !inbox.hasEnded else { return (false, true) }
+            inbox.work.append(work)
+            defer { inbox.isAsleep = false }
+            return (inbox.isAsleep, false)
         }
-        if isFirst { queue.async { self.batch { _ in } } }
+        if mustWake { epoll.wake() }
+        if hasEnded { queue.async(execute: work) }
     }
 
-    /// Monotonic nanoseconds, constant within a batch. On the loop only.
+    /// Monotonic nanoseconds, constant within a turn. On the loop only.
     package var now: UInt64 {
         dispatchPrecondition(condition: .onQueue(queue))
-        if isInBatch, let context { return context.now }
-        return clock.now()
+        return context?.now ?? clock.now()
     }
 
     /// Serves these connections from now on. From any thread.
@@ -106,13 +100,10 @@ package final class EventLoop: @unchecked Sendable {
         run {
             self.stopped.append(completion)
             guard let context = self.context, !context.isStopping else { return }
-            context.isStopping = true
+            let (end, isBeyond) = context.now.addingReportingOverflow(bound)
+            context.stopDeadline = isBeyond ? DeadlineWheel.never : end
             context.handler.stopping()
             for connection in context.connections.all { connection.stop(context) }
-            let deadline = DispatchTime.now() + .nanoseconds(Int(clamping: bound))
-            self.queue.asyncAfter(deadline: deadline) {
-                self.batch { context in context.connections.all.forEach { $0.close(context) } }
-            }
         }
     }
 
@@ -121,7 +112,6 @@ package final class EventLoop: @unchecked Sendable {
     /// Closes the connection that has held the most for the longest, for work that waits for memory.
     private func relieve() {
         context?.relieveOnce()
-        scheduleBatchEnd()
     }
 
     func find(_ ticket: Ticket) -> (Connection, LoopContext)? {
@@ -132,56 +122,30 @@ package final class EventLoop: @unchecked Sendable {
         return (connection, context)
     }
 
-    /// Ends a batch soon after answers that came outside of one.
-    func scheduleBatchEnd() {
-        guard !isInBatch, !isBatchEndScheduled else { return }
-        isBatchEndScheduled = true
-        queue.async { self.batch { _ in } }
-    }
-
-    private func wake() {
-        batch { context in
-            for _ in 0..<Self.batchesPerWake {
-                let count = context.epoll.poll()
-                guard count > 0 else { return }
-                for position in 0..<count {
-                    let event = context.epoll[position]
-                    context.connections.find(event.name)?.ready(event.events, context)
-                }
-                self.endBatch(context)
-                self.runInbox()
-                self.startBatch(context)
-            }
-        }
-    }
-
-    /// Runs the inbox, then `work`, then the end of the batch.
-    private func batch(_ work: (LoopContext) -> Void) {
-        dispatchPrecondition(condition: .onQueue(queue))
-        isInBatch = true
-        isBatchEndScheduled = false
-        if let context {
-            startBatch(context)
-            runInbox()
-            work(context)
-            endBatch(context)
-            arm(context)
+    private func serve() {
+        while let context {
+            let (events, work) = wait(context)
+            takeTurn(events: events, work, context)
             if context.isStopping, context.connections.count == 0 { end() }
-        } else {
-            runInbox()
-        }
-        isInBatch = false
-        if let context, !context.drained.isEmpty || !context.postponed.isEmpty || !context.unsettled.isEmpty {
-            scheduleBatchEnd()
-        }
-        if context == nil {
-            let completions = stopped
-            stopped = []
-            for completion in completions { completion() }
         }
     }
 
-    private func startBatch(_ context: LoopContext) {
+    /// Waits until there is something to do. Returns the number of events, and what other threads have asked for.
+    private func wait(_ context: LoopContext) -> (events: Int, work: [Work]) {
+        var wait = context.timeToWait(clock)
+        inbox.withLock { inbox in
+            if !inbox.work.isEmpty { wait = 0 }
+            inbox.isAsleep = wait != 0
+        }
+        let events = epoll.wait(milliseconds: wait)
+        return inbox.withLock { inbox in
+            inbox.isAsleep = false
+            defer { inbox.work = [] }
+            return (events, inbox.work)
+        }
+    }
+
+    private func takeTurn(events: Int, _ work: [Work], _ context: LoopContext) {
         context.renewTime(clock.now())
         while let (tick, names) = context.deadlines.due(now: context.now) {
             for name in names { context.connections.find(name)?.checkDeadline(tick, context) }
@@ -189,13 +153,20 @@ package final class EventLoop: @unchecked Sendable {
         while let (tick, names) = context.alarms.due(now: context.now) {
             for name in names { context.connections.find(name)?.checkAlarms(tick, context) }
         }
+        if let end = context.stopDeadline, context.now >= end { context.connections.all.forEach { $0.close(context) } }
         goOn(context)
+        for item in work { item() }
+        for position in 0..<events {
+            let event = epoll[position]
+            context.connections.find(event.name)?.ready(event.events, context)
+        }
+        endTurn(context)
     }
 
     /// Goes on with connections that were put off, for a while: the others have their turn after that.
     private func goOn(_ context: LoopContext) {
         guard !context.drained.isEmpty || !context.postponed.isEmpty else { return }
-        let end = clock.now() &+ Self.longTurn
+        let end = clock.now() &+ Self.timeForPostponed
         // Those that are put off again come behind them.
         for _ in 0..<max(context.drained.count, context.postponed.count) {
             if let ticket = context.drained.popFirst() { find(ticket)?.0.callDrained(ticket, context) }
@@ -204,18 +175,9 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Runs what other threads have posted until now.
-    private func runInbox() {
-        let work = inbox.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
-        }
-        for item in work { item() }
-    }
-
     /// Sends answers, and lets the handler hand over what it has collected, until neither is left or others have their turn.
-    private func endBatch(_ context: LoopContext) {
-        let end = clock.now() &+ Self.longTurn
+    private func endTurn(_ context: LoopContext) {
+        let end = clock.now() &+ Self.timeForPostponed
         repeat {
             settle(context, until: end)
             context.handler.batchEnded()
@@ -247,17 +209,6 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
-    /// Sets the timer if there is a deadline before what it is set to.
-    private func arm(_ context: LoopContext) {
-        let time = min(context.deadlines.wakeTime, context.alarms.wakeTime)
-        guard time < armed else { return }
-        armed = time
-        // Not the batch's time, which may have taken a while.
-        let now = clock.now()
-        let wait = Int(clamping: time > now ? time - now : 0)
-        timer.schedule(deadline: .now() + .nanoseconds(wait), leeway: Self.leeway)
-    }
-
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
         guard let socket = accepted.take() else { return }
         let connection = context.connections.insert(socket, accepted.peer)
@@ -270,11 +221,18 @@ package final class EventLoop: @unchecked Sendable {
         connection.proceed(context)
     }
 
-    /// Ends the loop: releases its sources, and the handler, which may retain the loop.
+    /// Ends the loop: releases the handler, which may retain the loop, and does what there still is to do.
     private func end() {
-        readiness.cancel()
-        timer.cancel()
         context = nil
+        let work = inbox.withLock { inbox in
+            inbox.hasEnded = true
+            defer { inbox.work = [] }
+            return inbox.work
+        }
+        for item in work { item() }
+        let completions = stopped
+        stopped = []
+        for completion in completions { completion() }
     }
 }
 
@@ -285,7 +243,6 @@ extension EventLoop {
     package func respond(_ ticket: Ticket, _ response: Response) {
         guard let (connection, context) = find(ticket) else { return }
         _ = connection.respond(ticket, response, isStream: false, context)
-        scheduleBatchEnd()
     }
 
     /// Answers with the beginning of a body. The rest comes with `push`.
@@ -294,7 +251,6 @@ extension EventLoop {
     @discardableResult
     package func begin(_ ticket: Ticket, _ response: Response) -> Bool {
         guard let (connection, context) = find(ticket) else { return false }
-        defer { scheduleBatchEnd() }
         return connection.respond(ticket, response, isStream: true, context)
     }
 
@@ -311,7 +267,6 @@ extension EventLoop {
         _ ticket: Ticket, _ piece: [UInt8], owner: (any AnyObject & Sendable)? = nil, isLast: Bool = false
     ) -> Int {
         guard let (connection, context) = find(ticket) else { return 0 }
-        defer { scheduleBatchEnd() }
         return connection.push(ticket, piece, owner: owner, isLast: isLast, context)
     }
 
@@ -320,7 +275,6 @@ extension EventLoop {
     package func whenDrained(_ ticket: Ticket) {
         guard let (connection, context) = find(ticket) else { return }
         connection.whenDrained(ticket, context)
-        scheduleBatchEnd()
     }
 
     /// Asks for one call of `RequestHandler.alarm` at a time of `now`. An answer has one alarm: a later call moves it,
@@ -328,7 +282,6 @@ extension EventLoop {
     package func setAlarm(_ ticket: Ticket, at deadline: UInt64) {
         guard let (connection, context) = find(ticket) else { return }
         connection.setAlarm(ticket, at: deadline, context)
-        scheduleBatchEnd()
     }
 
     /// Returns the state of the peer of an answer that is owed.

@@ -27,8 +27,8 @@ final class LoopContext {
     var connections = ConnectionTable()
     /// Deadlines of connections, which may be late by a quarter of a second.
     var deadlines: DeadlineWheel
-    /// Alarms of handlers, which come within 20 ms, the timer's leeway included. The ring spans what most of them ask
-    /// for, so that few are looked at early.
+    /// Alarms of handlers, which come within 20 ms. The ring spans what most of them ask for, so that few are looked at
+    /// early.
     var alarms: DeadlineWheel
     /// Counts the batches.
     private(set) var batch = 0
@@ -46,7 +46,8 @@ final class LoopContext {
     var postponed = Deque<Connection>()
     /// The queues of bytes that connections are to send.
     var outputQueues = 0
-    var isStopping = false
+    /// When all connections are closed; nil before the loop begins to stop.
+    var stopDeadline: UInt64?
     /// When connections were last closed for want of memory.
     private var relieved: UInt64 = 0
     /// Looking at all connections takes a while where there are thousands.
@@ -75,7 +76,19 @@ final class LoopContext {
         readBuffer.deallocate()
     }
 
-    /// Begins a batch.
+    var isStopping: Bool { stopDeadline != nil }
+
+    /// The milliseconds that the loop may wait for events; nil for as long as it takes.
+    func timeToWait(_ clock: MonotonicClock) -> Int? {
+        guard drained.isEmpty, postponed.isEmpty, unsettled.isEmpty else { return 0 }
+        let time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
+        guard time != DeadlineWheel.never else { return nil }
+        // Not the time of the turn, which may have taken a while. Rounded up, as a wait that ends too early is repeated.
+        let now = clock.now()
+        return time > now ? Int(clamping: (time - now) / 1_000_000 + 1) : 0
+    }
+
+    /// Begins a turn.
     func renewTime(_ now: UInt64) {
         self.now = now
         batch &+= 1
