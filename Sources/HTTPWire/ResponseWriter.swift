@@ -7,8 +7,7 @@ package enum ResponseWriter {
     ///
     /// - Parameters:
     ///   - head: whether it answers HEAD: all as for GET, but without the body.
-    ///   - keepAlive: whether the request lets the connection stay open (`MessageHead.keepsAlive`). It does not if the
-    ///     response asks to close.
+    ///   - keepAlive: whether the connection stays open, which `response.closes` is a wish against.
     ///   - http11: whether the request was HTTP/1.1, where staying open is the rule, and not HTTP/1.0.
     ///   - more: fields beside those of the response.
     package static func append(
@@ -24,7 +23,7 @@ package enum ResponseWriter {
             output.append(decimal: response.body.count)
             output.append("\r\n")
         }
-        if response.closes || !keepAlive {
+        if !keepAlive {
             output.append("Connection: close\r\n")
         } else if !http11 {
             output.append("Connection: keep-alive\r\n")
@@ -43,7 +42,7 @@ package enum ResponseWriter {
     ) {
         beginHead(response, hasBody: true, date, more, to: &output)
         if http11 { output.append("Transfer-Encoding: chunked\r\n") }
-        if response.closes || !keepAlive || !http11 { output.append("Connection: close\r\n") }
+        if !keepAlive || !http11 { output.append("Connection: close\r\n") }
         output.append("\r\n")
         if !head { appendChunk(response.body.span, to: &output, http11: http11) }
     }

@@ -24,6 +24,26 @@ package struct Deque<Element> {
         used += 1
     }
 
+    /// Puts an element before the first.
+    @inlinable
+    package mutating func prepend(_ element: Element) {
+        if used == slots.count { grow() }
+        head = head == 0 ? slots.count - 1 : head - 1
+        slots[head] = element
+        used += 1
+    }
+
+    /// Changes an element where it is, without a copy.
+    @inlinable
+    package mutating func update(_ position: Int, _ change: (inout Element) -> Void) {
+        let index = slot(of: position)
+        guard position >= 0, position < used, var element = slots[index].take() else {
+            preconditionFailure("the deque has no element \(position)")
+        }
+        change(&element)
+        slots[index] = element
+    }
+
     /// Removes the first element and returns it; nil if there is none.
     @inlinable
     package mutating func popFirst() -> Element? {

@@ -54,24 +54,29 @@ extension Connection {
     ///
     /// - Returns: false if nothing more can come of it: no such answer is owed, or it is complete with this.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {
-        guard let position = position(ticket, context), owed[position].response == nil else { return false }
-        var answer = owed[position]
-        answer.response = response
-        if isStream {
-            let stream = AnswerStream(hasEnded: answer.form.isHead)
-            answer.stream = stream
-            if !stream.hasEnded {
-                // With what follows in this batch it is one piece.
-                answer.response?.body = []
-                stream.add(
-                    response.body, owner: response.owner, isLast: false, http11: answer.form.isHTTP11, unsent: 0,
-                    context)
-            }
+        guard let position = position(ticket, context) else { return false }
+        var isTaken = false
+        var isComplete = false
+        owed.update(position) { answer in
+            guard answer.response == nil else { return }
+            isTaken = true
+            answer.response = response
+            if isStream { beginStream(of: &answer, context) }
+            isComplete = answer.isComplete
+            if isComplete { answer.alarm = DeadlineWheel.never }
         }
-        if answer.isComplete { answer.alarm = DeadlineWheel.never }
-        owed[position] = answer
-        if position == 0 { context.settleLater(self) }
-        return !answer.isComplete
+        if isTaken, position == 0 { context.settleLater(self) }
+        return isTaken && !isComplete
+    }
+
+    private func beginStream(of answer: inout PendingAnswer, _ context: LoopContext) {
+        let stream = AnswerStream(hasEnded: answer.form.isHead)
+        answer.stream = stream
+        guard !stream.hasEnded, let response = answer.response else { return }
+        // With what follows in this batch it is one piece.
+        answer.response?.body = []
+        stream.add(
+            response.body, owner: response.owner, isLast: false, http11: answer.form.isHTTP11, unsent: 0, context)
     }
 
     /// Returns the position among the owed answers; nil if it is owed no more. The answer to the request that the handler
@@ -90,17 +95,18 @@ extension Connection {
     /// Renders the owed answers that have come, up to the first that has not or to the bound of unsent bytes.
     func renderReady(_ context: LoopContext) {
         guard phase == .open else { return }
-        while unsent == nil, let answer = owed.first, let response = answer.response {
-            if let stream = answer.stream {
-                let hasEnded = renderStream(stream, context)
+        while unsent == nil, let answer = owed.popFirst() {
+            if let response = answer.response, answer.stream == nil {
+                render(response, answer.form, isLast: owed.isEmpty, context)
+            } else {
+                owed.prepend(answer)
+                guard let stream = answer.stream, renderStream(stream, context) else { return }
                 // Sending may have found the peer gone, and then nothing is owed.
-                guard phase == .open, hasEnded else { return }
+                guard phase == .open else { return }
                 // Whatever followed would be taken for more of the body.
                 if !answer.form.isHTTP11 { callOff(from: 1, context) }
-            } else {
-                render(response, answer.form, isLast: owed.count == 1, context)
+                _ = owed.popFirst()
             }
-            _ = owed.popFirst()
             if context.output.count >= context.limits.sendBufferBytes { flush(context) }
             guard phase == .open else { return }
         }
@@ -113,21 +119,22 @@ extension Connection {
     /// Renders into the loop's output buffer. A long body is not copied there, but sent from where it is.
     func render(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) {
         let isLong = response.body.count >= OutputQueue.sharedLength && !form.isHead
+        let keepsAlive = keepsAlive(after: response, form, isLast: isLast, context)
         ResponseWriter.append(
-            inForm(response, form, isLast: isLast, context), to: &context.output, head: form.isHead || isLong,
-            keepAlive: true, http11: form.isHTTP11, date: context.date, more: context.moreFields[form.fields])
+            response, to: &context.output, head: form.isHead || isLong, keepAlive: keepsAlive, http11: form.isHTTP11,
+            date: context.date, more: context.moreFields[form.fields])
         guard isLong, response.status != 304, response.status != 204 else { return }
         flush(context)
         send(response.body, owner: response.owner, context)
     }
 
-    /// Returns the answer as it is rendered. A connection that is to close says so in the last answer that it owes, so
-    /// that requests which have taken effect are answered.
-    func inForm(_ response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext) -> Response {
+    /// Takes no more requests after an answer that ends the connection. Returns false if the answer says so: the last does
+    /// that the connection owes, so that requests which have taken effect are answered.
+    func keepsAlive(
+        after response: Response, _ form: AnswerForm, isLast: Bool, _ context: LoopContext
+    ) -> Bool {
         if !form.keepsAlive || response.closes || context.isStopping { takesRequests = false }
-        var response = response
-        response.closes = !takesRequests && isLast
-        return response
+        return takesRequests || !isLast
     }
 
     /// Sends what waits, or else the loop's output buffer, and keeps what finds no room.

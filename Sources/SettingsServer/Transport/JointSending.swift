@@ -24,20 +24,22 @@ struct JointSending {
     private var pieces: [Piece] = []
     private var bytes: [UInt8] = []
     /// The answer that was rendered last, with its place: watchers of the same get copies of one answer.
-    private var last: (response: Response, form: AnswerForm, start: Int, end: Int)?
+    private var last: (response: Response, form: AnswerForm, keepsAlive: Bool, start: Int, end: Int)?
 
     var isFull: Bool { bytes.count >= Self.keptBytes }
 
-    mutating func add(_ response: Response, _ form: AnswerForm, _ context: LoopContext, to descriptor: Int32) {
-        if let last, last.form == form, last.response.isCopy(of: response) {
+    mutating func add(
+        _ response: Response, _ form: AnswerForm, keepsAlive: Bool, _ context: LoopContext, to descriptor: Int32
+    ) {
+        if let last, last.form == form, last.keepsAlive == keepsAlive, last.response.isCopy(of: response) {
             pieces.append(Piece(descriptor: descriptor, start: last.start, end: last.end))
             return
         }
         let start = bytes.count
         ResponseWriter.append(
-            response, to: &bytes, head: form.isHead, keepAlive: true, http11: form.isHTTP11, date: context.date,
+            response, to: &bytes, head: form.isHead, keepAlive: keepsAlive, http11: form.isHTTP11, date: context.date,
             more: context.moreFields[form.fields])
-        last = (response, form, start, bytes.count)
+        last = (response, form, keepsAlive, start, bytes.count)
         pieces.append(Piece(descriptor: descriptor, start: start, end: bytes.count))
     }
 
@@ -78,20 +80,23 @@ extension Connection {
     /// Adds what is ready if it is of the simplest kind: one small answer, or more of a stream. Returns false if it is to
     /// be sent in the usual way.
     func join(_ sending: inout JointSending, _ context: LoopContext) -> Bool {
-        guard phase == .open, unsent == nil, owed.count == 1, !sending.isFull, let answer = owed.first,
-            let response = answer.response
-        else { return false }
+        guard phase == .open, unsent == nil, owed.count == 1, !sending.isFull, let answer = owed.popFirst() else {
+            return false
+        }
         if let stream = answer.stream {
+            owed.prepend(answer)
             guard stream.hasBegun, !stream.hasEnded, let text = stream.takeText(upTo: JointSending.longestPiece) else {
                 return false
             }
             sending.add(text, to: socket.descriptor)
             return true
         }
-        guard response.body.count <= JointSending.longestPiece else { return false }
-        _ = owed.popFirst()
-        let form = answer.form
-        sending.add(inForm(response, form, isLast: true, context), form, context, to: socket.descriptor)
+        guard let response = answer.response, response.body.count <= JointSending.longestPiece else {
+            owed.prepend(answer)
+            return false
+        }
+        let keepsAlive = keepsAlive(after: response, answer.form, isLast: true, context)
+        sending.add(response, answer.form, keepsAlive: keepsAlive, context, to: socket.descriptor)
         return true
     }
 }

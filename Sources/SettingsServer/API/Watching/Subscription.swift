@@ -119,8 +119,14 @@ struct SubscriptionTable {
         if contains(ticket) { slots[Int(ticket.slot)]?.apply(change) }
     }
 
-    mutating func remove(_ ticket: Ticket) -> Subscription? {
-        guard contains(ticket), let subscription = slots[Int(ticket.slot)].take() else { return nil }
+    /// Removes a subscription if it meets a condition.
+    mutating func remove(_ ticket: Ticket, if condition: (borrowing Subscription) -> Bool) -> Subscription? {
+        let slot = Int(ticket.slot)
+        guard contains(ticket), let subscription = slots[slot].take() else { return nil }
+        guard condition(subscription) else {
+            slots[slot] = subscription
+            return nil
+        }
         count -= 1
         if count == 0 { slots = [] }
         return subscription

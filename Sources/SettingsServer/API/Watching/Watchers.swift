@@ -49,6 +49,24 @@ final class Watchers {
     }
 }
 
+/// An answer that was given in this turn, for those who ask the same.
+private struct GivenAnswer {
+    private let topic: Topic
+    private let form: Question.Form
+    private let place: Revision
+    let response: Response
+
+    init(_ subscription: Subscription, _ response: Response) {
+        (topic, form, place) = (subscription.topic, subscription.form, subscription.place)
+        self.response = response
+    }
+
+    func answers(_ subscription: borrowing Subscription) -> Bool {
+        guard case .response = subscription.sink else { return false }
+        return subscription.topic === topic && subscription.place == place && subscription.form == form
+    }
+}
+
 /// A search for the topics that commits match, in turns.
 private struct TopicSearch {
     /// The nanoseconds after which a turn ends.
@@ -104,7 +122,10 @@ extension Watchers {
     }
 
     func remove(_ ticket: Ticket) {
-        guard let subscription = subscriptions.remove(ticket) else { return }
+        if let subscription = subscriptions.remove(ticket, if: { _ in true }) { forget(subscription) }
+    }
+
+    private func forget(_ subscription: Subscription) {
         let position = subscription.position
         if let moved = index.remove(subscription.topic, position) {
             subscriptions.update(moved) { $0.position = position }
@@ -177,13 +198,22 @@ extension Watchers {
         guard !isTurnScheduled, !due.isEmpty else { return }
         let state = service.store.state
         let end = MonotonicClock.system.now() + Self.turnTime
-        for _ in 0..<Self.turn {
-            if MonotonicClock.system.now() > end { break }
+        var given: GivenAnswer?
+        for count in 1...Self.turn {
             guard let ticket = due.popFirst() else {
                 due = Deque()
                 return
             }
-            look(at: ticket, on: state)
+            if let given, let subscription = subscriptions.remove(ticket, if: given.answers) {
+                forget(subscription)
+                loop.respond(ticket, handler.counted(given.response))
+            } else if let kept = keptAnswer(to: ticket, on: state) {
+                given = kept
+                respond(to: ticket, .answer(handler.counted(kept.response)))
+            } else {
+                look(at: ticket, on: state)
+            }
+            if count % 16 == 0, MonotonicClock.system.now() > end { break }
         }
         isTurnScheduled = true
         handler.later { handler in
@@ -192,16 +222,19 @@ extension Watchers {
         }
     }
 
+    /// Returns the answer to a subscription if one before had the same question and place.
+    private func keptAnswer(to ticket: Ticket, on state: State) -> GivenAnswer? {
+        guard let subscription = subscriptions[ticket], case .response = subscription.sink else { return nil }
+        return handler.cache.response(
+            to: subscription.question, after: subscription.place, at: state.revision
+        )
+        .map { GivenAnswer(subscription, $0) }
+    }
+
     /// Answers a subscription if the state has something new for it.
     func look(at ticket: Ticket, on state: State) {
         guard let subscription = subscriptions[ticket] else { return }
         let (question, subject, place) = (subscription.question, subscription.topic.subject, subscription.place)
-        if case .response = subscription.sink,
-            // Most often a subscription before had the same question and place.
-            let response = handler.cache.response(to: question, after: place, at: state.revision)
-        {
-            return respond(to: ticket, .answer(handler.counted(response)))
-        }
         subscriptions.update(ticket) { $0.isDue = false }
         switch subscription.form {
         case .changes(let limit, let keepsLatest):
