@@ -32,9 +32,12 @@ package struct FieldBlock: Equatable, Sendable {
     }
 
     /// Adds a field with a number that has text round it, without a string made of them.
-    package mutating func append(_ name: StaticString, _ before: String, integer: Int, _ after: StaticString = "") {
+    package mutating func append(
+        _ name: StaticString, _ before: String, _ mark: StaticString = "", integer: Int, _ after: StaticString = ""
+    ) {
         begin(name)
         appendOnOneLine(before.utf8Span.span)
+        bytes.append(mark)
         bytes.append(decimal: integer)
         bytes.append(after)
         bytes.append("\r\n")

@@ -52,7 +52,7 @@ extension ServiceDescription: JSONReadable, JSONWritable {
         writer.place(cursor)
         writer.name("links")
         writer.beginObject()
-        for link in links { writer.member(link.name, link.target) }
+        for link in links { writer.member(named: link.name, link.target) }
         writer.endObject()
         writer.endObject()
     }

@@ -70,7 +70,7 @@ extension SuiteContents {
 
     func writeValues(to writer: inout JSONWriter) {
         writer.beginObject()
-        for entry in values { writer.member(entry.key.text, entry.value) }
+        for entry in values { writer.member(named: entry.key.text, entry.value) }
         writer.endObject()
     }
 

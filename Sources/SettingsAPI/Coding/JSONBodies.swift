@@ -157,18 +157,23 @@ extension Violation: JSONReadable, JSONWritable {
 
 /// Members in one call. A member without a value is left out.
 extension JSONWriter {
-    mutating func member(_ name: String, _ value: (some JSONWritable)?) {
+    mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
         guard let value else { return }
+        self.name(literal: name)
+        value.write(to: &self)
+    }
+
+    mutating func member(named name: String, _ value: some JSONWritable) {
         self.name(name)
         value.write(to: &self)
     }
 
-    mutating func member(_ name: String, unlessEmpty list: [some JSONWritable]) {
+    mutating func member(_ name: StaticString, unlessEmpty list: [some JSONWritable]) {
         if !list.isEmpty { member(name, list) }
     }
 
     /// Writes a flag that is left out when it is off.
-    mutating func flag(_ name: String, _ isOn: Bool) {
+    mutating func flag(_ name: StaticString, _ isOn: Bool) {
         if isOn { member(name, true) }
     }
 }

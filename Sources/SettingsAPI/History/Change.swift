@@ -196,8 +196,8 @@ extension Change: JSONReadable, JSONWritable {
 }
 
 extension JSONWriter {
-    mutating func member(_ name: String, _ changes: [Change], as form: Change.Form) {
-        self.name(name)
+    mutating func member(_ name: StaticString, _ changes: [Change], as form: Change.Form) {
+        self.name(literal: name)
         beginArray()
         for change in changes { change.write(to: &self, as: form) }
         endArray()

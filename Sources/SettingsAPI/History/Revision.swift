@@ -102,10 +102,10 @@ extension SuiteRevision: JSONReadable, JSONWritable {
 }
 
 extension JSONWriter {
-    mutating func member(_ name: String, mapOf list: [SuiteRevision]) {
-        self.name(name)
+    mutating func member(_ name: StaticString, mapOf list: [SuiteRevision]) {
+        self.name(literal: name)
         beginObject()
-        for entry in list { member(entry.suite.text, entry.revision) }
+        for entry in list { member(named: entry.suite.text, entry.revision) }
         endObject()
     }
 }

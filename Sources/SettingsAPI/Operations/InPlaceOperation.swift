@@ -73,12 +73,12 @@ extension InPlaceOperation {
     func writeOperand(to writer: inout JSONWriter) {
         let operand = word.operand ?? ""
         switch self {
-        case .add(let amount): writer.member(operand, amount)
-        case .append(let values): writer.member(operand, values)
-        case .concat(let text): writer.member(operand, text)
+        case .add(let amount): writer.member(named: operand, amount)
+        case .append(let values): writer.member(named: operand, values)
+        case .concat(let text): writer.member(named: operand, text)
         case .toggle: break
-        case .merge(let patch): writer.member(operand, patch)
-        case .patch(let patch): writer.member(operand, patch)
+        case .merge(let patch): writer.member(named: operand, patch)
+        case .patch(let patch): writer.member(named: operand, patch)
         }
     }
 }

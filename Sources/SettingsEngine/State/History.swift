@@ -237,11 +237,7 @@ extension History {
         passed = oldest.revision
         var isProtected = false
         oldest.forEachSuite { suite in
-            if logs.with(suite.text.utf8Span.span, { $0.holds(oldest) && $0.protects(oldest) }) ?? false {
-                isProtected = true
-            } else {
-                dropFromLog(oldest, of: suite)
-            }
+            if !dropFromLog(oldest, of: suite, unlessProtected: true) { isProtected = true }
         }
         if isProtected {
             spared = (spared.count + 1, spared.size + oldest.size)
@@ -253,7 +249,7 @@ extension History {
 
     private mutating func dropFirstSpared(_ dropped: inout [KeptCommit]) {
         guard let oldest = first(after: .zero) else { return }
-        oldest.forEachSuite { suite in dropFromLog(oldest, of: suite) }
+        oldest.forEachSuite { suite in _ = dropFromLog(oldest, of: suite) }
         spared = (spared.count - 1, spared.size - oldest.size)
         drop(oldest, &dropped)
     }
@@ -268,14 +264,20 @@ extension History {
         return isHeld
     }
 
-    /// Removes the oldest commit of a suite from its log, if it is there.
-    private mutating func dropFromLog(_ commit: KeptCommit, of suite: SuiteName) {
-        let rest = logs.update(suite.text.utf8Span.span) { log -> Int? in
-            guard log.holds(commit) else { return nil }
+    /// Removes the oldest commit of a suite from its log, if it is there. Returns false if the log protects it.
+    private mutating func dropFromLog(
+        _ commit: KeptCommit, of suite: SuiteName, unlessProtected: Bool = false
+    ) -> Bool {
+        var (isDropped, isEmpty) = (true, false)
+        logs.update(suite.text.utf8Span.span) { log in
+            guard log.holds(commit) else { return }
+            isDropped = !unlessProtected || !log.protects(commit)
+            guard isDropped else { return }
             log.dropFirst(commit)
-            return log.commits.count
+            isEmpty = log.commits.isEmpty
         }
-        if rest == .some(0) { removeLog(of: suite) }
+        if isEmpty { removeLog(of: suite) }
+        return isDropped
     }
 
     private mutating func removeLog(of suite: SuiteName) {

@@ -54,16 +54,15 @@ extension Commit {
     var weight: Int {
         var weight = Weight.allocation + MemoryLayout<Commit>.stride
         weight += Weight.array(of: Change.self, changes.count) + Weight.array(of: SuiteChange.self, suiteChanges.count)
-        for text in [author, requestKey?.text, requestDigest] { weight += text.map(Weight.text) ?? 0 }
+        weight += Weight.text(author) + Weight.text(requestKey?.text) + Weight.text(requestDigest)
         for change in changes {
             weight += Weight.text(change.suite.text) + Weight.text(change.key.text)
-            for value in [change.old, change.new, change.record.oldRejected, change.record.rejected] {
-                weight += value?.weight ?? 0
-            }
+            weight += (change.old?.weight ?? 0) + (change.new?.weight ?? 0)
+            weight += (change.record.oldRejected?.weight ?? 0) + (change.record.rejected?.weight ?? 0)
         }
         for change in suiteChanges {
             weight += Weight.text(change.suite.text) + (change.replaced?.document.weight ?? 0)
-            for text in [change.schemaText, change.replaced?.text] { weight += text.map(Weight.text) ?? 0 }
+            weight += Weight.text(change.schemaText) + Weight.text(change.replaced?.text)
             if case .schemaSet(_, let document) = change.kind { weight += document.weight }
         }
         if case .setting(let setting)? = answer {
@@ -99,8 +98,8 @@ private enum Weight {
     }
 
     /// Up to fifteen bytes stand in the string itself; more are allocated, by sixteens.
-    static func text(_ text: String) -> Int {
-        let count = text.utf8.count
+    static func text(_ text: String?) -> Int {
+        let count = text?.utf8.count ?? 0
         return count <= 15 ? 0 : allocation + (count / 16 + 1) * 16
     }
 }

@@ -46,6 +46,11 @@ package struct State: Sendable {
         suites.with(name.text.utf8Span.span) { _ in true } ?? false
     }
 
+    /// The schema in force in a suite; nil if it has none, or if there is no such suite.
+    package func schema(of name: SuiteName) -> SchemaVersion? {
+        suites.with(name.text.utf8Span.span) { $0.schema } ?? nil
+    }
+
     package func suite(_ name: SuiteName) -> Suite? {
         suites.find(name.text.utf8Span.span)
     }

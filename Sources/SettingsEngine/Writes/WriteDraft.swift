@@ -8,6 +8,10 @@ struct WriteDraft {
     /// A key that the write touches, before and after.
     struct Touched {
         let suite: SuiteName
+        /// True if the suite is not there before the write.
+        let isInNewSuite: Bool
+        /// True if the schema has rules about the suite as a whole.
+        let isUnderSuiteRules: Bool
         let before: KeyRecord
         let valueBefore: JSONValue?
         /// The rules of the key; nil in an open suite, and for a key that the schema does not admit.
@@ -127,7 +131,9 @@ struct WriteDraft {
         try checkSteps()
         touched.append(
             Touched(
-                suite: name, before: before, valueBefore: suite?.effectiveValue(of: before), schema: schema,
+                suite: name, isInNewSuite: suite == nil,
+                isUnderSuiteRules: suite?.schema?.schema.hasSuiteRules ?? false, before: before,
+                valueBefore: suite?.effectiveValue(of: before), schema: schema,
                 stored: before.stored, isStoredSecret: before.isSecret))
         if let suite, schema == nil, !(isRemoval && before.stored != nil) {
             try refuse(suite, touched.count - 1, named: naming)
@@ -261,7 +267,7 @@ extension WriteDraft {
 
 /// The check of the values that are left in the end, and the changes.
 extension WriteDraft {
-    /// The number of unknown keys that get a suggestion. Each costs a search of all names on the one writer queue.
+    /// The number of unknown keys that get a suggestion. Each costs a search of all names, and other writes wait.
     private static let mostSuggested = 16
     /// From so many violations on no further value is checked.
     private static let mostListed = 1000
@@ -294,13 +300,9 @@ extension WriteDraft {
     private mutating func suiteViolations() -> [Violation] {
         var judged: Set<SuiteName> = []
         var violations: [Violation] = []
-        for key in touched where key.isDifferent && !judged.contains(key.suite) {
-            let hasRules = state.suites.with(key.suite.text.utf8Span.span) { $0.schema?.schema.hasSuiteRules ?? false }
-            guard hasRules ?? false else { continue }
+        for key in touched where key.isUnderSuiteRules && key.isDifferent && !judged.contains(key.suite) {
             judged.insert(key.suite)
-            guard let suite = state.suite(key.suite), let schema = suite.schema?.schema, schema.hasSuiteRules else {
-                continue
-            }
+            guard let suite = state.suite(key.suite), let schema = suite.schema?.schema else { continue }
             let keys = schema.suiteRuleKeys
             let touched = touched.filter { key in
                 key.suite == suite.id && keys?.contains(UTF8Text(key.key.text)) ?? true
@@ -331,7 +333,7 @@ extension WriteDraft {
     func createdSuites() -> [SuiteChange] {
         var created: [SuiteChange] = []
         var names: Set<SuiteName> = []
-        for key in touched where key.isDifferent && key.stored != nil && !state.hasSuite(key.suite) {
+        for key in touched where key.isInNewSuite && key.isDifferent && key.stored != nil {
             guard names.insert(key.suite).inserted else { continue }
             created.append(SuiteChange(suite: key.suite, kind: .created))
         }

@@ -163,7 +163,7 @@ extension JSONParser {
     /// Subtracting one from each byte borrows into its highest bit if it was zero, as it is after an exclusive or with the
     /// byte to find. Subtracting a space borrows if the byte was less. A borrow from a neighbour can only give a wrong false,
     /// after which the bytes are checked one by one.
-    private static func isPlain(_ word: UInt64) -> Bool {
+    static func isPlain(_ word: UInt64) -> Bool {
         let ones: UInt64 = 0x0101_0101_0101_0101
         let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
         let backslashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))

@@ -94,6 +94,17 @@ public struct JSONWriter: Sendable {
         followsName = true
     }
 
+    /// Writes a name that the program says, which has no byte to escape.
+    package mutating func name(literal name: StaticString) {
+        separate()
+        bytes.append(UInt8(ascii: "\""))
+        name.withUTF8Buffer { bytes.append(contentsOf: $0) }
+        bytes.append(UInt8(ascii: "\""))
+        bytes.append(UInt8(ascii: ":"))
+        if style.isPretty { bytes.append(UInt8(ascii: " ")) }
+        followsName = true
+    }
+
     package mutating func write(string: String) {
         separate()
         appendQuoted(string)
@@ -158,15 +169,17 @@ public struct JSONWriter: Sendable {
     }
 
     private mutating func appendDecimal(_ integer: Int64) {
-        if integer < 0 { bytes.append(UInt8(ascii: "-")) }
+        var digits = InlineArray<20, UInt8>(repeating: UInt8(ascii: "-"))
+        var first = 20
         var rest = integer.magnitude
-        let start = bytes.count
         repeat {
             let (quotient, digit) = rest.quotientAndRemainder(dividingBy: 10)
-            bytes.append(UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit))
+            first -= 1
+            digits[first] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: digit)
             rest = quotient
         } while rest > 0
-        bytes[start...].reverse()
+        // What is left of the room are minus signs.
+        bytes.append(copying: digits.span.extracting((integer < 0 ? first - 1 : first)..<20))
     }
 
     private mutating func appendQuoted(_ text: String) {
@@ -174,6 +187,11 @@ public struct JSONWriter: Sendable {
         bytes.append(UInt8(ascii: "\""))
         var plainStart = 0
         var index = 0
+        while index + 8 <= span.count,
+            JSONParser.isPlain(span.bytes.unsafeLoadUnaligned(fromByteOffset: index, as: UInt64.self))
+        {
+            index += 8
+        }
         while index < span.count {
             let byte = span[index]
             if byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {

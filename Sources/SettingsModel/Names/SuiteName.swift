@@ -11,8 +11,10 @@ public struct SuiteName: Hashable, Sendable {
     public init(_ text: String) throws(NameError) {
         guard !text.isEmpty else { throw NameError("a suite name may not be empty") }
         guard text.utf8.first != UInt8(ascii: ".") else { throw NameError("a suite name may not start with '.'") }
-        for (index, scalar) in text.unicodeScalars.enumerated() where !Self.isAllowed(scalar) {
-            throw NameError("a suite name consists of A-Z a-z 0-9 . _ -", scalar, at: index)
+        if !Self.isAllowed(text) {
+            for (index, scalar) in text.unicodeScalars.enumerated() where !Self.isAllowed(scalar) {
+                throw NameError("a suite name consists of A-Z a-z 0-9 . _ -", scalar, at: index)
+            }
         }
         let count = text.utf8.count
         guard count <= Self.maximumLength else {
@@ -24,6 +26,12 @@ public struct SuiteName: Hashable, Sendable {
     /// The name as it was given.
     public var text: String {
         bytes.string
+    }
+
+    private static func isAllowed(_ text: String) -> Bool {
+        let bytes = text.utf8Span.span
+        for index in bytes.indices where !isAllowed(Unicode.Scalar(bytes[index])) { return false }
+        return true
     }
 
     private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {

@@ -97,12 +97,18 @@ extension Response {
 }
 
 extension FieldBlock {
+    private static let ofEveryAnswer = {
+        var fields = FieldBlock()
+        fields.append("Cache-Control", "no-cache")
+        fields.append("X-Content-Type-Options", "nosniff")
+        return fields
+    }()
+
     /// The fields that every answer has.
     init(cursor: Cursor, tag: Revision?) {
         self.init(reservingCapacity: 224)
-        append("Cache-Control", "no-cache")
-        append("X-Content-Type-Options", "nosniff")
-        append("Settings-Cursor", "\(cursor.epoch.text).", integer: Int(cursor.revision.number))
+        append(Self.ofEveryAnswer)
+        append("Settings-Cursor", cursor.epoch.text, ".", integer: Int(cursor.revision.number))
         if let tag { append(tag: tag) }
     }
 
