@@ -24,16 +24,23 @@ extension State {
         case .setting(let operation): checksValues(of: operation, request.checkedAgainst)
         case .mergeSuite(let name, _), .replaceSuite(let name, _), .resetSuite(let name, _), .dropSuite(let name),
             .removeSchema(let name):
-            suite(name)?.schema != nil
+            schema(of: name) != nil
         case .setSchema(let name, _, _): hasSuite(name)
         case .refuseSchema: false
         case .transaction(let transaction):
             transaction.operations.contains { checksValues(of: $0, nil) }
                 || transaction.conditions.contains { condition in
                     guard case .setting(let name, _, _) = condition else { return false }
-                    return suite(name)?.schema != nil
+                    return schema(of: name) != nil
                 }
         }
+    }
+
+    /// True if a write sets or removes one key, with nothing left to check.
+    package func isSettled(_ request: WriteRequest) -> Bool {
+        guard case .setting(let operation) = request.command else { return false }
+        if case .change = operation.action { return false }
+        return !checksValues(of: operation, request.checkedAgainst)
     }
 
     private func checksValues(of operation: Transaction.Operation, _ checked: SchemaVersion?) -> Bool {
@@ -48,12 +55,13 @@ extension State {
     }
 
     private func effort(of operation: Transaction.Operation, upTo limit: Int) -> Int {
-        guard let suite = suite(operation.suite) else { return 0 }
-        var rest = limit - suite.ruleEffort
-        if case .change = operation.action {
-            _ = suite.effectiveValue(of: suite.record(operation.key))?.isWithin(&rest)
-        }
-        return limit - rest
+        suites.with(operation.suite.text.utf8Span.span) { suite in
+            var rest = limit - suite.ruleEffort
+            if case .change = operation.action {
+                _ = suite.effectiveValue(of: suite.record(operation.key))?.isWithin(&rest)
+            }
+            return limit - rest
+        } ?? 0
     }
 
     private func effort(ofTouching names: some Sequence<String>, in suite: SuiteName, upTo limit: Int) -> Int {

@@ -67,6 +67,9 @@ package struct WriteRequest: Sendable {
     /// True if its connection sends no other before this is answered, so that others may be decided before it.
     package var isAlone = false
 
+    /// True if deciding it takes some microseconds, so that a loop may do it.
+    package var isQuick = false
+
     /// The steps of a write that is not long: a millisecond or two.
     package static let stepsOfShort = 50_000
     /// The steps of any other: some hundred milliseconds.

@@ -18,8 +18,7 @@ final class APIHandler: RequestHandler {
     /// Writes of the present batch.
     var collected: [PendingWrite] = []
     /// Writes that the writer has, by their identifiers.
-    var owed: [UInt64: OwedWrite] = [:]
-    var lastID: UInt64 = 0
+    var owed = OwedWrites()
     var longAnswers = LongAnswers()
     /// Answers by the class of their status that the metrics do not have yet.
     private var counts = [0, 0, 0, 0, 0]
@@ -85,9 +84,10 @@ final class APIHandler: RequestHandler {
             return .answer(counted(Response(allowing: route.resource.allowed, state.cursor)))
         }
         guard head.method.isSafe else {
+            let target = try WriteTarget(request, bytes, on: state)
             // A request with a key may repeat one from before the lock, which only the writer knows.
-            if !head.has(.idempotencyKey) { try request.checkLock(bytes, on: state) }
-            return try write(request, bytes, body, exchange, on: state)
+            if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
+            return try write(request, target, bytes, body, exchange, on: state)
         }
         let handling = try read(request, bytes, exchange, on: state)
         // Requests that the connection sends after this one must not change its answer.
@@ -115,7 +115,8 @@ final class APIHandler: RequestHandler {
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes)
-            if !head.method.isSafe { try request.checkLock(bytes, on: service.store.state) }
+            let state = service.store.state
+            if !head.method.isSafe { try request.checkLock(WriteTarget(request, bytes, on: state), on: state) }
             return nil
         } catch {
             return error

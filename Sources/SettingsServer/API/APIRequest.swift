@@ -112,12 +112,16 @@ extension APIRequest {
 
     /// The format of the body.
     func bodyFormat(in bytes: Span<UInt8>) -> BodyFormat {
-        let type = text(.contentType, in: bytes)?.prefix { $0 != ";" }.lowercased() ?? ""
-        switch type.trimmed {
-        case "application/merge-patch+json": return .mergePatch
-        case "application/json-patch+json": return .jsonPatch
-        default: return .json
+        guard !head.isRepeated(.contentType), let field = head.field(.contentType) else { return .json }
+        var end = field.lowerBound
+        while end < field.upperBound, bytes[end] != UInt8(ascii: ";") { end += 1 }
+        while end > field.lowerBound, bytes[end - 1] == UInt8(ascii: " ") || bytes[end - 1] == UInt8(ascii: "\t") {
+            end -= 1
         }
+        let type = field.lowerBound..<end
+        if bytes.holds(ignoringCase: "application/merge-patch+json", in: type) { return .mergePatch }
+        if bytes.holds(ignoringCase: "application/json-patch+json", in: type) { return .jsonPatch }
+        return .json
     }
 }
 

@@ -3,31 +3,46 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
+/// What the path of a write names, and the schema that is in force there.
+struct WriteTarget {
+    let suite: SuiteName?
+    let key: KeyName?
+    let schema: SchemaVersion?
+
+    init(_ request: APIRequest, _ bytes: Span<UInt8>, on state: State) throws(Problem) {
+        suite = request.route.suite == nil ? nil : try request.suite(in: bytes)
+        key = request.route.key == nil ? nil : try request.key(in: bytes)
+        schema = suite.flatMap { state.schema(of: $0) }
+    }
+}
+
 /// The writes that requests ask for.
 extension APIRequest {
     /// Throws 403 if the key is locked. Runs before the body is looked at, which a 403 must not depend on.
-    func checkLock(_ bytes: Span<UInt8>, on state: State) throws(Problem) {
-        guard route.key != nil, query.text(.override) == nil else { return }
-        let suite = try suite(in: bytes)
-        let key = try key(in: bytes)
-        if let suite = state.suite(suite), suite.isLocked(key) { throw suite.lockedKey(key) }
+    func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
+        guard let name = target.suite, let key = target.key, query.text(.override) == nil,
+            target.schema?.schema.key(key.text)?.isLocked ?? false, let suite = state.suite(name)
+        else { return }
+        throw suite.lockedKey(key)
     }
 
     /// Reads the write. Throws if the request is malformed.
-    func write(_ bytes: Span<UInt8>, body: Span<UInt8>, on state: State) throws(Problem) -> WriteRequest {
+    func write(
+        _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
+    ) throws(Problem) -> WriteRequest {
         do throws(Problem) {
-            return try read(bytes, body: body, on: state)
+            return try read(target, bytes, body: body)
         } catch {
             // A malformed request repeats no earlier one, so the lock comes first after all.
-            try checkLock(bytes, on: state)
+            try checkLock(target, on: state)
             throw error
         }
     }
 
-    private func read(_ bytes: Span<UInt8>, body: Span<UInt8>, on state: State) throws(Problem) -> WriteRequest {
-        let suite = route.suite == nil ? nil : try self.suite(in: bytes)
-        let key = route.key == nil ? nil : try self.key(in: bytes)
-        let schema = suite.flatMap { state.suite($0)?.schema }
+    private func read(
+        _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>
+    ) throws(Problem) -> WriteRequest {
+        let (suite, key) = (target.suite, target.key)
         if head.field(.contentEncoding) != nil {
             throw Problem(.unsupportedMediaType, "send the body as it is: no Content-Encoding is understood")
         }
@@ -40,7 +55,7 @@ extension APIRequest {
         let document = try document(body, format)
         var request = WriteRequest(try command(suite, key, document ?? .null, format, body))
         // A millisecond or two on the loop; as long as it takes beside it.
-        request.check(against: schema, within: body.count < APIHandler.largeBody ? 50_000 : .max)
+        request.check(against: target.schema, within: body.count < APIHandler.largeBody ? 50_000 : .max)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = query.text(.override) != nil

@@ -20,6 +20,28 @@ struct OwedWrite: Sendable {
     }
 }
 
+/// A table of the writes of a loop that the writer has.
+struct OwedWrites {
+    private var slots: [OwedWrite?] = []
+    private var free: [Int] = []
+
+    /// Adds a write. Returns its identifier, which another gets once it is removed.
+    mutating func add(_ write: OwedWrite) -> Int {
+        guard let slot = free.popLast() else {
+            slots.append(write)
+            return slots.count - 1
+        }
+        slots[slot] = write
+        return slot
+    }
+
+    mutating func remove(_ id: Int) -> OwedWrite? {
+        guard slots.indices.contains(id), let write = slots[id].take() else { return nil }
+        free.append(id)
+        return write
+    }
+}
+
 /// PUT, PATCH, DELETE and POST: from the request to the writer, and from its outcome to the answer.
 extension APIHandler {
     /// From this size on a body is parsed beside the loop: it takes half a millisecond, to compile it as a schema some twenty.
@@ -27,23 +49,28 @@ extension APIHandler {
 
     /// Takes in a write. It is handed over when the batch of events ends.
     func write(
-        _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
+        _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange,
+        on state: State
     ) throws(Problem) -> Handling {
         guard body.count < Self.largeBody else {
             guard !exchange.isBehind else { return .notYet }
-            try parseBeside(request, bytes, body, exchange.ticket, on: state)
+            try parseBeside(request, target, bytes, body, exchange.ticket, on: state)
             return .laterAlone
         }
         // Requests of a connection are taken one at a time while the writer has much to do.
         if exchange.isBehind, service.store.isBusy { return .notYet }
-        var write = try request.write(bytes, body: body, on: state)
+        var write = try request.write(target, bytes, body: body, on: state)
         let owed = OwedWrite(request, bytes, ticket: exchange.ticket)
-        let effort = state.effort(of: write.command, upTo: Self.longWrite)
+        let isSettled = state.isSettled(write)
+        let effort = isSettled ? 0 : state.effort(of: write.command, upTo: Self.longWrite)
         guard write.isLong || effort > Self.longWrite else {
             // One that may turn out to be long is alone, so that the writer may decide it after others.
-            write.isAlone = state.checksValues(of: write)
+            write.isAlone = !isSettled && state.checksValues(of: write)
             if write.isAlone, exchange.isBehind { return .notYet }
             write.steps = WriteRequest.stepsOfShort
+            if case .setting = write.command {
+                write.isQuick = body.count <= Self.quickBody && effort <= Self.quickWrite
+            }
             collect(write, owed)
             return write.isAlone ? .laterAlone : .later
         }
@@ -59,9 +86,14 @@ extension APIHandler {
     /// connection sends one at a time.
     private static let longWrite = 16 << 10
 
+    /// The sizes up to which a write of one key is quick.
+    private static let quickBody = 4 << 10
+    private static let quickWrite = 256
+
     /// Parses a large body beside the loop. Its connection has no request before it, and sends none until it is answered.
     private func parseBeside(
-        _ request: APIRequest, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ ticket: Ticket, on state: State
+        _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ ticket: Ticket,
+        on state: State
     ) throws(Problem) {
         guard !service.parser.isFull else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
@@ -71,7 +103,7 @@ extension APIHandler {
         // A value takes some eight times the memory of its text.
         decideBeside(owed, at: state.cursor, bytes: { 8 * body.count }, held: held) { () throws(Problem) in
             defer { held.resize(to: 0) }
-            return try request.write(head.span, body: body.span, on: state)
+            return try request.write(target, head.span, body: body.span, on: state)
         }
     }
 
@@ -109,9 +141,7 @@ extension APIHandler {
     }
 
     private func collect(_ request: WriteRequest, _ write: OwedWrite) {
-        lastID += 1
-        owed[lastID] = write
-        collected.append(PendingWrite(id: lastID, request: request))
+        collected.append(PendingWrite(id: owed.add(write), request: request))
     }
 
     /// Hands the writes of a batch over to the writer.
@@ -119,16 +149,13 @@ extension APIHandler {
         guard !collected.isEmpty else { return }
         let writes = collected
         collected.removeAll(keepingCapacity: true)
-        let refused = service.store.submit(writes, replies: mailbox)
-        guard !refused.isEmpty else { return }
-        let cursor = service.store.state.cursor
-        finish(refused.map { WriteOutcome(id: $0.id, result: .failure(Problem.tooManyWrites), cursor: cursor) })
+        finish(service.store.submit(writes, replies: mailbox))
     }
 
     /// Answers writes with their outcomes.
     func finish(_ outcomes: [WriteOutcome]) {
         for outcome in outcomes {
-            if let write = owed.removeValue(forKey: outcome.id) { answer(write, outcome) }
+            if let write = owed.remove(outcome.id) { answer(write, outcome) }
         }
     }
 

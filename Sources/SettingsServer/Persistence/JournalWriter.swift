@@ -108,6 +108,9 @@ struct JournalWriter {
         }
     }
 
+    /// True if the end of a sync on the other queue is to be noted.
+    var hasReport: Bool { syncing.hasReport }
+
     /// Takes note of a sync that has ended on the other queue.
     mutating func takeReport(_ log: Log) {
         guard let report = syncing.takeReport(), report.file === file?.file else { return }

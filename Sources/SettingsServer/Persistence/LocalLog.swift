@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// A log that keeps commits in a directory of this machine: a journal that is synced, and snapshots from time to time.
 ///
-/// Runs on the writer's queue, except ``health``. That is why it may be shared unchecked: its variables are touched there
-/// only. What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
+/// Used by one thread at a time, the one that has taken the writer, except ``health``. That is why it may be shared unchecked.
+/// What runs on other queues reports through the mutex of a ``BackgroundTask``, and `obstacle` has its own.
 package final class LocalLog: CommitLog, @unchecked Sendable {
     package struct Options: Sendable {
         package var durability: Configuration.Durability
@@ -127,6 +127,13 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     package func discard() {
         staged.removeAll()
+    }
+
+    package var flushesAtOnce: Bool {
+        guard options.durability != .always, lock != nil, displaced == nil, journal.file != nil, health == nil,
+            !journal.hasReport, !snapshots.hasReport
+        else { return false }
+        return !snapshots.isDue(staged.last ?? latest.revision, now: clock())
     }
 
     package func flush() throws(CommitLogError) {

@@ -36,6 +36,9 @@ struct SnapshotSchedule {
         time = now
     }
 
+    /// True if the end of one is to be noted.
+    var hasReport: Bool { task.hasReport }
+
     /// True if the last one failed.
     var isRetry: Bool { failures > 0 }
 
@@ -120,6 +123,9 @@ final class BackgroundTask<Report: Sendable>: Sendable {
 
     /// True from the beginning of a task until its result is taken.
     var isBusy: Bool { progress.withLock { $0.isBusy } }
+
+    /// True if a result waits to be taken.
+    var hasReport: Bool { progress.withLock { $0.report != nil } }
 
     /// True once the task has to end as soon as it can.
     var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }

@@ -4,7 +4,7 @@ internal import SettingsModel
 
 /// A log that makes commits durable. The writer orders them and applies them.
 ///
-/// Called on the writer's queue, in the order: any number of ``stage(_:after:)``, then one ``flush()``, then, if that
+/// Called by one thread at a time, in the order: any number of ``stage(_:after:)``, then one ``flush()``, then, if that
 /// succeeded, ``published(_:)``. A replicated store would stand behind the same calls.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the batch that ``flush()`` makes durable, behind the commit before it, staged or flushed.
@@ -16,6 +16,9 @@ package protocol CommitLog: AnyObject, Sendable {
     /// Makes the batch as durable as was promised: all of it or, if it throws, as the error says. Empties the batch in
     /// either case. After a success, also of an empty batch, no commit comes back whose outcome was unknown before.
     func flush() throws(CommitLogError)
+
+    /// True if ``flush()`` and ``published(_:)`` would only append what is staged to a file, without a sync.
+    var flushesAtOnce: Bool { get }
 
     /// Performs periodic maintenance: interval sync, snapshots, recovery after a failed write.
     func tend()

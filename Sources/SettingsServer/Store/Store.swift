@@ -14,7 +14,7 @@ package final class Store: Sendable {
     /// A store over a recovered state.
     ///
     /// - Parameters:
-    ///   - log: where commits become durable; called on the writer's queue only.
+    ///   - log: where commits become durable; called by one thread at a time.
     ///   - clock: the time of day.
     package init(
         _ state: State, log: any CommitLog, limits: WriteLimits = WriteLimits(),
@@ -33,10 +33,9 @@ package final class Store: Sendable {
         published.read(body)
     }
 
-    /// Queues writes, to be decided in this order. `replies` gets the outcome of each exactly once.
-    ///
-    /// - Returns: the writes that were not taken, as the queue was full.
-    package func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [PendingWrite] {
+    /// Takes writes, to be decided in this order. The outcome of each comes exactly once: returned here if it is known at
+    /// once, else to `replies`.
+    package func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
         writer.submit(writes, replies: replies)
     }
 
@@ -95,10 +94,10 @@ package final class Store: Sendable {
 /// A write in the queue of the writer.
 package struct PendingWrite: Sendable {
     /// The caller's name for the write.
-    package var id: UInt64
+    package var id: Int
     package var request: WriteRequest
 
-    package init(id: UInt64, request: WriteRequest) {
+    package init(id: Int, request: WriteRequest) {
         self.id = id
         self.request = request
     }
@@ -107,7 +106,7 @@ package struct PendingWrite: Sendable {
 /// The outcome of a write: an answer or a problem.
 package struct WriteOutcome: Sendable {
     /// The caller's name for the write.
-    package var id: UInt64
+    package var id: Int
     package var result: Result<WriteAnswer, Problem>
     /// The place in history that a refusal was decided at.
     package var cursor: Cursor
@@ -115,7 +114,7 @@ package struct WriteOutcome: Sendable {
 
 /// A receiver of the outcomes of writes.
 package protocol WriteReplies: AnyObject, Sendable {
-    /// Takes outcomes in the order in which the writes were queued. Runs on the writer's queue; must not block.
+    /// Takes outcomes in the order in which the writes were handed over. Runs on the writer's queue; must not block.
     func deliver(_ outcomes: [WriteOutcome])
 }
 

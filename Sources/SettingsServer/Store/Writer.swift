@@ -5,17 +5,20 @@ internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
-/// A queue that decides writes in turns, each covered by one sync (group commit).
+/// A place where writes are decided in turns, each covered by one sync (group commit), by one thread at a time.
 ///
-/// The writer takes what gathered while it was busy, and decides it in turns of a bounded length. Writes that take long wait
-/// in a line of their own: one of them is decided after all that gathered of the others, or after a second of those. A write
-/// that turns out to be long on the way joins that line.
+/// A thread that hands over quick writes while nobody decides does it itself: if nothing is to be synced they are answered
+/// at once, else the queue syncs them. What comes meanwhile gathers, and the queue decides it in turns of a bounded length.
+/// Writes that take long wait in a line of their own: one of them is decided after all that gathered of the others, or after
+/// a second of those. A write that turns out to be long on the way joins that line.
 final class Writer: Sendable {
     private let inbox = Mutex(Inbox())
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)
+    private let published: Published
     private let limits: WriteLimits
+    /// Used by the thread that has taken the writer.
     private let session: WriterSession
-    /// The writes that wait or are being decided.
+    /// The writes that wait or are being decided on the queue.
     private let count = Atomic(0)
     /// The nanoseconds that deciding a write took lately.
     private let pace = Atomic(Writer.leastPace)
@@ -23,15 +26,26 @@ final class Writer: Sendable {
     private static let leastPace = 10_000
 
     private struct Inbox {
-        var waiting = Line()
+        var waiting: [Parcel] = []
+        var waitingBytes = 0
         var long = Deque<Parcel>()
         var longBytes = 0
-        var isScheduled = false
+        var isTendingDue = false
+        /// Called when nothing else is left to do.
+        var idle: [@Sendable (State) -> Void] = []
+        /// True while a thread uses the session, or the queue is about to.
+        var isTaken = false
         var isStopping = false
 
-        struct Line {
-            var parcels: [Parcel] = []
-            var bytes = 0
+        /// Takes the writer if it is free.
+        mutating func take() -> Bool {
+            defer { isTaken = true }
+            return !isTaken
+        }
+
+        mutating func add(long parcel: Parcel) {
+            longBytes += parcel.bytes
+            long.append(parcel)
         }
     }
 
@@ -41,12 +55,15 @@ final class Writer: Sendable {
         let replies: any WriteReplies
         /// When they came.
         let since: UInt64
+
+        var bytes: Int { writes.reduce(0) { $0 + $1.request.size } }
     }
 
     init(
         _ state: State, published: Published, log: any CommitLog, limits: WriteLimits,
         clock: @escaping @Sendable () -> Timestamp
     ) {
+        self.published = published
         self.limits = limits
         session = WriterSession(state, published: published, log: log, limits: limits, clock: clock)
     }
@@ -54,8 +71,14 @@ final class Writer: Sendable {
     /// True if the writes that wait take longer than some turns, so that callers should send one at a time.
     var isBusy: Bool { count.load(ordering: .relaxed) * pace.load(ordering: .relaxed) > 3 * Int(limits.turn) }
 
-    func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [PendingWrite] {
+    /// Takes writes, to be decided in this order. Returns the outcomes that are known at once, with those of the writes that
+    /// found no room. The others come later, to `replies`.
+    func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
         let now = MonotonicClock.system.now()
+        if writes.allSatisfy(\.request.isQuick) {
+            let parcel = Parcel(writes: writes, replies: replies, since: now)
+            if parcel.bytes <= limits.waitingBytes, inbox.withLock({ $0.take() }) { return decideHere(parcel) }
+        }
         var refused: [PendingWrite] = []
         let mustSchedule = inbox.withLock { inbox in
             var taken: [PendingWrite] = []
@@ -63,10 +86,9 @@ final class Writer: Sendable {
             for write in writes {
                 let size = write.request.size
                 if write.request.isLong, inbox.longBytes + size <= limits.waitingBytes {
-                    inbox.longBytes += size
-                    inbox.long.append(Parcel(writes: [write], replies: replies, since: now))
-                } else if !write.request.isLong, inbox.waiting.bytes + size <= limits.waitingBytes {
-                    inbox.waiting.bytes += size
+                    inbox.add(long: Parcel(writes: [write], replies: replies, since: now))
+                } else if !write.request.isLong, inbox.waitingBytes + size <= limits.waitingBytes {
+                    inbox.waitingBytes += size
                     taken.append(write)
                 } else {
                     refused.append(write)
@@ -74,21 +96,16 @@ final class Writer: Sendable {
             }
             if !taken.isEmpty {
                 count.add(taken.count, ordering: .relaxed)
-                inbox.waiting.parcels.append(Parcel(writes: taken, replies: replies, since: now))
+                inbox.waiting.append(Parcel(writes: taken, replies: replies, since: now))
             }
-            guard refused.count < writes.count else { return false }
-            defer { inbox.isScheduled = true }
-            return !inbox.isScheduled
+            return refused.count < writes.count && inbox.take()
         }
         if mustSchedule { queue.async { self.work() } }
-        return refused
+        return refused.isEmpty ? [] : refusals(of: refused, because: .tooManyWrites)
     }
 
     func whenIdle(_ body: @escaping @Sendable (State) -> Void) {
-        queue.async {
-            self.work()
-            body(self.session.publishedState)
-        }
+        schedule { $0.idle.append(body) }
     }
 
     /// Refuses long writes from now on, those that wait included.
@@ -97,52 +114,115 @@ final class Writer: Sendable {
     }
 
     func tend() {
-        queue.async { self.session.tend() }
+        schedule { $0.isTendingDue = true }
     }
 
-    /// Decides what waits until nothing does.
+    private func schedule(_ add: (inout Inbox) -> Void) {
+        let mustSchedule = inbox.withLock { inbox in
+            add(&inbox)
+            return inbox.take()
+        }
+        if mustSchedule { queue.async { self.work() } }
+    }
+
+    private func refusals(of writes: [PendingWrite], because problem: Problem) -> [WriteOutcome] {
+        let cursor = published.read { $0.cursor }
+        return writes.map { WriteOutcome(id: $0.id, result: .failure(problem), cursor: cursor) }
+    }
+}
+
+/// Deciding.
+extension Writer {
+    /// Decides writes on the thread that hands them over, which has taken the writer. What they stage is made durable here
+    /// if that takes no sync.
+    private func decideHere(_ parcel: Parcel) -> [WriteOutcome] {
+        var line = WriterSession.Line([parcel])
+        let turn = session.begin(&line, within: WriterSession.shortTurn)
+        if let rest = line.rest {
+            // First in line, behind those that were decided.
+            count.add(rest.writes.count, ordering: .relaxed)
+            inbox.withLock { inbox in
+                inbox.waitingBytes += rest.bytes
+                inbox.waiting.insert(rest, at: 0)
+            }
+        }
+        guard session.finishesAtOnce(turn) else {
+            queue.async {
+                self.session.finish(turn)
+                self.add(long: turn.long)
+                self.work()
+            }
+            return []
+        }
+        let outcomes = session.finishHere(turn)
+        add(long: turn.long)
+        let isDone = inbox.withLock { inbox in
+            inbox.isTaken =
+                !inbox.waiting.isEmpty || !inbox.long.isEmpty || inbox.isTendingDue || !inbox.idle.isEmpty
+            return !inbox.isTaken
+        }
+        if !isDone { queue.async { self.work() } }
+        return outcomes
+    }
+
+    /// Decides what waits until nothing does. The queue has taken the writer, and leaves it in the end.
     private func work() {
         dispatchPrecondition(condition: .onQueue(queue))
         var line = WriterSession.Line()
-        while true {
-            let (long, isStopping) = inbox.withLock { inbox in
-                if line.isEmpty {
-                    line = WriterSession.Line(inbox.waiting.parcels)
-                    inbox.waiting = Inbox.Line()
-                }
-                let long = inbox.long.popFirst()
-                inbox.longBytes -= long?.writes.first?.request.size ?? 0
-                if line.isEmpty, long == nil { inbox.isScheduled = false }
-                return (long, inbox.isStopping)
-            }
-            guard !line.isEmpty || long != nil else { return }
+        while let next = next(&line) {
             takeTurns(&line)
-            guard let long else { continue }
-            if isStopping {
-                session.refuse(long, because: .shuttingDown)
-            } else {
-                var line = WriterSession.Line([long])
-                _ = session.takeTurn(&line)
+            if next.isTendingDue { session.tend() }
+            if let long = next.long {
+                if next.isStopping {
+                    long.replies.deliver(refusals(of: long.writes, because: .shuttingDown))
+                } else {
+                    var line = WriterSession.Line([long])
+                    session.finish(session.begin(&line, within: limits.turn))
+                }
             }
+            for body in next.idle { body(session.publishedState) }
+        }
+    }
+
+    private typealias Next = (
+        long: Parcel?, isTendingDue: Bool, idle: [@Sendable (State) -> Void], isStopping: Bool
+    )
+
+    /// Takes what is to be done next; nil, and the writer is free, if there is nothing.
+    private func next(_ line: inout WriterSession.Line) -> Next? {
+        inbox.withLock { inbox in
+            if line.isEmpty {
+                line = WriterSession.Line(inbox.waiting)
+                (inbox.waiting, inbox.waitingBytes) = ([], 0)
+            }
+            var next: Next = (inbox.long.popFirst(), inbox.isTendingDue, [], inbox.isStopping)
+            inbox.longBytes -= next.long?.bytes ?? 0
+            inbox.isTendingDue = false
+            guard line.isEmpty, next.long == nil, !next.isTendingDue else { return next }
+            swap(&next.idle, &inbox.idle)
+            inbox.isTaken = !next.idle.isEmpty
+            return inbox.isTaken ? next : nil
         }
     }
 
     /// Decides writes until none is left, or until one that takes long should have its turn.
     private func takeTurns(_ line: inout WriterSession.Line) {
         let end = MonotonicClock.system.now() + limits.longPause
-        repeat {
-            let turn = session.takeTurn(&line)
-            guard turn.count > 0 else { return }
+        while !line.isEmpty {
+            let turn = session.begin(&line, within: limits.turn)
+            session.finish(turn)
             count.subtract(turn.count, ordering: .relaxed)
             let last = pace.load(ordering: .relaxed)
             pace.store(max(Self.leastPace, (3 * last + Int(turn.time) / turn.count) / 4), ordering: .relaxed)
-            guard !turn.long.isEmpty else { continue }
-            inbox.withLock { inbox in
-                for parcel in turn.long {
-                    inbox.longBytes += parcel.writes.first?.request.size ?? 0
-                    inbox.long.append(parcel)
-                }
-            }
-        } while !line.isEmpty && MonotonicClock.system.now() < end
+            add(long: turn.long)
+            if MonotonicClock.system.now() >= end { return }
+        }
+    }
+
+    private func add(long parcels: [Parcel]) {
+        guard !parcels.isEmpty else { return }
+        inbox.withLock { inbox in
+            for parcel in parcels { inbox.add(long: parcel) }
+        }
     }
 }

@@ -5,8 +5,8 @@ internal import SettingsModel
 
 /// The staged state of the writer, and the log that makes its commits durable.
 ///
-/// Every member is used on the writer's queue alone, which is what makes it safe to be sent there: `Writer` owns the only
-/// reference and touches it in blocks of that queue.
+/// Used by one thread at a time, the one that has taken the writer, which is what makes it safe to be sent to another:
+/// `Writer` owns the only reference.
 final class WriterSession: @unchecked Sendable {
     private let published: Published
     private let log: any CommitLog
@@ -33,13 +33,6 @@ final class WriterSession: @unchecked Sendable {
         staged = StagedState(state, opensSuites: limits.opensSuites, commitKeys: limits.commitKeys)
     }
 
-    /// Answers writes without deciding them.
-    func refuse(_ parcel: Writer.Parcel, because problem: Problem) {
-        let cursor = publishedState.cursor
-        parcel.replies.deliver(
-            parcel.writes.map { WriteOutcome(id: $0.id, result: .failure(problem), cursor: cursor) })
-    }
-
     /// Parcels, and how far they are decided.
     struct Line {
         fileprivate let parcels: [Writer.Parcel]
@@ -51,86 +44,127 @@ final class WriterSession: @unchecked Sendable {
         }
 
         var isEmpty: Bool { parcel == parcels.count }
+
+        /// What is left of the parcel whose turn it is; nil if there is none.
+        var rest: Writer.Parcel? {
+            guard !isEmpty else { return nil }
+            var rest = parcels[parcel]
+            rest.writes = Array(rest.writes[write...])
+            return rest
+        }
     }
 
-    /// What a turn did.
-    struct Turn {
+    /// Writes that were decided, and are answered once what they staged is durable.
+    struct Turn: Sendable {
+        fileprivate var answers: [Answer] = []
+        /// From here on answers rest on what is not durable yet.
+        fileprivate var firstStaged: (answer: Int, outcome: Int)?
         /// The writes that were decided, and the nanoseconds that took.
-        var count = 0
-        var time: UInt64 = 0
+        fileprivate(set) var count = 0
+        fileprivate(set) var time: UInt64 = 0
         /// Writes that turned out to be long, to be decided after others.
-        var long: [Writer.Parcel] = []
+        fileprivate(set) var long: [Writer.Parcel] = []
     }
 
     /// The outcomes of those writes of a parcel that are of one turn.
-    private struct Answer {
+    fileprivate struct Answer: Sendable {
         let replies: any WriteReplies
         var outcomes: [WriteOutcome] = []
     }
 
-    /// Decides writes of a line for one turn, which makes their commits durable with one sync, and answers after it.
-    func takeTurn(_ line: inout Line) -> Turn {
+    /// The nanoseconds of a turn on the thread of a caller.
+    static let shortTurn: UInt64 = 1_000_000
+
+    /// Decides writes of a line until the time is over. At least one is decided.
+    func begin(_ line: inout Line, within time: UInt64) -> Turn {
         var turn = Turn()
-        var answers: [Answer] = []
-        // From here on answers rest on what is not durable yet.
-        var firstStaged: (answer: Int, outcome: Int)?
-        var bounds = Bounds(limits)
+        var bounds = Bounds(limits, time)
         deciding: while !line.isEmpty {
             let parcel = line.parcels[line.parcel]
-            answers.append(Answer(replies: parcel.replies))
-            let last = answers.count - 1
-            answers[last].outcomes.reserveCapacity(parcel.writes.count - line.write)
+            var answer = Answer(replies: parcel.replies)
+            answer.outcomes.reserveCapacity(parcel.writes.count - line.write)
+            defer { turn.answers.append(answer) }
             while line.write < parcel.writes.count {
-                var write = parcel.writes[line.write]
-                guard bounds.admit(write.request) else { break deciding }
+                guard bounds.admit(parcel.writes[line.write].request) else { break deciding }
+                let write = parcel.writes[line.write]
                 line.write += 1
                 let isLate = bounds.now > parcel.since + limits.patience
-                let (result, isStaged) = isLate ? (.failure(.tooManyWrites), false) : decide(write.request)
-                if case .failure(let problem) = result, problem.code == .overloaded, write.request.isAlone, !isLate {
+                let (outcome, isStaged) = isLate ? late(write) : decide(write)
+                if outcome.isOverloaded, write.request.isAlone, !isLate {
+                    var write = write
                     write.request.becomeLong()
                     turn.long.append(Writer.Parcel(writes: [write], replies: parcel.replies, since: parcel.since))
                     continue
                 }
-                if isStaged && firstStaged == nil { firstStaged = (last, answers[last].outcomes.count) }
-                answers[last].outcomes.append(
-                    WriteOutcome(id: write.id, result: result, cursor: staged.state.cursor))
+                if isStaged, turn.firstStaged == nil {
+                    turn.firstStaged = (turn.answers.count, answer.outcomes.count)
+                }
+                answer.outcomes.append(outcome)
             }
             (line.parcel, line.write) = (line.parcel + 1, 0)
         }
         (turn.count, turn.time) = (bounds.count, MonotonicClock.system.now() - bounds.start)
-        var listeners: [any PublicationListener] = []
-        // In doubt, no answer may rest on what is published: what it lacks could be there after a restart.
-        if let first = isInDoubt ? (answer: 0, outcome: 0) : firstStaged {
-            do {
-                try flush()
-                isInDoubt = false
-                if firstStaged != nil {
-                    publishedState = staged.state
-                    listeners = published.publish(staged.state)
-                    log.published(staged.state)
-                }
-            } catch {
-                if error.outcome == .unknown { isInDoubt = true }
-                staged.recall(to: publishedState)
-                refuse(&answers, from: first, because: error)
-            }
-        }
-        for answer in answers where !answer.outcomes.isEmpty { answer.replies.deliver(answer.outcomes) }
-        for listener in listeners { listener.published() }
         return turn
+    }
+
+    /// True if finishing the turn takes some microseconds: it has nothing to sync.
+    func finishesAtOnce(_ turn: Turn) -> Bool {
+        !mustFlush(turn) || log.flushesAtOnce
+    }
+
+    /// Makes durable what a turn staged, publishes it, and delivers the outcomes.
+    func finish(_ turn: Turn) {
+        var turn = turn
+        let listeners = flush(&turn)
+        for answer in turn.answers where !answer.outcomes.isEmpty { answer.replies.deliver(answer.outcomes) }
+        for listener in listeners { listener.published() }
+    }
+
+    /// As ``finish(_:)``, for a turn with one parcel, whose outcomes are returned.
+    func finishHere(_ turn: Turn) -> [WriteOutcome] {
+        var turn = turn
+        for listener in flush(&turn) { listener.published() }
+        return turn.answers.first?.outcomes ?? []
+    }
+
+    /// True if answers of the turn have to wait for a flush. In doubt all do: what is published could lack what is there
+    /// after a restart.
+    private func mustFlush(_ turn: Turn) -> Bool { isInDoubt || turn.firstStaged != nil }
+
+    /// Makes durable what a turn staged and publishes it, or changes the answers to what went wrong. Returns the listeners
+    /// to call once the answers are on their way.
+    private func flush(_ turn: inout Turn) -> [any PublicationListener] {
+        guard mustFlush(turn) else { return [] }
+        do {
+            try flush()
+            isInDoubt = false
+            guard turn.firstStaged != nil else { return [] }
+            publishedState = staged.state
+            let listeners = published.publish(staged.state)
+            log.published(staged.state)
+            return listeners
+        } catch {
+            let first = isInDoubt ? (answer: 0, outcome: 0) : turn.firstStaged
+            if error.outcome == .unknown { isInDoubt = true }
+            staged.recall(to: publishedState)
+            if let first { refuse(&turn.answers, from: first, because: error) }
+            return []
+        }
     }
 
     /// What a turn may still take: a number of writes, bytes, and time.
     private struct Bounds {
         private let limits: WriteLimits
+        private let time: UInt64
         let start: UInt64
         /// The time when the last write was looked at.
         private(set) var now: UInt64
         private(set) var count = 0
         private var bytes = 0
 
-        init(_ limits: WriteLimits) {
+        init(_ limits: WriteLimits, _ time: UInt64) {
             self.limits = limits
+            self.time = time
             start = MonotonicClock.system.now()
             now = start
         }
@@ -140,7 +174,7 @@ final class WriterSession: @unchecked Sendable {
             // Reading the clock takes a hundredth of the time of a write.
             if count > 0 { now = MonotonicClock.system.now() }
             let fits =
-                count < limits.batchCount && bytes + request.size <= limits.batchBytes && now < start + limits.turn
+                count < limits.batchCount && bytes + request.size <= limits.batchBytes && now < start + time
             guard count == 0 || fits else { return false }
             count += 1
             bytes += request.size
@@ -153,15 +187,19 @@ final class WriterSession: @unchecked Sendable {
         log.tend()
     }
 
-    private func decide(_ request: WriteRequest) -> (result: Result<WriteAnswer, Problem>, isStaged: Bool) {
+    private func decide(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
         let predecessor = staged.state.revision
         do throws(Problem) {
-            let (answer, commit) = try staged.write(request, at: clock())
+            let (answer, commit) = try staged.write(write.request, at: clock())
             if let commit { log.stage(commit, after: predecessor) }
-            return (.success(answer), commit != nil)
+            return (WriteOutcome(id: write.id, result: .success(answer), cursor: staged.state.cursor), commit != nil)
         } catch {
-            return (.failure(error), false)
+            return (WriteOutcome(id: write.id, result: .failure(error), cursor: staged.state.cursor), false)
         }
+    }
+
+    private func late(_ write: PendingWrite) -> (outcome: WriteOutcome, isStaged: Bool) {
+        (WriteOutcome(id: write.id, result: .failure(.tooManyWrites), cursor: staged.state.cursor), false)
     }
 
     /// Makes the staged commits durable, unless one of them does not fit the state.
@@ -190,6 +228,11 @@ final class WriterSession: @unchecked Sendable {
 }
 
 extension WriteOutcome {
+    /// True if the write would take too long for its place in the line.
+    fileprivate var isOverloaded: Bool {
+        if case .failure(let problem) = result { problem.code == .overloaded } else { false }
+    }
+
     /// True if the answer is about a commit that was staged and not published: of this write, or of one that it repeats.
     fileprivate func tellsOfCommit(after published: Revision) -> Bool {
         guard case .success(let answer) = result, let commit = answer.commit else { return false }

@@ -19,7 +19,7 @@ struct WriterTests {
     }
 
     private func put(
-        _ id: UInt64, _ key: String, _ value: JSONValue, requestKey: String? = nil,
+        _ id: Int, _ key: String, _ value: JSONValue, requestKey: String? = nil,
         guards: [WriteRequest.Guard] = []
     ) throws -> PendingWrite {
         let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName(key), .set(value))
@@ -34,7 +34,7 @@ struct WriterTests {
     @Test("what gathers while a batch is synced is made durable by one sync, and nothing is visible before")
     func groupCommit() throws {
         #expect(store.submit([try put(1, "a", 1)], replies: replies).isEmpty)
-        for id in 2...9 { _ = store.submit([try put(UInt64(id), "k\(id)", 1)], replies: replies) }
+        for id in 2...9 { _ = store.submit([try put(id, "k\(id)", 1)], replies: replies) }
         #expect(store.state.revision == .zero)
         log.letGo()
         #expect(replies.wait(for: 1)[1]?.setting?.changed == true)
@@ -188,7 +188,7 @@ struct CostlyWriteTests {
         store = Store(state, log: log) { Timestamp(milliseconds: 1000) }
     }
 
-    private func write(_ id: UInt64, _ command: WriteRequest.Command, isAlone: Bool) -> PendingWrite {
+    private func write(_ id: Int, _ command: WriteRequest.Command, isAlone: Bool) -> PendingWrite {
         var request = WriteRequest(command)
         request.steps = WriteRequest.stepsOfShort
         request.isAlone = isAlone

@@ -44,6 +44,8 @@ final class ScriptedLog: CommitLog {
     var predecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
     var published: [Revision] { contents.withLock { $0.published } }
 
+    let flushesAtOnce = false
+
     func stage(_ commit: Commit, after predecessor: Revision) {
         contents.withLock { $0.staged.append((commit, predecessor)) }
     }
@@ -83,10 +85,10 @@ final class CollectedReplies: WriteReplies {
     }
 
     /// The numbers of the writes in the order of their ends.
-    var order: [UInt64] { outcomes.withLock { $0.map(\.id) } }
+    var order: [Int] { outcomes.withLock { $0.map(\.id) } }
 
     /// The ends of so many writes, by their numbers; fewer if they do not come in time.
-    func wait(for count: Int) -> [UInt64: WriteOutcome] {
+    func wait(for count: Int) -> [Int: WriteOutcome] {
         for _ in 0..<count where arrived.wait(timeout: .now() + .seconds(20)) == .timedOut { break }
         return Dictionary(outcomes.withLock { $0 }.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     }
