@@ -41,8 +41,7 @@ package struct StagedState: Sendable {
         guard let revision = issued.advanced(by: 1) else {
             throw Problem(.storageFailed, "there are no revisions left")
         }
-        let decision = try state.decide(
-            request, revision: revision, time: time(now), opensSuites: opensSuites, commitKeys: commitKeys)
+        let decision = try decide(request, revision, at: time(now))
         guard let commit = decision.commit else { return (decision.answer, nil) }
         issued = revision
         // Before the commit drops others: it may drop itself, if it is larger than all of the history.
@@ -58,6 +57,14 @@ package struct StagedState: Sendable {
             mismatch = error
         }
         return (decision.answer, commit)
+    }
+
+    private func decide(
+        _ request: WriteRequest, _ revision: Revision, at time: Timestamp
+    ) throws(Problem) -> WriteDecision {
+        if let decision = request.prepared?.decision(on: state, revision: revision, time: time) { return decision }
+        return try state.decide(
+            request, revision: revision, time: time, opensSuites: opensSuites, commitKeys: commitKeys)
     }
 
     /// Goes back to a state. The revisions given out since are never used again.

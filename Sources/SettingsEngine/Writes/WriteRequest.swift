@@ -66,9 +66,10 @@ package struct WriteRequest: Sendable {
     package var steps = Self.stepsOfLong
     /// True if its connection sends no other before this is answered, so that others may be decided before it.
     package var isAlone = false
-
     /// True if deciding it takes some microseconds, so that a loop may do it.
     package var isQuick = false
+    /// The decision that was made on an earlier state, if any.
+    package var prepared: PreparedWrite?
 
     /// The steps of a write that is not long: a millisecond or two.
     package static let stepsOfShort = 50_000

@@ -160,6 +160,8 @@ extension APIHandler {
         let mailbox = mailbox
         var job = BackgroundQueue.Job(bytes: { rendering.bytes }, held: held) { charge in
             let made = LongAnswers.Made(rendering.make(), charge)
+            // Before the loop hears of the answer: to have both charged could cost the connection.
+            held?.resize(to: 0)
             mailbox.run { $0.finish(made, key) }
         }
         job.isWanted = { flag.isSet }

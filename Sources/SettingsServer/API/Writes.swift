@@ -127,7 +127,7 @@ extension APIHandler {
             do throws(Problem) {
                 var write = try read()
                 write.becomeLong()
-                let outcome = service.obstacle() == nil ? service.store.answerWithoutCommit(write) : nil
+                let outcome = service.obstacle() == nil ? service.store.decideBeside(&write) : nil
                 give { [owed, write] handler in
                     if let outcome { handler.answer(owed, outcome) } else { handler.collect(write, owed) }
                 }

@@ -10,6 +10,7 @@ package final class Store: Sendable {
     private let published: Published
     private let writer: Writer
     private let limits: WriteLimits
+    private let prepared = Mutex(Prepared())
 
     /// A store over a recovered state.
     ///
@@ -39,9 +40,10 @@ package final class Store: Sendable {
         writer.submit(writes, replies: replies)
     }
 
-    /// Decides a write on the published state, unless it needs the writer: for a commit, or as a repeat of another. So a
-    /// refusal or a dry run that takes long holds up no other write. From any thread.
-    package func answerWithoutCommit(_ request: WriteRequest) -> WriteOutcome? {
+    /// Decides a write on the published state, unless it may be a repeat of another. A refusal or a dry run that takes long
+    /// holds up no other write then. A commit needs the writer, which takes the decision over if its suites have not changed
+    /// meanwhile. From any thread.
+    package func decideBeside(_ request: inout WriteRequest) -> WriteOutcome? {
         let state = state
         guard request.requestKey == nil || request.isDryRun, let revision = state.revision.advanced(by: 1) else {
             return nil
@@ -50,11 +52,27 @@ package final class Store: Sendable {
             let decision = try state.decide(
                 request, revision: revision, time: state.time, opensSuites: limits.opensSuites,
                 commitKeys: limits.commitKeys)
-            guard decision.commit == nil else { return nil }
-            return WriteOutcome(id: 0, result: .success(decision.answer), cursor: state.cursor)
+            guard decision.commit != nil else {
+                return WriteOutcome(id: 0, result: .success(decision.answer), cursor: state.cursor)
+            }
+            request.prepared = keep(PreparedWrite(decision, of: request, on: state))
+            return nil
         } catch {
             return WriteOutcome(id: 0, result: .failure(error), cursor: state.cursor)
         }
+    }
+
+    /// Returns a decision if no other is kept: they take much memory, and the writer needs one at a time.
+    private func keep(_ write: PreparedWrite) -> PreparedWrite? {
+        prepared.withLock { prepared in
+            guard prepared.write == nil else { return nil }
+            prepared.write = write
+            return write
+        }
+    }
+
+    private struct Prepared {
+        weak var write: PreparedWrite?
     }
 
     /// True if the writes that wait take longer than some turns, so that callers should send one at a time.
