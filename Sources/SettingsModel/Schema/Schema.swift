@@ -1,7 +1,7 @@
 /// A schema that describes a suite's keys: types, limits, defaults and descriptions.
 ///
 /// A schema is a JSON Schema (draft 2020-12) whose `properties` are the keys. It is compiled from such a document or made
-/// from typed keys (``init(of:additionalProperties:keys:)``); ``document`` is the document.
+/// from typed keys, by the module SettingsKeys; ``document`` is the document.
 ///
 ///     let schema = try Schema(JSONValue(parsing: #"""
 ///         {"type": "object", "additionalProperties": false,
