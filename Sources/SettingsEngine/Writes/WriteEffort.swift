@@ -36,13 +36,6 @@ extension State {
         }
     }
 
-    /// True if a write sets or removes one key, with nothing left to check.
-    package func isSettled(_ request: WriteRequest) -> Bool {
-        guard case .setting(let operation) = request.command else { return false }
-        if case .change = operation.action { return false }
-        return !checksValues(of: operation, request.checkedAgainst)
-    }
-
     private func checksValues(of operation: Transaction.Operation, _ checked: SchemaVersion?) -> Bool {
         // Borrowed, as nearly every write comes by here.
         let checks = suites.with(operation.suite.text.utf8Span.span) { suite in
@@ -57,8 +50,12 @@ extension State {
     private func effort(of operation: Transaction.Operation, upTo limit: Int) -> Int {
         suites.with(operation.suite.text.utf8Span.span) { suite in
             var rest = limit - suite.ruleEffort
+            // The value before stands in the journal, too.
+            let record = suite.record(operation.key)
             if case .change = operation.action {
-                _ = suite.effectiveValue(of: suite.record(operation.key))?.isWithin(&rest)
+                _ = suite.effectiveValue(of: record)?.isWithin(&rest)
+            } else {
+                _ = record.stored?.isWithin(&rest)
             }
             return limit - rest
         } ?? 0

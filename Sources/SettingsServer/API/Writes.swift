@@ -61,11 +61,10 @@ extension APIHandler {
         if exchange.isBehind, service.store.isBusy { return .notYet }
         var write = try request.write(target, bytes, body: body, on: state)
         let owed = OwedWrite(request, bytes, ticket: exchange.ticket)
-        let isSettled = state.isSettled(write)
-        let effort = isSettled ? 0 : state.effort(of: write.command, upTo: Self.longWrite)
+        let effort = state.effort(of: write.command, upTo: Self.longWrite)
         guard write.isLong || effort > Self.longWrite else {
             // One that may turn out to be long is alone, so that the writer may decide it after others.
-            write.isAlone = !isSettled && state.checksValues(of: write)
+            write.isAlone = state.checksValues(of: write)
             if write.isAlone, exchange.isBehind { return .notYet }
             write.steps = WriteRequest.stepsOfShort
             if case .setting = write.command {

@@ -138,7 +138,7 @@ extension Option {
 
     private static let running: [Option] = [
         .integer(
-            "loops", 0...1024, \.loopCount,
+            "loops", 0...128, \.loopCount,
             "event loops; 0 for one for every other core. As many as cores wake thousands of watchers sooner"),
         .integer("stopSeconds", 0...3600, \.stopBound, "how long connections have at a stop"),
         .word("log", \.logLevel, "the lowest level that is logged")

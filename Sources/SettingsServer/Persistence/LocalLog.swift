@@ -130,10 +130,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     }
 
     package var flushesAtOnce: Bool {
-        guard options.durability != .always, lock != nil, displaced == nil, journal.file != nil, health == nil,
-            !journal.hasReport, !snapshots.hasReport
-        else { return false }
-        return !snapshots.isDue(staged.last ?? latest.revision, now: clock())
+        options.durability != .always && lock != nil && displaced == nil && journal.file != nil && health == nil
+            && !journal.hasReport && !snapshots.hasReport
     }
 
     package func flush() throws(CommitLogError) {
@@ -151,10 +149,10 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
     }
 
-    package func published(_ state: State) {
+    package func published(_ state: State, mayWait: Bool) {
         latest = state
         if options.durability == .snapshot { journal.trusted = state.revision }
-        snapshotIfDue()
+        if mayWait { snapshotIfDue() }
     }
 
     package func tend() {

@@ -9,7 +9,7 @@ enum OpenFileLimit {
     }
 
     /// Descriptors that the running daemon opens besides connections and event loops: snapshots and journals, look-ups,
-    /// timers, what libdispatch reads of its threads. Without a descriptor these fail, and libdispatch ends the process.
+    /// what libdispatch reads of its threads. Without a descriptor these fail, and libdispatch ends the process.
     private static let reserve = 24
 
     /// Raises the limit to the most that the process may ask for. Shells and service managers give a small one for the
@@ -24,7 +24,7 @@ enum OpenFileLimit {
     /// Raises the limit, and returns the number of connections that may then be open, beside what is open now. Throws if
     /// there is no room for any.
     ///
-    /// - Parameter loops: the number of event loops to come, each with a descriptor of its own.
+    /// - Parameter loops: the number of event loops to come, each with two descriptors.
     static func room(beside loops: Int) throws(Shortage) -> Int {
         raise()
         var limit = rlimit()
@@ -32,7 +32,7 @@ enum OpenFileLimit {
             throw Shortage(description: "\(SystemError(call: "getrlimit", code: errno))")
         }
         let allowed = Int(clamping: limit.rlim_cur)
-        let needed = openCount + loops + reserve
+        let needed = openCount + 2 * loops + reserve
         guard allowed - needed >= 2 else {
             throw Shortage(
                 description: "only \(allowed) files may be open (LimitNOFILE, ulimit -n), and the daemon needs "

@@ -5,7 +5,7 @@ internal import SettingsModel
 /// A log that makes commits durable. The writer orders them and applies them.
 ///
 /// Called by one thread at a time, in the order: any number of ``stage(_:after:)``, then one ``flush()``, then, if that
-/// succeeded, ``published(_:)``. A replicated store would stand behind the same calls.
+/// succeeded, ``published(_:mayWait:)``. A replicated store would stand behind the same calls.
 package protocol CommitLog: AnyObject, Sendable {
     /// Adds a commit to the batch that ``flush()`` makes durable, behind the commit before it, staged or flushed.
     func stage(_ commit: Commit, after predecessor: Revision)
@@ -17,14 +17,16 @@ package protocol CommitLog: AnyObject, Sendable {
     /// either case. After a success, also of an empty batch, no commit comes back whose outcome was unknown before.
     func flush() throws(CommitLogError)
 
-    /// True if ``flush()`` and ``published(_:)`` would only append what is staged to a file, without a sync.
+    /// True if ``flush()`` would only write what is staged to a file, without a sync.
     var flushesAtOnce: Bool { get }
 
     /// Performs periodic maintenance: interval sync, snapshots, recovery after a failed write.
     func tend()
 
     /// Takes the state that was published, for snapshots.
-    func published(_ state: State)
+    ///
+    /// - Parameter mayWait: false on an event loop. A snapshot that is due is begun by ``tend()`` then.
+    func published(_ state: State, mayWait: Bool)
 }
 
 /// The error of commits that could not be made durable.

@@ -64,11 +64,12 @@ package final class Store: Sendable {
 
     /// Returns a decision if no other is kept: they take much memory, and the writer needs one at a time.
     private func keep(_ write: PreparedWrite) -> PreparedWrite? {
-        prepared.withLock { prepared in
-            guard prepared.write == nil else { return nil }
-            prepared.write = write
-            return write
+        let other = prepared.withLock { prepared in
+            let other = prepared.write
+            if other == nil { prepared.write = write }
+            return other
         }
+        return other == nil ? write : nil
     }
 
     private struct Prepared {

@@ -18,7 +18,7 @@ final class Writer: Sendable {
     private let limits: WriteLimits
     /// Used by the thread that has taken the writer.
     private let session: WriterSession
-    /// The writes that wait or are being decided on the queue.
+    /// The short writes that wait for the queue, or that it is deciding.
     private let count = Atomic(0)
     /// The nanoseconds that deciding a write took lately.
     private let pace = Atomic(Writer.leastPace)

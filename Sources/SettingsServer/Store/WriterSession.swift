@@ -115,7 +115,7 @@ final class WriterSession: @unchecked Sendable {
     /// Makes durable what a turn staged, publishes it, and delivers the outcomes.
     func finish(_ turn: Turn) {
         var turn = turn
-        let listeners = flush(&turn)
+        let listeners = flush(&turn, mayWait: true)
         for answer in turn.answers where !answer.outcomes.isEmpty { answer.replies.deliver(answer.outcomes) }
         for listener in listeners { listener.published() }
     }
@@ -123,7 +123,7 @@ final class WriterSession: @unchecked Sendable {
     /// As ``finish(_:)``, for a turn with one parcel, whose outcomes are returned.
     func finishHere(_ turn: Turn) -> [WriteOutcome] {
         var turn = turn
-        for listener in flush(&turn) { listener.published() }
+        for listener in flush(&turn, mayWait: false) { listener.published() }
         return turn.answers.first?.outcomes ?? []
     }
 
@@ -133,7 +133,7 @@ final class WriterSession: @unchecked Sendable {
 
     /// Makes durable what a turn staged and publishes it, or changes the answers to what went wrong. Returns the listeners
     /// to call once the answers are on their way.
-    private func flush(_ turn: inout Turn) -> [any PublicationListener] {
+    private func flush(_ turn: inout Turn, mayWait: Bool) -> [any PublicationListener] {
         guard mustFlush(turn) else { return [] }
         do {
             try flush()
@@ -141,7 +141,7 @@ final class WriterSession: @unchecked Sendable {
             guard turn.firstStaged != nil else { return [] }
             publishedState = staged.state
             let listeners = published.publish(staged.state)
-            log.published(staged.state)
+            log.published(staged.state, mayWait: mayWait)
             return listeners
         } catch {
             let first = isInDoubt ? (answer: 0, outcome: 0) : turn.firstStaged

@@ -98,8 +98,9 @@ package final class EventLoop: @unchecked Sendable {
     /// `completion` on the loop. From any thread.
     package func stop(within bound: UInt64, completion: @escaping Work) {
         run {
+            guard let context = self.context else { return completion() }
             self.stopped.append(completion)
-            guard let context = self.context, !context.isStopping else { return }
+            guard !context.isStopping else { return }
             let (end, isBeyond) = context.now.addingReportingOverflow(bound)
             context.stopDeadline = isBeyond ? DeadlineWheel.never : end
             context.handler.stopping()

@@ -46,7 +46,12 @@ package final class HTTPServer: Sendable {
     }
 
     /// One for every other core: the rest is for the writer, and for clients on this machine. Measured on two cores with the load on one of them, one loop answers a third more requests than two.
-    package static var defaultLoopCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) / 2) }
+    package static var defaultLoopCount: Int {
+        min(mostLoops, max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) / 2))
+    }
+
+    /// Dispatch has 255 threads for queues that are busy for good, and other queues need some.
+    private static let mostLoops = 128
 
     /// Counts the open connections, with those that are about to close.
     package var connectionCount: Int {

@@ -139,9 +139,9 @@ struct ConfigurationFileTests {
                 #"unknown member "every" in snapshot: it may be one of journalBytes, intervalSeconds"#
             ),
             (#"{"snapshot":5}"#, "snapshot is 5: it must be an object with some of journalBytes, intervalSeconds"),
-            (#"{"loops":"2"}"#, #"loops is "2": it must be an integer from 0 to 1024"#),
-            (#"{"loops":1.5}"#, "loops is 1.5: it must be an integer from 0 to 1024"),
-            (#"{"loops":-1}"#, "loops is -1: it must be an integer from 0 to 1024"),
+            (#"{"loops":"2"}"#, #"loops is "2": it must be an integer from 0 to 128"#),
+            (#"{"loops":1.5}"#, "loops is 1.5: it must be an integer from 0 to 128"),
+            (#"{"loops":-1}"#, "loops is -1: it must be an integer from 0 to 128"),
             (#"{"limits":{"connections":0}}"#, "limits.connections is 0: it must be an integer from 1 to 1000000"),
             (#"{"limits":{"headSeconds":0}}"#, "limits.headSeconds is 0: it must be an integer from 1 to 3600"),
             (#"{"durability":"alway"}"#, #"durability is "alway": did you mean always?"#),

@@ -101,7 +101,7 @@ final class LogHarness {
         do throws(CommitLogError) {
             try log.flush()
             state = staged
-            log.published(staged)
+            log.published(staged, mayWait: true)
             acknowledged += between
             published.append(staged)
             possible = []

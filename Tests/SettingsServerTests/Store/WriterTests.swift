@@ -1,8 +1,10 @@
+import Dispatch
 import Glibc
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
 import SettingsServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -116,6 +118,55 @@ struct WriterTests {
         let end = replies.wait(for: 1)[2]
         #expect(end?.setting?.changed == false)
         #expect(end?.setting?.isReplayed == false)
+    }
+
+    @Test("quick writes are answered by the call that hands them over, and refused there if the flush fails")
+    func atOnce() throws {
+        let log = ScriptedLog(flushesAtOnce: true)
+        let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
+        func quick(_ id: Int, _ value: JSONValue) throws -> PendingWrite {
+            var write = try put(id, "a", value)
+            write.request.isQuick = true
+            return write
+        }
+        #expect(store.submit([try quick(1, 1), try quick(2, 2)], replies: replies).map(\.id) == [1, 2])
+        #expect(log.flushes.map(\.count) == [2] && log.published == [store.state.revision])
+
+        log.failNext(.notDone, .full)
+        let failed = store.submit([try quick(3, 3)], replies: replies)
+        #expect(failed.map(\.problem?.code) == [.insufficientStorage])
+        let state = store.state
+        #expect(state.setting(try SuiteName("app"), try KeyName("a")).value == 2)
+
+        // In doubt about the last, the queue flushes.
+        log.failNext(.unknown, .failed)
+        #expect(store.submit([try quick(4, 4)], replies: replies).map(\.problem?.outcome) == [.unknown])
+        let next = store.submit([try quick(5, 5)], replies: replies).first ?? replies.wait(for: 1)[5]
+        #expect(next?.setting?.previous?.value == 2)
+        #expect(log.predecessors.last == state.revision)
+    }
+
+    @Test("writes that are handed over by many threads at once are each decided once, in some order")
+    func contended() throws {
+        let log = ScriptedLog(flushesAtOnce: true)
+        let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
+        let known = Mutex(0)
+        let writes = try (0..<400).map { number in
+            var write = try put(number, "a", .integer(Int64(number)))
+            write.request.isQuick = number % 3 != 0
+            return write
+        }
+        DispatchQueue.concurrentPerform(iterations: 8) { [replies] thread in
+            for number in stride(from: thread, to: writes.count, by: 8) {
+                let count = store.submit([writes[number]], replies: replies).count
+                known.withLock { $0 += count }
+            }
+        }
+        let later = writes.count - known.withLock { $0 }
+        #expect(replies.wait(for: later).count == later)
+        #expect(log.flushes.flatMap(\.self).map(\.revision.number) == Array(1...400))
+        #expect(log.predecessors.map(\.number) == Array(0..<400))
+        #expect(store.state.revision.number == 400)
     }
 
     private func store(_ adapt: (inout WriteLimits) -> Void) throws -> Store {

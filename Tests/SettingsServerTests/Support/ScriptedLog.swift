@@ -19,8 +19,11 @@ final class ScriptedLog: CommitLog {
     private let gate: DispatchSemaphore?
     private let flushing = DispatchSemaphore(value: 0)
 
-    /// - Parameter isGated: whether each flush waits for a ``letGo()``.
-    init(isGated: Bool = false) {
+    /// - Parameters:
+    ///   - isGated: whether each flush waits for a ``letGo()``.
+    ///   - flushesAtOnce: whether threads that hand over writes may flush.
+    init(isGated: Bool = false, flushesAtOnce: Bool = false) {
+        self.flushesAtOnce = flushesAtOnce
         gate = isGated ? DispatchSemaphore(value: 0) : nil
     }
 
@@ -44,7 +47,7 @@ final class ScriptedLog: CommitLog {
     var predecessors: [Revision] { contents.withLock { $0.flushed.flatMap { $0.map(\.predecessor) } } }
     var published: [Revision] { contents.withLock { $0.published } }
 
-    let flushesAtOnce = false
+    let flushesAtOnce: Bool
 
     func stage(_ commit: Commit, after predecessor: Revision) {
         contents.withLock { $0.staged.append((commit, predecessor)) }
@@ -69,7 +72,7 @@ final class ScriptedLog: CommitLog {
 
     func tend() {}
 
-    func published(_ state: State) {
+    func published(_ state: State, mayWait: Bool) {
         contents.withLock { $0.published.append(state.revision) }
     }
 }
