@@ -99,8 +99,8 @@ extension APIHandler {
         let body = body.withUnsafeBufferPointer { Array($0) }
         let held = service.budget.charge(body.count)
         let owed = OwedWrite(request, bytes, ticket: ticket)
-        // A value takes some eight times the memory of its text.
-        decideBeside(owed, at: state.cursor, bytes: { 8 * body.count }, held: held) { () throws(Problem) in
+        // A value takes some four times the memory of its text, and its commit and its answer hold the one before, too.
+        decideBeside(owed, at: state.cursor, bytes: { 12 * body.count }, held: held) { () throws(Problem) in
             defer { held.resize(to: 0) }
             return try request.write(target, head.span, body: body.span, on: state)
         }
