@@ -7,8 +7,8 @@ internal import Synchronization
 
 /// A place where writes are decided in turns, each covered by one sync (group commit), by one thread at a time.
 ///
-/// A thread that hands over quick writes while nobody decides does it itself: if nothing is to be synced they are answered
-/// at once, else the queue syncs them. What comes meanwhile gathers, and the queue decides it in turns of a bounded length.
+/// A loop that hands over quick writes while the writer is free decides them itself. If nothing has to be synced, it answers
+/// them at once, else the queue syncs. What comes meanwhile gathers, and the queue decides it in turns of a bounded length.
 /// Writes that take long wait in a line of their own: one of them is decided after all that gathered of the others, or after
 /// a second of those. A write that turns out to be long on the way joins that line.
 final class Writer: Sendable {

@@ -50,7 +50,7 @@ struct PendingAnswer {
 // MARK: Output: all answers of a turn go out in one write, and only what finds no room is kept.
 
 extension Connection {
-    /// Takes the answer to an earlier request. It is sent when the batch ends and those before it are complete.
+    /// Takes the answer to an earlier request. It is sent when the turn ends and those before it are complete.
     ///
     /// - Returns: false if nothing more can come of it: no such answer is owed, or it is complete with this.
     func respond(_ ticket: Ticket, _ response: Response, isStream: Bool, _ context: LoopContext) -> Bool {

@@ -240,7 +240,7 @@ package final class EventLoop: @unchecked Sendable {
 // MARK: Answers. All of it on the loop, and ignored if the answer is complete or its connection gone.
 
 extension EventLoop {
-    /// Answers a request that was to be answered `.later`, when the batch ends and all requests before it are answered.
+    /// Answers a request that was to be answered `.later`, when the turn ends and all requests before it are answered.
     package func respond(_ ticket: Ticket, _ response: Response) {
         guard let (connection, context) = find(ticket) else { return }
         _ = connection.respond(ticket, response, isStream: false, context)

@@ -38,7 +38,7 @@ final class LoopContext {
     var unsettled: [Connection] = []
     /// Empty between uses, but for its memory.
     var jointSending = JointSending()
-    /// Closed connections, kept until the batch ends, so that no descriptor is used again within it.
+    /// Closed connections, kept until the turn ends, so that no descriptor is used again within it.
     var closed: [Connection] = []
     /// Streams whose handlers are called in the next batch because all is sent.
     var drained = Deque<Ticket>()

@@ -125,7 +125,7 @@ struct LargeBodyTests {
         try staying.send(Self.put("app/keys/b", Self.long))
         try server.awaitWaiting(2)
         leaving.reset()
-        // On the same loop, so what it was told before is done.
+        // On the same loop, so the work that was posted before is done.
         for _ in 0..<2 { #expect(try server.connect().exchange(Self.get("app")).status == 404) }
         server.letGo()
         #expect(try staying.readResponse().status == 201)
