@@ -1,0 +1,120 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+/// The bounds of a write, which are checked on the way.
+extension WriteDraft {
+    /// Throws when all steps are taken.
+    func checkSteps() throws(Problem) {
+        guard steps <= 0 else { return }
+        guard request.steps > WriteRequest.stepsOfShort else { throw .takesLong }
+        let violation = Violation(
+            pointer: .root, keyword: "limit",
+            detail: "the names and values of this write take too long to check together; write fewer at a time")
+        throw Problem(violations: [violation])
+    }
+
+    /// Throws if a write changes too many keys, which would hold up all others.
+    func checkCount(_ keys: Int) throws(Problem) {
+        guard keys > commitKeys else { return }
+        var problem = Problem(
+            .tooLarge,
+            "the write touches more than \(commitKeys) keys; do it in parts, or raise limits.commitKeys")
+        problem.limit = Int64(commitKeys)
+        throw problem
+    }
+
+    /// Takes the steps of finding out what is wrong with an invalid value, which a refusal shows.
+    mutating func checkInvalid(_ record: KeyRecord, in suite: Suite?) throws(Problem) {
+        guard record.standing == .invalid, let suite else { return }
+        _ = suite.invalidity(of: record, steps: &steps)
+        try checkSteps()
+    }
+}
+
+/// The check of the values that are left in the end.
+extension WriteDraft {
+    /// The number of unknown keys that get a suggestion. Each costs a search of all names, and other writes wait.
+    private static let mostSuggested = 16
+    /// From so many violations on no further value is checked.
+    private static let mostListed = 1000
+
+    /// Throws if the schemas do not allow the write, with all violations: names and single values first, then suites.
+    mutating func check() throws(Problem) {
+        for index in touched.indices { self[index].isDifferent = touched[index].differs }
+        var violations: [Violation] = []
+        for key in touched
+        where key.isDifferent && !key.isChecked && violations.count < Self.mostListed && steps > 0 {
+            guard let stored = key.stored, let schema = key.schema else { continue }
+            let isSecret = key.isStoredSecret || schema.isSecret
+            for violation in schema.violations(of: stored, isSecret: isSecret, steps: &steps) {
+                violations.append(violation.inSuite(key.suite, under: key.place))
+            }
+        }
+        try checkSteps()
+        if let first = unknown.first {
+            var problem = first.suite.unknownKey(first.key, status: 422)
+            problem.pointer = first.pointer
+            problem.errors = unknown.enumerated().map { $1.violation(suggests: $0 < Self.mostSuggested) } + violations
+            throw problem
+        }
+        violations += suiteViolations()
+        try checkSteps()
+        guard violations.isEmpty else { throw Problem(violations: violations) }
+    }
+
+    /// The violations of rules about suites as a whole that the write adds.
+    private mutating func suiteViolations() -> [Violation] {
+        var judged: Set<SuiteName> = []
+        var violations: [Violation] = []
+        for key in touched where key.isUnderSuiteRules && key.isDifferent && !judged.contains(key.suite) {
+            judged.insert(key.suite)
+            guard let suite = state.suite(key.suite), let schema = suite.schema?.schema else { continue }
+            let keys = schema.suiteRuleKeys
+            let touched = touched.filter { key in
+                key.suite == suite.id && keys?.contains(UTF8Text(key.key.text)) ?? true
+            }
+            guard touched.contains(where: \.isDifferent) else { continue }
+            let stored = suite.storedValues(of: keys)
+            var storedAfter = stored
+            for key in touched where key.isChanged { storedAfter[key.key.text] = key.stored }
+            let before = schema.effectiveValues(stored: stored, of: keys)
+            let after = schema.effectiveValues(stored: storedAfter, of: keys)
+            let secrets = touched.filter(\.isStoredSecret).map(\.key)
+            let new = schema.newSuiteViolations(
+                before: before, after: after, secrets: suite.keptSecrets(of: keys) + secrets, steps: &steps)
+            violations += new.map { $0.inSuite(suite.id, under: .root) }
+            if after.count > max(before.count, Schema.mostKeysUnderBroadRule), let keyword = schema.broadSuiteRule {
+                violations.append(Violation(tooManyKeysUnder: keyword).inSuite(suite.id, under: .root))
+            }
+        }
+        return violations
+    }
+}
+
+extension Problem {
+    /// The problem of a write that was to be short and is not.
+    fileprivate static var takesLong: Problem {
+        var problem = Problem(.overloaded, "the write takes longer than it did when it came; try again in a moment")
+        problem.outcome = .notDone
+        problem.retryAfterMs = 1000
+        return problem
+    }
+}
+
+extension Violation {
+    /// The violation of a suite with more keys than are checked with each write.
+    init(tooManyKeysUnder keyword: String) {
+        self.init(
+            pointer: .root, keyword: keyword,
+            detail: "looks at all keys of the suite with each write, so the suite may have at most "
+                + "\(Schema.mostKeysUnderBroadRule)")
+    }
+}
+
+extension WriteDraft.UnknownKey {
+    fileprivate func violation(suggests: Bool) -> Violation {
+        Violation(
+            suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
+            detail: suite.unknownKey(key, suggests: suggests).detail)
+    }
+}
