@@ -70,4 +70,29 @@ struct WriteCostTests {
         let suggesting = problem?.errors.count { $0.detail.contains("did you mean") }
         #expect(suggesting == 16)
     }
+
+    @Test("a schema that takes too long to ask for secrets is not replaced or removed in one write")
+    mutating func secretsOfSchema() throws {
+        // The first pattern takes some hundred steps a letter.
+        let document: JSONValue = [
+            "type": "object", "additionalProperties": false,
+            "patternProperties": ["^(?:a{0,10}){10}b?$": [:], "^secret[.]": ["writeOnly": true]],
+        ]
+        try write(.setSchema(suite, try Schema(document), onConflict: .refuse))
+        for length in 10..<60 {
+            let name = try KeyName(String(repeating: "a", count: length))
+            try write(.setting(Transaction.Operation(suite: suite, key: name, .set(1))))
+        }
+        let open = try Schema(["type": "object", "additionalProperties": true])
+        for command in [WriteRequest.Command.removeSchema(suite), .setSchema(suite, open, onConflict: .keep)] {
+            var request = WriteRequest(command)
+            request.steps = 2 * WriteRequest.stepsOfShort / 5
+            let revision = try #require(state.revision.advanced(by: 1))
+            #expect(throws: Problem.self) {
+                try state.decide(request, revision: revision, time: Timestamp(milliseconds: 1000))
+            }
+            request.steps = 2 * WriteRequest.stepsOfShort
+            _ = try state.decide(request, revision: revision, time: Timestamp(milliseconds: 1000))
+        }
+    }
 }

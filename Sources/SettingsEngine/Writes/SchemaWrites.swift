@@ -12,7 +12,8 @@ extension WriteDraft {
             return finish(.schema(of: name), suites: [], [])
         }
         try checkCount((suite?.records.count ?? 0) + schema.keys.count)
-        steps += Self.stepsForKey * (suite?.records.count ?? 0)
+        // The schema before has to be asked, too, for the keys that it calls secrets.
+        steps += Self.stepsForKey * (suite?.records.count ?? 0) * (suite?.schema == nil ? 1 : 2)
         if let keyword = schema.broadSuiteRule {
             let count = schema.effectiveValues(stored: suite?.storedValues() ?? [:]).count
             if count > Schema.mostKeysUnderBroadRule {
@@ -65,7 +66,9 @@ extension WriteDraft {
         guard suite.schema != nil else { return finish(.schema(of: name), suites: [], []) }
         try checkCount(suite.records.count)
         let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
+        steps += Self.stepsForKey * suite.records.count
         let changes = changes(of: suite, name, to: nil) { _ in false }
+        try checkSteps()
         return finish(.schema(of: name), suites: [removed], changes)
     }
 
@@ -148,7 +151,8 @@ extension Change {
             standing = value == nil ? .unset : .default
         }
         let old = suite.effectiveValue(of: record)
-        let isSecret = suite.isSecret(record) || key?.isSecret ?? false
+        let wasSecret = record.isSecret || suite.schema?.schema.isSecret(record.name, steps: &steps) ?? false
+        let isSecret = wasSecret || key?.isSecret ?? false
         guard standing != record.standing || stored != record.stored || old != value else { return nil }
         self.init(
             suite: suite.id, key: record.key, old: old, new: value, oldSource: record.standing.source,

@@ -148,7 +148,13 @@ public struct Schema: Sendable {
 
     /// True if the key is a secret.
     package func isSecret(_ name: String) -> Bool {
-        listedSecrets.contains(UTF8Text(name)) || admitsUnlistedSecrets && key(name)?.isSecret ?? false
+        var steps = Int.max
+        return isSecret(name, steps: &steps)
+    }
+
+    /// True if the key is a secret. Takes the steps of matching patterns from those that are left for a write.
+    package func isSecret(_ name: String, steps: inout Int) -> Bool {
+        listedSecrets.contains(UTF8Text(name)) || admitsUnlistedSecrets && key(name, steps: &steps)?.isSecret ?? false
     }
 
     /// True if the key is locked. Takes the steps of matching patterns from those that are left for a write.
