@@ -1,3 +1,4 @@
+package import Platform
 package import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
@@ -16,14 +17,16 @@ package final class Store: Sendable {
     ///
     /// - Parameters:
     ///   - log: where commits become durable; called by one thread at a time.
+    ///   - monotonic: what writes wait by.
     ///   - clock: the time of day.
     package init(
-        _ state: State, log: any CommitLog, limits: WriteLimits = WriteLimits(),
+        _ state: State, log: any CommitLog, limits: WriteLimits = WriteLimits(), monotonic: MonotonicClock = .system,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         published = Published(state)
         self.limits = limits
-        writer = Writer(state, published: published, log: log, limits: limits, clock: clock)
+        writer = Writer(
+            state, published: published, log: log, limits: limits, monotonic: monotonic, clock: clock)
     }
 
     /// The published state.

@@ -16,6 +16,7 @@ final class Writer: Sendable {
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)
     private let published: Published
     private let limits: WriteLimits
+    private let monotonic: MonotonicClock
     /// Used by the thread that has taken the writer.
     private let session: WriterSession
     /// The short writes that wait for the queue, or that it is deciding.
@@ -60,12 +61,14 @@ final class Writer: Sendable {
     }
 
     init(
-        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits,
+        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, monotonic: MonotonicClock,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.published = published
         self.limits = limits
-        session = WriterSession(state, published: published, log: log, limits: limits, clock: clock)
+        self.monotonic = monotonic
+        session = WriterSession(
+            state, published: published, log: log, limits: limits, monotonic: monotonic, clock: clock)
     }
 
     /// True if the writes that wait take longer than some turns, so that callers should send one at a time.
@@ -74,7 +77,7 @@ final class Writer: Sendable {
     /// Takes writes, to be decided in this order. Returns the outcomes that are known at once, with those of the writes that
     /// found no room. The others come later, to `replies`.
     func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
-        let now = MonotonicClock.system.now()
+        let now = monotonic.now()
         if writes.allSatisfy(\.request.isQuick) {
             let parcel = Parcel(writes: writes, replies: replies, since: now)
             if parcel.bytes <= limits.waitingBytes, inbox.withLock({ $0.take() }) { return decideHere(parcel) }
@@ -207,7 +210,7 @@ extension Writer {
 
     /// Decides writes until none is left, or until one that takes long should have its turn.
     private func takeTurns(_ line: inout WriterSession.Line) {
-        let end = MonotonicClock.system.now() + limits.longPause
+        let end = monotonic.now() + limits.longPause
         while !line.isEmpty {
             let turn = session.begin(&line, within: limits.turn)
             session.finish(turn)
@@ -215,7 +218,7 @@ extension Writer {
             let last = pace.load(ordering: .relaxed)
             pace.store(max(Self.leastPace, (3 * last + Int(turn.time) / turn.count) / 4), ordering: .relaxed)
             add(long: turn.long)
-            if MonotonicClock.system.now() >= end { return }
+            if monotonic.now() >= end { return }
         }
     }
 

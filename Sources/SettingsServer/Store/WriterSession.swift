@@ -20,14 +20,16 @@ final class WriterSession: @unchecked Sendable {
     private var isInDoubt = false
 
     private let limits: WriteLimits
+    private let monotonic: MonotonicClock
 
     init(
-        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits,
+        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, monotonic: MonotonicClock,
         clock: @escaping @Sendable () -> Timestamp
     ) {
         self.published = published
         self.log = log
         self.limits = limits
+        self.monotonic = monotonic
         self.clock = clock
         publishedState = state
         staged = StagedState(state, opensSuites: limits.opensSuites, commitKeys: limits.commitKeys)
@@ -78,7 +80,7 @@ final class WriterSession: @unchecked Sendable {
     /// Decides writes of a line until the time is over. At least one is decided.
     func begin(_ line: inout Line, within time: UInt64) -> Turn {
         var turn = Turn()
-        var bounds = Bounds(limits, time)
+        var bounds = Bounds(limits, time, monotonic)
         deciding: while !line.isEmpty {
             let parcel = line.parcels[line.parcel]
             var answer = Answer(replies: parcel.replies)
@@ -103,7 +105,7 @@ final class WriterSession: @unchecked Sendable {
             }
             (line.parcel, line.write) = (line.parcel + 1, 0)
         }
-        (turn.count, turn.time) = (bounds.count, MonotonicClock.system.now() - bounds.start)
+        (turn.count, turn.time) = (bounds.count, monotonic.now() - bounds.start)
         return turn
     }
 
@@ -156,23 +158,25 @@ final class WriterSession: @unchecked Sendable {
     private struct Bounds {
         private let limits: WriteLimits
         private let time: UInt64
+        private let clock: MonotonicClock
         let start: UInt64
         /// The time when the last write was looked at.
         private(set) var now: UInt64
         private(set) var count = 0
         private var bytes = 0
 
-        init(_ limits: WriteLimits, _ time: UInt64) {
+        init(_ limits: WriteLimits, _ time: UInt64, _ clock: MonotonicClock) {
             self.limits = limits
             self.time = time
-            start = MonotonicClock.system.now()
+            self.clock = clock
+            start = clock.now()
             now = start
         }
 
         /// Returns false if the turn ends before this write. The first is always admitted.
         mutating func admit(_ request: WriteRequest) -> Bool {
             // Reading the clock takes a hundredth of the time of a write.
-            if count > 0 { now = MonotonicClock.system.now() }
+            if count > 0 { now = clock.now() }
             let fits =
                 count < limits.batchCount && bytes + request.size <= limits.batchBytes && now < start + time
             guard count == 0 || fits else { return false }

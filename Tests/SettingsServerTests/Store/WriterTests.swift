@@ -1,5 +1,4 @@
 import Dispatch
-import Glibc
 import SettingsAPI
 import SettingsEngine
 import SettingsModel
@@ -13,6 +12,7 @@ struct WriterTests {
     private let log: ScriptedLog
     private let store: Store
     private let replies = CollectedReplies()
+    private let time = ManualClock()
 
     init() throws {
         log = ScriptedLog(isGated: true)
@@ -173,7 +173,7 @@ struct WriterTests {
         var limits = WriteLimits()
         adapt(&limits)
         let state = State(epoch: try #require(Epoch("e0")))
-        return Store(state, log: log, limits: limits) { Timestamp(milliseconds: 1000) }
+        return Store(state, log: log, limits: limits, monotonic: time.clock) { Timestamp(milliseconds: 1000) }
     }
 
     /// Has the writer busy with the sync of write 1.
@@ -187,7 +187,7 @@ struct WriterTests {
         let store = try store { $0.patience = 1_000_000_000 }
         try occupy(store)
         #expect(store.submit([try put(2, "a", 1)], replies: replies).isEmpty)
-        usleep(1_200_000)
+        time.advance(seconds: 1.2)
         log.letGo()
         let problem = try #require(replies.wait(for: 2)[2]?.problem)
         #expect(problem.code == .overloaded && problem.outcome == .notDone && problem.retryAfterMs != nil)
