@@ -112,7 +112,11 @@ final class APIServer {
         try body()
     }
 
+    /// Returns once what was committed before is published, and the loops have looked at it.
     func settle() {
+        let isIdle = DispatchSemaphore(value: 0)
+        store.whenIdle { _ in isIdle.signal() }
+        isIdle.patientWait()
         server.settle()
     }
 }

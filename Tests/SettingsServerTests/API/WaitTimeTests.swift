@@ -24,6 +24,7 @@ struct WaitTimeTests {
 
     /// Moves the clock, and has the loop see what that brings.
     private func advance(_ server: APIServer, to nanoseconds: UInt64, from last: inout UInt64) {
+        server.settle()
         time.advance(nanoseconds: nanoseconds - last)
         last = nanoseconds
         server.checkDeadlines()
