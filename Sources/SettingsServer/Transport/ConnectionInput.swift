@@ -131,7 +131,7 @@ extension Connection {
         private let end: UInt64
 
         init(isLong: Bool, _ context: LoopContext) {
-            end = isLong ? context.loop.clock.now() &+ Self.length : .max
+            end = isLong ? min(context.loop.clock.now() &+ Self.length, context.longRequestsEnd) : .max
         }
 
         func isOver(_ context: LoopContext) -> Bool {

@@ -157,17 +157,33 @@ package final class EventLoop: @unchecked Sendable {
         if let end = context.stopDeadline, context.now >= end { context.connections.all.forEach { $0.close(context) } }
         goOn(context)
         for item in work { item() }
-        for position in 0..<events {
-            let event = epoll[position]
-            context.connections.find(event.name)?.ready(event.events, context)
-        }
+        serve(events, context)
         endTurn(context)
+    }
+
+    /// Handles the events that came, and for a while those that come next if there were as many as are taken at once:
+    /// where thousands are ready, each would wait for many turns.
+    private func serve(_ events: Int, _ context: LoopContext) {
+        var events = events
+        let end = clock.now() &+ Self.timeForPostponed
+        // Long requests come behind those that were put off.
+        context.longRequestsEnd = context.postponed.isEmpty ? end : 0
+        while true {
+            for position in 0..<events {
+                let event = epoll[position]
+                context.connections.find(event.name)?.ready(event.events, context)
+            }
+            guard events == Self.eventsPerTurn, clock.now() < end else { return }
+            context.handler.batchEnded()
+            events = epoll.wait(milliseconds: 0)
+        }
     }
 
     /// Goes on with connections that were put off, for a while: the others have their turn after that.
     private func goOn(_ context: LoopContext) {
         guard !context.drained.isEmpty || !context.postponed.isEmpty else { return }
         let end = clock.now() &+ Self.timeForPostponed
+        context.longRequestsEnd = .max
         // Those that are put off again come behind them.
         for _ in 0..<max(context.drained.count, context.postponed.count) {
             if let ticket = context.drained.popFirst() { find(ticket)?.0.callDrained(ticket, context) }

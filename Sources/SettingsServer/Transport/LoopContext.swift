@@ -44,6 +44,8 @@ final class LoopContext {
     var drained = Deque<Ticket>()
     /// Connections whose turn ended with requests left.
     var postponed = Deque<Connection>()
+    /// When connections that send much at once are put off, so that those with small requests have their turn.
+    var longRequestsEnd: UInt64 = .max
     /// The queues of bytes that connections are to send.
     var outputQueues = 0
     /// When all connections are closed; nil before the loop begins to stop.

@@ -1,6 +1,8 @@
-import SettingsServer
+import Dispatch
 import TestSupport
 import Testing
+
+@testable import SettingsServer
 
 @Suite(.ownThread)
 struct PipeliningTests {
@@ -77,5 +79,24 @@ struct PipeliningTests {
         for _ in 0..<2 { #expect(try greedy.readResponse().body.count == ScriptedHandler.bigLength) }
         #expect(try greedy.readResponse().text == "GET /a ")
         #expect(server.script.log.count("handled /big") == 2)
+    }
+
+    @Test("Long requests of many connections are put off for a short one") func longRequestsPutOff() throws {
+        let server = try TestServer()
+        let many = try (0..<100).map { _ in try server.connect() }
+        let other = try server.connect()
+        let (entered, go) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        server.server.loops[0].run {
+            entered.signal()
+            go.patientWait()
+        }
+        entered.patientWait()
+        // All is there when the loop looks.
+        for client in many { try client.send(get("/slow", "Cookie: \(String(repeating: "a", count: 2000))")) }
+        try other.send(get("/short"))
+        go.signal()
+        #expect(try other.readResponse().text == "GET /short ")
+        for client in many { #expect(try client.readResponse().text == "GET /slow ") }
+        #expect(try #require(server.script.log.all.firstIndex(of: "handled /short")) < 50)
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import HTTPWire
 import Platform
 import SettingsServer
@@ -7,7 +8,7 @@ import TestSupport
 /// A request handler that does what the path says, and logs its calls.
 ///
 /// `/later…` is answered when the test says so, `/after` only when nothing is before it, `/big` with eight megabytes,
-/// `/last` and the connection closes. Anything else is answered with its method, its path and its body.
+/// `/last` and the connection closes, `/slow` after two milliseconds. Anything else is answered with its method, its path and its body.
 final class ScriptedHandler: RequestHandler {
     static let bigLength = 8 << 20
 
@@ -35,6 +36,9 @@ final class ScriptedHandler: RequestHandler {
         case "/big":
             return .answer(
                 Response(status: 200, contentType: .text, body: [UInt8](repeating: 0x2E, count: Self.bigLength)))
+        case "/slow":
+            usleep(2000)
+            return .answer(Script.response("GET /slow "))
         case "/last": return .answer(Script.response("last", closes: true))
         default:
             return .answer(Script.response("\(Self.text(bytes.extracting(0..<3))) \(path) \(Self.text(body))"))
