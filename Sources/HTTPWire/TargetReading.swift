@@ -23,6 +23,7 @@ package struct QueryParameters: Equatable, Sendable {
         }
         var parameters: [Parameter] = []
         var start = query.lowerBound
+        var nameBefore = start..<start
         repeat {
             var end = start
             var equals: Int?
@@ -30,29 +31,45 @@ package struct QueryParameters: Equatable, Sendable {
                 if equals == nil, bytes[end] == UInt8(ascii: "=") { equals = end }
                 end += 1
             }
-            parameters.append(try Self.parameter(bytes, start..<end, equals: equals))
+            // A name that is given hundreds of times is read once.
+            let nameRange = start..<(equals ?? end)
+            let isRepeated = bytes.isRepeated(nameBefore, in: nameRange)
+            let name = if isRepeated, let last = parameters.last { last.name } else { try Self.name(bytes, nameRange) }
+            let value = try equals.map { equals throws(QueryError) in try Self.value(bytes, equals + 1..<end, of: name)
+            }
+            parameters.append(Parameter(name: name, value: value))
+            nameBefore = nameRange
             start = end + 1
         } while start < query.upperBound
         all = parameters
     }
 
-    private static func parameter(
-        _ bytes: Span<UInt8>, _ range: Range<Int>, equals: Int?
-    ) throws(QueryError) -> Parameter {
-        let nameEnd = equals ?? range.upperBound
-        guard nameEnd > range.lowerBound else { throw .missingName }
-        let name: String
+    private static func name(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(QueryError) -> String {
+        guard !range.isEmpty else { throw .missingName }
         do {
-            name = try PercentDecoding.text(bytes, range.lowerBound..<nameEnd)
+            return try PercentDecoding.text(bytes, range)
         } catch {
             throw .badName(error)
         }
-        guard let equals else { return Parameter(name: name, value: nil) }
+    }
+
+    private static func value(_ bytes: Span<UInt8>, _ range: Range<Int>, of name: String) throws(QueryError) -> String {
         do {
-            return Parameter(name: name, value: try PercentDecoding.text(bytes, equals + 1..<range.upperBound))
+            return try PercentDecoding.text(bytes, range)
         } catch {
             throw .badValue(name: name, error)
         }
+    }
+}
+
+extension Span<UInt8> {
+    /// True if both ranges hold the same bytes.
+    fileprivate func isRepeated(_ range: Range<Int>, in other: Range<Int>) -> Bool {
+        guard range.count == other.count else { return false }
+        for offset in 0..<range.count where self[range.lowerBound + offset] != self[other.lowerBound + offset] {
+            return false
+        }
+        return true
     }
 }
 

@@ -9,10 +9,20 @@ package struct KeyFilter: Hashable, Sendable {
     package let keys: [KeyName]
     /// Prefixes of keys, in order, none of which begins with another.
     package let prefixes: [UTF8Text]
+    /// A hash of all names, which are hundreds at times and looked up again and again.
+    private let digest: Int
 
     package init(keys: [KeyName], prefixes: [String]) {
         self.keys = keys.inOrder()
         self.prefixes = [UTF8Text](ofPrefixes: prefixes)
+        var hasher = Hasher()
+        hasher.combine(self.keys)
+        hasher.combine(self.prefixes)
+        digest = hasher.finalize()
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(digest)
     }
 
     package var isEverything: Bool { keys.isEmpty && prefixes.isEmpty }
@@ -50,10 +60,14 @@ extension Array where Element: Comparable {
     }
 }
 
-extension Array where Element: Comparable & Hashable {
+extension Array where Element: Comparable {
     /// Returns the elements in order, each once. Mostly they are so already.
     fileprivate func inOrder() -> [Element] {
-        zip(self, dropFirst()).allSatisfy { $0 < $1 } ? self : Set(self).ordered(by: <)
+        guard !zip(self, dropFirst()).allSatisfy({ $0 < $1 }) else { return self }
+        var unique: [Element] = []
+        unique.reserveCapacity(count)
+        for element in ordered(by: <) where element != unique.last { unique.append(element) }
+        return unique
     }
 }
 

@@ -12,7 +12,13 @@ struct Query {
     init(_ parameters: QueryParameters, for resource: Resource, _ method: Method) throws(Problem) {
         let known = resource.parameters(of: method)
         for sent in parameters.all {
-            guard let parameter = known.first(where: { $0.name.hasSameBytes(as: sent.name) }) else {
+            let last = given.last?.parameter
+            let parameter: Parameter
+            if let last, last.name.hasSameBytes(as: sent.name) {
+                parameter = last
+            } else if let found = known.first(where: { $0.name.hasSameBytes(as: sent.name) }) {
+                parameter = found
+            } else {
                 throw Self.unknown(sent.name, among: known.map(\.name))
             }
             guard parameter.isRepeatable || !has(parameter) else {

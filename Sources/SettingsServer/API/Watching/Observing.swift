@@ -93,7 +93,9 @@ extension Watchers {
             switch state.find(request.subject, since: request.since, effort: Self.effortOnLoop) {
             case .undecided where !request.isStream:
                 guard !service.renderer.isFull else { throw Problem.tooManyLongAnswers }
-                handler.search(for: exchange.ticket) {
+                handler.search(for: exchange.ticket) { [service] in
+                    // Not of when the request came: until it has its turn, that would keep all that was replaced since.
+                    let state = service.store.state
                     let finding = state.find(request.subject, since: request.since)
                     return { handler in handler.watchers.searched(request, finding, on: state, exchange) }
                 }

@@ -46,8 +46,7 @@ struct SubscriptionIndex {
             if suites[suite]?.isEmpty ?? false { suites[suite] = nil }
         }
         for prefix in topic.subject.suitePrefixes {
-            suitePrefixes.update(prefix, default: SuiteTopics()) { $0.remove(topic) }
-            suitePrefixes.remove(prefix, if: \.isEmpty)
+            suitePrefixes.remove(prefix, { $0.remove(topic) }, if: \.isEmpty)
         }
         return nil
     }
@@ -71,51 +70,67 @@ struct SubscriptionIndex {
     }
 }
 
+/// A set of topics. Most have one, for which no table is made.
+private struct TopicSet {
+    private var single: Topic?
+    private var others: [ObjectIdentifier: Topic] = [:]
+
+    var isEmpty: Bool { single == nil && others.isEmpty }
+
+    mutating func insert(_ topic: Topic) {
+        if single == nil { single = topic } else { others[ObjectIdentifier(topic)] = topic }
+    }
+
+    mutating func remove(_ topic: Topic) {
+        if single === topic { single = nil } else { others[ObjectIdentifier(topic)] = nil }
+    }
+
+    func forEach(_ body: (Topic) -> Void) {
+        if let single { body(single) }
+        others.values.forEach(body)
+    }
+}
+
 /// The topics of one suite, or of all suites with one prefix, by the keys that they watch.
 private struct SuiteTopics {
-    private typealias Topics = [ObjectIdentifier: Topic]
-
     private var count = 0
-    private var ofAllKeys: Topics = [:]
-    private var keys: [KeyName: Topics] = [:]
-    private var prefixes = PrefixMap<Topics>()
+    private var ofAllKeys = TopicSet()
+    private var keys: [KeyName: TopicSet] = [:]
+    private var prefixes = PrefixMap<TopicSet>()
 
     var isEmpty: Bool { count == 0 }
 
     mutating func add(_ topic: Topic) {
-        let id = ObjectIdentifier(topic)
         count += 1
-        if topic.subject.filter.isEverything { ofAllKeys[id] = topic }
-        for key in topic.subject.filter.keys { keys[key, default: [:]][id] = topic }
+        if topic.subject.filter.isEverything { ofAllKeys.insert(topic) }
+        for key in topic.subject.filter.keys { keys[key, default: TopicSet()].insert(topic) }
         for prefix in topic.subject.filter.prefixes {
-            prefixes.update(prefix, default: [:]) { $0[id] = topic }
+            prefixes.update(prefix, default: TopicSet()) { $0.insert(topic) }
         }
     }
 
     mutating func remove(_ topic: Topic) {
-        let id = ObjectIdentifier(topic)
         count -= 1
-        ofAllKeys[id] = nil
+        ofAllKeys.remove(topic)
         for key in topic.subject.filter.keys {
-            keys[key]?[id] = nil
-            if keys[key]?.isEmpty ?? false { keys[key] = nil }
+            guard let place = keys.index(forKey: key) else { continue }
+            keys.values[place].remove(topic)
+            if keys.values[place].isEmpty { keys.remove(at: place) }
         }
-        for prefix in topic.subject.filter.prefixes {
-            prefixes.update(prefix, default: [:]) { $0[id] = nil }
-            prefixes.remove(prefix, if: \.isEmpty)
-        }
+        for prefix in topic.subject.filter.prefixes { prefixes.remove(prefix, { $0.remove(topic) }, if: \.isEmpty) }
     }
 
     func forEach(_ body: (Topic) -> Void) {
-        ofAllKeys.values.forEach(body)
-        for topics in keys.values { topics.values.forEach(body) }
-        for topics in prefixes.values { topics.values.forEach(body) }
+        ofAllKeys.forEach(body)
+        for topics in keys.values { topics.forEach(body) }
+        for topics in prefixes.values { topics.forEach(body) }
     }
 
     func collect(_ key: KeyName, into found: inout [ObjectIdentifier: Topic]) {
-        found.merge(ofAllKeys) { $1 }
-        if let topics = keys[key] { found.merge(topics) { $1 } }
-        prefixes.forEach(of: key.text) { found.merge($0) { $1 } }
+        func add(_ topic: Topic) { found[ObjectIdentifier(topic)] = topic }
+        ofAllKeys.forEach(add)
+        keys[key]?.forEach(add)
+        prefixes.forEach(of: key.text) { $0.forEach(add) }
     }
 }
 
@@ -128,13 +143,17 @@ private struct PrefixMap<Value> {
     var values: some Sequence<Value> { map.values }
 
     mutating func update(_ prefix: UTF8Text, default empty: Value, _ body: (inout Value) -> Void) {
-        if map[prefix] == nil { lengths[prefix.string.utf8.count, default: 0] += 1 }
+        let before = map.count
         body(&map[prefix, default: empty])
+        if map.count > before { lengths[prefix.string.utf8.count, default: 0] += 1 }
     }
 
-    mutating func remove(_ prefix: UTF8Text, if isUnused: (Value) -> Bool) {
-        guard map[prefix].map(isUnused) ?? false else { return }
-        map[prefix] = nil
+    /// Changes a value, and removes it if it is of no use then.
+    mutating func remove(_ prefix: UTF8Text, _ body: (inout Value) -> Void, if isUnused: (Value) -> Bool) {
+        guard let place = map.index(forKey: prefix) else { return }
+        body(&map.values[place])
+        guard isUnused(map.values[place]) else { return }
+        map.remove(at: place)
         let length = prefix.string.utf8.count
         let left = (lengths[length] ?? 1) - 1
         lengths[length] = left > 0 ? left : nil

@@ -179,6 +179,8 @@ extension Watchers {
                 respond(to: ticket, .answer(handler.counted(kept.response)))
             } else {
                 look(at: ticket, on: state)
+                // One look may take a millisecond.
+                if MonotonicClock.system.now() > end { break }
             }
             if count % 16 == 0, MonotonicClock.system.now() > end { break }
         }
