@@ -1,7 +1,7 @@
 /// The fields that the daemon reads. All others are checked for form and passed over.
 package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
-    case ifMatch, ifNoneMatch, idempotencyKey, lastEventID
+    case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote
     case accept, contentType, contentEncoding, prefer
     case origin, authorization, accessControlRequestMethod, accessControlRequestHeaders
 
@@ -17,6 +17,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .ifNoneMatch: "If-None-Match"
         case .idempotencyKey: "Idempotency-Key"
         case .lastEventID: "Last-Event-ID"
+        case .settingsNote: "Settings-Note"
         case .accept: "Accept"
         case .contentType: "Content-Type"
         case .contentEncoding: "Content-Encoding"
@@ -60,7 +61,8 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             switch bytes[name.lowerBound] | 0x20 {
             case UInt8(ascii: "a"): candidate = .authorization
             case UInt8(ascii: "i"): candidate = .ifNoneMatch
-            default: candidate = .lastEventID
+            case UInt8(ascii: "l"): candidate = .lastEventID
+            default: candidate = .settingsNote
             }
         case 14: candidate = .contentLength
         case 15: candidate = .idempotencyKey

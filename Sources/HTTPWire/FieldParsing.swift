@@ -105,9 +105,9 @@ extension MessageParser {
         case .transferEncoding: try takeTransferEncoding(value, bytes)
         case .connection: takeConnection(value, bytes)
         case .expect where kind == .request: try takeExpectation(value, bytes)
-        case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .accept, .contentType,
-            .contentEncoding, .prefer,
-            .origin, .authorization, .accessControlRequestMethod, .accessControlRequestHeaders:
+        case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .settingsNote, .accept,
+            .contentType, .contentEncoding, .prefer, .origin, .authorization, .accessControlRequestMethod,
+            .accessControlRequestHeaders:
             break
         }
     }

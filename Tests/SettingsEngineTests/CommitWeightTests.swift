@@ -11,7 +11,7 @@ struct CommitWeightTests {
     private static let long = String(repeating: "x", count: 1_000)
 
     private static func commit(
-        changing keys: [String] = ["k"], from old: JSONValue? = nil, to new: JSONValue? = 1, author: String? = nil
+        changing keys: [String] = ["k"], from old: JSONValue? = nil, to new: JSONValue? = 1, by: String? = nil
     ) throws -> Commit {
         let revision = try #require(Revision(1))
         let time = Timestamp(milliseconds: 0)
@@ -23,15 +23,15 @@ struct CommitWeightTests {
                     suite: suite, key: try KeyName(key), old: old, new: new, oldSource: .unset, source: .stored,
                     revision: revision, modified: time)
             },
-            author: author)
+            origin: CommitOrigin(by: by, note: nil))
     }
 
     @Test("texts of up to fifteen bytes weigh nothing beyond their places, longer ones what they take")
     func texts() throws {
         let plain = try Self.commit().weight
-        #expect(try Self.commit(changing: [Self.short], to: .string(Self.short), author: Self.short).weight == plain)
+        #expect(try Self.commit(changing: [Self.short], to: .string(Self.short)).weight == plain)
         for longer in [
-            try Self.commit(changing: [String(repeating: "k", count: 250)]), try Self.commit(author: Self.long),
+            try Self.commit(changing: [String(repeating: "k", count: 250)]), try Self.commit(by: Self.long),
             try Self.commit(from: .string(Self.long)), try Self.commit(to: [.string(Self.long)]),
             try Self.commit(to: .object(try #require(JSONObject([.init(name: Self.long, value: 1)])))),
         ] {

@@ -10,8 +10,7 @@ package struct Commit: Equatable, Sendable {
     package var suiteChanges: [SuiteChange]
     /// The changes of keys, each key at most once.
     package var changes: [Change]
-    /// The authenticated caller.
-    package var author: String?
+    package var origin: CommitOrigin?
     package var requestKey: RequestKey?
     /// A digest of the request, to tell a repeat from another request under the same key.
     package var requestDigest: String?
@@ -27,13 +26,13 @@ package struct Commit: Equatable, Sendable {
 
     package init(
         revision: Revision, time: Timestamp, suiteChanges: [SuiteChange] = [], changes: [Change] = [],
-        author: String? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil, answer: Answer? = nil
+        origin: CommitOrigin? = nil, requestKey: RequestKey? = nil, requestDigest: String? = nil, answer: Answer? = nil
     ) {
         self.revision = revision
         self.time = time
         self.suiteChanges = suiteChanges
         self.changes = changes
-        self.author = author
+        self.origin = origin
         self.requestKey = requestKey
         self.requestDigest = requestDigest
         self.answer = answer
@@ -45,14 +44,15 @@ extension Commit: JSONReadable, JSONWritable {
         let reader = try ObjectReader(json)
         let revision: Revision = try reader.required("revision")
         let time: Timestamp = try reader.required("time")
+        let origin = try CommitOrigin.read(reader)
         self.init(
             revision: revision, time: time, suiteChanges: try reader.list("suites"),
             changes: try reader.optional("changes") { json throws(BodyError) in
                 try json.list { json throws(BodyError) in
-                    try Change(json: json, ofCommit: revision, at: time)
+                    try Change(json: json, ofCommit: revision, at: time, by: origin)
                 }
             } ?? [],
-            author: try reader.optional("author"), requestKey: try reader.optional("requestKey"),
+            origin: origin, requestKey: try reader.optional("requestKey"),
             requestDigest: try reader.optional("requestDigest"), answer: try reader.optional("answer"))
     }
 
@@ -60,7 +60,7 @@ extension Commit: JSONReadable, JSONWritable {
         writer.beginObject()
         writer.member("revision", revision)
         writer.member("time", time)
-        writer.member("author", author)
+        writer.members(of: origin)
         writer.member("requestKey", requestKey)
         writer.member("requestDigest", requestDigest)
         writer.member("suites", unlessEmpty: suiteChanges)

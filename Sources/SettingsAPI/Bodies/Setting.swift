@@ -14,6 +14,8 @@ public struct SettingState: Equatable, Sendable {
     public var revision: Revision
     /// The time of that commit; nil if there never was one.
     public var modified: Timestamp?
+    /// The caller that made that commit, and the reason that it gave.
+    package var origin: CommitOrigin?
     /// True if the key is a secret.
     public var isSecret = false
     /// True if the values were taken out: the caller may not read secrets, or wants no values.
@@ -59,6 +61,11 @@ public struct SettingState: Equatable, Sendable {
         self.modified = modified
     }
 
+    /// The name of the caller that made the last change; nil if it is not known.
+    public var by: String? { origin?.by }
+    /// The reason that the caller gave; nil if it gave none.
+    public var note: String? { origin?.note }
+
     /// The setting as errors show it to any caller: a secret without its value.
     package var shownInErrors: SettingState {
         isSecret ? concealed() : self
@@ -91,6 +98,7 @@ extension SettingState: JSONReadable, JSONWritable {
             suite: try reader.required("suite"), key: try reader.required("key"),
             value: reader.effectiveValue("value", source), source: source, revision: try reader.required("revision"),
             modified: try reader.optional("modified"))
+        origin = try .read(reader)
         isConcealed = !reader.has("value")
         let isMarked = try reader.flag("secret")
         isSecret = isConcealed || isMarked
@@ -116,6 +124,7 @@ extension SettingState: JSONReadable, JSONWritable {
         writer.member("source", source)
         writer.member("revision", revision)
         writer.member("modified", modified)
+        writer.members(of: origin)
         writer.flag("secret", isSecret)
         writer.member("stored", stored)
         writer.member("errors", unlessEmpty: errors)

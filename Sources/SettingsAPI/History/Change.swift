@@ -25,6 +25,8 @@ public struct Change: Equatable, Sendable {
     /// True if the values were taken out, for a reader that may not read secrets.
     public internal(set) var isConcealed = false
 
+    /// The caller that made the change, and the reason that it gave.
+    package var origin: CommitOrigin?
     /// The part that only the journal keeps, to undo the change and to repeat the first answer to a request.
     package var record = Record()
 
@@ -74,6 +76,11 @@ public struct Change: Equatable, Sendable {
 }
 
 extension Change {
+    /// The name of the caller that made the change; nil if it is not known.
+    public var by: String? { origin?.by }
+    /// The reason that the caller gave; nil if it gave none.
+    public var note: String? { origin?.note }
+
     /// The value stored after the change, valid or not.
     package var stored: JSONValue? {
         source == .stored ? new : record.rejected
@@ -146,6 +153,7 @@ extension Change: JSONReadable, JSONWritable {
         } else {
             writer.member("revision", revision)
             writer.member("modified", modified)
+            writer.members(of: origin)
         }
         writer.flag("secret", isSecret)
         writer.endObject()
@@ -156,6 +164,7 @@ extension Change: JSONReadable, JSONWritable {
         try self.init(
             reader, suite: reader.required("suite"), revision: reader.required("revision"),
             modified: reader.required("modified"))
+        origin = try .read(reader)
     }
 
     /// Reads a change of a suite that is known already. Throws if the change names another suite.
@@ -167,12 +176,16 @@ extension Change: JSONReadable, JSONWritable {
         }
         try self.init(
             reader, suite: suite, revision: reader.required("revision"), modified: reader.required("modified"))
+        origin = try .read(reader)
     }
 
     /// Reads the form of the journal.
-    init(json: JSONValue, ofCommit revision: Revision, at time: Timestamp) throws(BodyError) {
+    init(
+        json: JSONValue, ofCommit revision: Revision, at time: Timestamp, by origin: CommitOrigin?
+    ) throws(BodyError) {
         let reader = try ObjectReader(json)
         try self.init(reader, suite: reader.required("suite"), revision: revision, modified: time)
+        self.origin = origin
         record = Record(
             oldRejected: try reader.optional("oldStored"), rejected: try reader.optional("stored"),
             oldRevision: try reader.optional("oldRevision"), oldModified: try reader.optional("oldModified"))

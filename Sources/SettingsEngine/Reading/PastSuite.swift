@@ -19,7 +19,7 @@ extension State {
         var suite = self.suite(name)
         let since = history.commits(of: name, after: moment)
         guard !since.isEmpty else { return suite }
-        for kept in since.reversed() { Self.undo(kept.commit, of: name, on: &suite) }
+        for kept in since.reversed() { undo(kept.commit, of: name, on: &suite) }
         guard var past = suite else { return nil }
         // What is a secret now is one in what was before, too.
         if let schema = self.suite(name)?.schema?.schema { past.keepSecrets(of: schema) }
@@ -49,7 +49,7 @@ extension State {
         return last?.commit.revision ?? past.newestRevision
     }
 
-    private static func undo(_ commit: Commit, of name: SuiteName, on suite: inout Suite?) {
+    private func undo(_ commit: Commit, of name: SuiteName, on suite: inout Suite?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
             case .created: suite = nil
@@ -62,12 +62,12 @@ extension State {
         }
         for change in commit.changes where change.suite == name {
             guard let standing = KeyRecord.Standing(change.oldSource) else { continue }
+            let revision = change.record.oldRevision ?? .zero
             suite?.put(
                 KeyRecord(
-                    key: change.key, stored: change.oldStored, standing: standing,
-                    revision: change.record.oldRevision ?? .zero,
+                    key: change.key, stored: change.oldStored, standing: standing, revision: revision,
                     modified: change.record.oldModified ?? Timestamp(milliseconds: 0),
-                    isSecret: change.record.wasSecret))
+                    origin: history.origin(of: revision), isSecret: change.record.wasSecret))
         }
     }
 }

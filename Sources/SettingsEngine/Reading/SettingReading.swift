@@ -11,6 +11,7 @@ extension Suite {
         var setting = SettingState(
             suite: id, key: record.key, value: effectiveValue(of: record), source: record.standing.source,
             revision: record.revision, modified: record.modified.milliseconds == 0 ? nil : record.modified)
+        setting.origin = record.origin
         setting.isSecret = isSecret(record)
         if record.standing == .invalid {
             setting.stored = setting.isSecret ? nil : record.stored

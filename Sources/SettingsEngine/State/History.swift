@@ -125,6 +125,11 @@ extension History {
         return found
     }
 
+    /// The origin of a commit, as far as it is kept.
+    func origin(of revision: Revision) -> CommitOrigin? {
+        kept.find(revision)?.commit.origin
+    }
+
     /// All commits that are kept, in order.
     package var all: [KeptCommit] { kept.elements }
 

@@ -54,7 +54,7 @@ extension Commit {
     var weight: Int {
         var weight = Weight.allocation + MemoryLayout<Commit>.stride
         weight += Weight.array(of: Change.self, changes.count) + Weight.array(of: SuiteChange.self, suiteChanges.count)
-        weight += Weight.text(author) + Weight.text(requestKey?.text) + Weight.text(requestDigest)
+        weight += (origin?.weight ?? 0) + Weight.text(requestKey?.text) + Weight.text(requestDigest)
         for change in changes {
             weight += Weight.text(change.suite.text) + Weight.text(change.key.text)
             weight += (change.old?.weight ?? 0) + (change.new?.weight ?? 0)
@@ -71,6 +71,11 @@ extension Commit {
         }
         return weight
     }
+}
+
+extension CommitOrigin {
+    /// Counted for each commit, as after a restart none is shared.
+    fileprivate var weight: Int { 2 * Weight.allocation + Weight.text(by) + Weight.text(note) }
 }
 
 extension JSONValue {

@@ -19,18 +19,21 @@ package struct KeyRecord: Equatable, TreeElement {
     package var revision: Revision
     /// The time of that commit.
     package var modified: Timestamp
+    /// The origin of that commit.
+    package var origin: CommitOrigin?
     /// True if what is stored is a secret whatever the schema says now: it was one since it was written.
     package var isSecret: Bool
 
     package init(
         key: KeyName, stored: JSONValue?, standing: Standing, revision: Revision, modified: Timestamp,
-        isSecret: Bool = false
+        origin: CommitOrigin? = nil, isSecret: Bool = false
     ) {
         self.key = key
         self.stored = stored
         self.standing = standing
         self.revision = revision
         self.modified = modified
+        self.origin = origin
         self.isSecret = isSecret
     }
 

@@ -139,7 +139,7 @@ extension State {
         if lastDrop == commit.revision && !hasSuite(change.suite) { return }
         let record = KeyRecord(
             key: change.key, stored: change.stored, standing: standing, revision: commit.revision,
-            modified: commit.time, isSecret: change.record.isSecret)
+            modified: commit.time, origin: commit.origin, isSecret: change.record.isSecret)
         try update(change.suite) { suite in
             suite.put(record)
             suite.revision = commit.revision

@@ -76,6 +76,7 @@ extension SettingState {
         self.init(
             suite: change.suite, key: change.key, value: change.new, source: change.source,
             revision: change.revision, modified: change.modified)
+        origin = change.origin
         isSecret = change.isSecret
         changed = true
         previous = Previous(

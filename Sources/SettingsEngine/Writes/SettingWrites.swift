@@ -29,13 +29,14 @@ extension WriteDraft {
         let key = touched[position]
         let isDone = key.isDifferent && !request.isDryRun
         var setting = key.setting(
-            revision: isDone ? revision : before.revision, time: isDone ? time : before.changeTime)
+            revision: isDone ? revision : before.revision, time: isDone ? time : before.changeTime,
+            by: isDone ? request.origin : before.origin)
         setting.isDryRun = request.isDryRun
         let created = before.stored == nil && key.stored != nil && key.isChanged
         guard isDone else { return unchanged(.setting(setting), created: created) }
-        return commit(
-            .setting(setting), created: created, suites: createdSuites(),
-            [key.change(revision: revision, time: time)])
+        var change = key.change(revision: revision, time: time)
+        change.origin = request.origin
+        return commit(.setting(setting), created: created, suites: createdSuites(), [change])
     }
 }
 

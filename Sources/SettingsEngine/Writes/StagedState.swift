@@ -16,7 +16,19 @@ package struct StagedState: Sendable {
     /// The last revision that was given out, used or not.
     private var issued: Revision
     /// The commits in the history that have a request key.
-    private var repeatable: [RequestKey: Commit] = [:]
+    private var repeatable: [Repeat: Commit] = [:]
+
+    /// A request key of one caller. That of another caller is another key.
+    private struct Repeat: Hashable {
+        let key: RequestKey
+        let by: String?
+
+        init?(_ key: RequestKey?, of origin: CommitOrigin?) {
+            guard let key else { return nil }
+            self.key = key
+            by = origin?.by
+        }
+    }
 
     /// - Parameters:
     ///   - opensSuites: true if a write may create a suite by storing something in it.
@@ -35,7 +47,7 @@ package struct StagedState: Sendable {
     package mutating func write(
         _ request: WriteRequest, at now: Timestamp
     ) throws(Problem) -> (answer: WriteAnswer, commit: Commit?) {
-        if let key = request.requestKey, !request.isDryRun, let commit = repeatable[key] {
+        if let key = Repeat(request.requestKey, of: request.origin), !request.isDryRun, let commit = repeatable[key] {
             return (try request.replay(commit, on: state), nil)
         }
         guard let revision = issued.advanced(by: 1) else {
@@ -45,12 +57,11 @@ package struct StagedState: Sendable {
         guard let commit = decision.commit else { return (decision.answer, nil) }
         issued = revision
         // Before the commit drops others: it may drop itself, if it is larger than all of the history.
-        if let key = commit.requestKey { repeatable[key] = commit }
+        if let key = Repeat(commit.requestKey, of: commit.origin) { repeatable[key] = commit }
         do {
             for dropped in try state.apply(commit, schema: decision.schema) {
-                guard let key = dropped.commit.requestKey, repeatable[key]?.revision == dropped.revision else {
-                    continue
-                }
+                let key = Repeat(dropped.commit.requestKey, of: dropped.commit.origin)
+                guard let key, repeatable[key]?.revision == dropped.revision else { continue }
                 repeatable[key] = nil
             }
         } catch {
@@ -77,7 +88,8 @@ package struct StagedState: Sendable {
 
     private mutating func indexRequests() {
         for kept in state.history.all {
-            if let key = kept.commit.requestKey { repeatable[key] = kept.commit }
+            let commit = kept.commit
+            if let key = Repeat(commit.requestKey, of: commit.origin) { repeatable[key] = commit }
         }
     }
 

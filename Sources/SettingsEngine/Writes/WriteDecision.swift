@@ -66,6 +66,9 @@ extension WriteDraft {
         // If nothing is done, the revision is one that holds as a guard.
         let shown = isDone ? revision : subject.map(presentRevision) ?? state.revision
         var changes = changes
+        if let origin = request.origin {
+            for index in changes.indices { changes[index].origin = origin }
+        }
         if request.isDryRun {
             // The next revision may be given to another write.
             for index in changes.indices { changes[index].revision = shown }
@@ -90,6 +93,7 @@ extension WriteDraft {
                 commit: revision),
             commit: Commit(
                 revision: revision, time: time, suiteChanges: suites, changes: changes,
+                origin: request.origin,
                 requestKey: request.requestKey, requestDigest: request.requestKey == nil ? nil : request.digest),
             schema: schema)
     }

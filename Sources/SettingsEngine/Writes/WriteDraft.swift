@@ -270,10 +270,11 @@ extension WriteDraft.Touched {
     }
 
     /// The setting after the write.
-    func setting(revision: Revision, time: Timestamp?) -> SettingState {
+    func setting(revision: Revision, time: Timestamp?, by origin: CommitOrigin?) -> SettingState {
         var setting = SettingState(
             suite: suite, key: key, value: isDifferent ? value : valueBefore, source: standing.source,
             revision: revision, modified: time)
+        setting.origin = origin
         setting.isSecret = isSecret
         setting.changed = isDifferent
         setting.previous = SettingState.Previous(

@@ -52,6 +52,8 @@ package struct WriteRequest: Sendable {
     package var isDryRun = false
     /// True if locked keys may be written.
     package var overridesLocks = false
+    /// The caller, and the reason that it gave.
+    package var origin: CommitOrigin?
     /// The idempotency key, under which the request may be repeated.
     package var requestKey: RequestKey?
     /// The digest that tells a repeat of the request from another one under the same key.

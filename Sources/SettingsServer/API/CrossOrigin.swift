@@ -63,6 +63,6 @@ struct CrossOrigin {
 
     /// The fields of requests that a page may send, as the OpenAPI document lists them.
     static let requestFields = [
-        "If-Match", "If-None-Match", "Idempotency-Key", "Prefer", "Accept", "Last-Event-ID",
+        "If-Match", "If-None-Match", "Idempotency-Key", "Settings-Note", "Prefer", "Accept", "Last-Event-ID",
     ]
 }

@@ -230,6 +230,7 @@ extension APIHandler {
         var setting = SettingState(
             suite: found.suite, key: record.key, value: value, source: .stored, revision: record.revision,
             modified: record.modified)
+        setting.origin = record.origin
         setting.isSecret = found.isSecret
         var writer = JSONWriter(reservingCapacity: 192)
         setting.write(to: &writer)

@@ -60,6 +60,7 @@ extension APIRequest {
         request.isDryRun = query.flag(.dryRun)
         request.overridesLocks = query.text(.override) != nil
         request.size = body.count + WriteRequest.overhead
+        request.origin = CommitOrigin(by: nil, note: try note(in: bytes))
         if let text = text(.idempotencyKey, in: bytes) {
             guard let requestKey = RequestKey(text) else {
                 throw Problem(
@@ -69,6 +70,21 @@ extension APIRequest {
             request.digest = digest(suite, key, document, format, request.guards)
         }
         return request
+    }
+
+    /// Reads `Settings-Note`, the reason for the write; nil if none was given.
+    private func note(in bytes: Span<UInt8>) throws(Problem) -> String? {
+        guard let field = head.field(.settingsNote), !field.isEmpty else { return nil }
+        guard field.count <= CommitOrigin.maximumNoteLength,
+            let text = try? UTF8Span(validating: bytes.extracting(field)), case let note = String(copying: text),
+            !note.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else {
+            throw Problem(
+                .badRequest,
+                "Settings-Note must be UTF-8 of at most \(CommitOrigin.maximumNoteLength) bytes without control characters"
+            )
+        }
+        return note
     }
 
     /// Parses the body; nil for a method that has none.

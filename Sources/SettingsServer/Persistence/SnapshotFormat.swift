@@ -4,13 +4,14 @@ package import SettingsModel
 
 /// The format of snapshots: one JSON document, laid out in lines that can be read and written one at a time.
 ///
-///     {"snapshot":2,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
+///     {"snapshot":3,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
 ///     ,"historyBase":0,"passed":3,"journal":17
 ///     ,"suites":[
 ///     {"suite":"app","revision":17,"schemaRevision":0,"floor":0
 ///     ,"records":[
 ///     ["launchCount",42,17,1763632800123]
 ///     ,["theme",null,9,1763632700000,"default"]
+///     ,["volume",7,12,1763632750000,"stored",false,"token:ci","louder"]
 ///     ],"removed":[
 ///     ]}
 ///     ],"logs":[
@@ -21,14 +22,15 @@ package import SettingsModel
 ///     ,"check":"crc32c:1a2b3c4d"}
 ///
 /// A record is the key, what is stored, the commit and the time of the last change, the standing if it is not `stored`,
-/// and `true` if what is stored is a secret, whatever the schema says. A log is of a suite, which may have been dropped:
+/// and `true` if what is stored is a secret, whatever the schema says. Behind these, which it then has all, come who made
+/// the change and why, if that is known. A log is of a suite, which may have been dropped:
 /// the commit after which the history has those that touched it, and the last that was too large for it, if there was
 /// one. `historyFloor` and `historyBase` are the floors of all suites together and of those without a log; the commits up
 /// to `passed` are there only because a suite protects them. A commit comes behind its size. The check covers all lines
 /// before its own.
 enum SnapshotFormat {
     /// The format that this daemon writes.
-    static let current: Int64 = 2
+    static let current: Int64 = 3
 
     static let suites: StaticString = ",\"suites\":["
     static let records: StaticString = ",\"records\":["
@@ -72,22 +74,27 @@ extension SuiteLog: JSONWritable {
 }
 
 extension KeyRecord: JSONWritable {
-    /// Writes `[key, stored, revision, milliseconds]`, the standing if it is not `stored`, and `true` for a secret.
+    /// Writes `[key, stored, revision, milliseconds]`, the standing if it is not `stored`, `true` for a secret, and the
+    /// origin.
     package func write(to json: inout JSONWriter) {
         json.beginArray()
         key.write(to: &json)
         if let stored { json.write(stored) } else { json.writeNull() }
         revision.write(to: &json)
         json.write(integer: modified.milliseconds)
-        if standing != .stored || isSecret { json.write(string: standing.source.name) }
-        if isSecret { json.write(bool: true) }
+        if standing != .stored || isSecret || origin != nil { json.write(string: standing.source.name) }
+        if isSecret || origin != nil { json.write(bool: isSecret) }
+        if let origin {
+            if let by = origin.by { json.write(string: by) } else { json.writeNull() }
+            if let note = origin.note { json.write(string: note) }
+        }
         json.endArray()
     }
 
     /// Reads what ``write(to:)`` writes.
     init(_ json: JSONValue) throws(BodyError) {
-        guard let fields = json.array, (4...6).contains(fields.count), let milliseconds = fields[3].integer else {
-            throw BodyError("a record is an array of four to six")
+        guard let fields = json.array, (4...8).contains(fields.count), let milliseconds = fields[3].integer else {
+            throw BodyError("a record is an array of four to eight")
         }
         var standing = Standing.stored
         if fields.count > 4 {
@@ -99,7 +106,10 @@ extension KeyRecord: JSONWritable {
         self.init(
             key: try KeyName(json: fields[0]), stored: standing == .stored || standing == .invalid ? fields[1] : nil,
             standing: standing, revision: try Revision(json: fields[2]),
-            modified: Timestamp(milliseconds: milliseconds), isSecret: fields.count > 5)
+            modified: Timestamp(milliseconds: milliseconds),
+            origin: fields.count > 6
+                ? CommitOrigin(by: fields[6].string, note: fields.count > 7 ? fields[7].string : nil) : nil,
+            isSecret: fields.count > 5 && fields[5] == .bool(true))
     }
 }
 

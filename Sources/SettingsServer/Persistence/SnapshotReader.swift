@@ -9,6 +9,8 @@ struct SnapshotReader {
     private let name: String
     private var lines: LineReader
     private var line = LineReader.Line()
+    /// The origins of the records, so that equal ones are one object again.
+    private var origins: Set<CommitOrigin> = []
     /// The check of all lines before the present one.
     private var check = CRC32C()
 
@@ -116,9 +118,11 @@ struct SnapshotReader {
             id, revision: revision, schema: schema, schemaRevision: schemaRevision, records: records, removed: removed)
     }
 
-    private func record() throws(RecoveryError) -> KeyRecord {
+    private mutating func record() throws(RecoveryError) -> KeyRecord {
         let json = try parse(element)
-        return try form { () throws(BodyError) in try KeyRecord(json) }
+        var record = try form { () throws(BodyError) in try KeyRecord(json) }
+        if let origin = record.origin { record.origin = origins.insert(origin).memberAfterInsert }
+        return record
     }
 
     private func revision(_ name: String, of json: JSONValue) throws(RecoveryError) -> Revision {

@@ -108,8 +108,8 @@ struct ChangeTests {
         arguments: [
             BodyCase("of nothing", #"{"revision":1,"time":"2026-11-20T10:00:00.123Z"}"#),
             BodyCase(
-                "with its author, request and all kinds of changes of suites",
-                #"{"revision":22,"time":"2026-11-20T10:00:00.123Z","author":"ops","requestKey":"3f9a","#
+                "with its origin, request and all kinds of changes of suites",
+                #"{"revision":22,"time":"2026-11-20T10:00:00.123Z","by":"token:ops","note":"why","requestKey":"3f9a","#
                     + #""requestDigest":"c0ffee","suites":[{"op":"create","suite":"a"},"#
                     + #"{"op":"setSchema","suite":"a","schemaRevision":22,"schema":{"type":"object"}},"#
                     + #"{"op":"removeSchema","suite":"b"},{"op":"drop","suite":"c"},"#

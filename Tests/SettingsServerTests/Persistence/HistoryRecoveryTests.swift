@@ -37,7 +37,7 @@ struct HistoryRecoveryTests {
             }
             // What makes a commit heavy: now and then too heavy to be kept.
             let length = commits.chance(3) ? 100_000 : Int.random(in: 1..<2_000, using: &commits.random)
-            commit.author = String(repeating: "a", count: length)
+            commit.origin = CommitOrigin(by: String(repeating: "a", count: length), note: nil)
             let kept = KeptCommit(commit)
             try state.apply(commit)
             everything.append(kept)

@@ -27,6 +27,10 @@ struct RandomCommits {
                 request.requestKey = RequestKey("request \(revision)")
                 request.digest = "digest"
             }
+            if chance(30) {
+                let by = random.pick([nil, "user:alice", "token:deployment"])
+                request.origin = CommitOrigin(by: by, note: chance(50) ? "because of \(revision)" : nil)
+            }
             let time = max(state.time, Timestamp(milliseconds: clock))
             let decision = try? state.decide(request, revision: revision, time: time)
             // A write that is refused, or changes nothing, leads to no commit.

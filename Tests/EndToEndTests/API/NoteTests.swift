@@ -1,0 +1,73 @@
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Section 10 of the contract: why something was written.
+@Suite(.ownThread)
+struct NoteTests {
+    static let put = Request("PUT app/keys/a 1", "Settings-Note: louder, für alle")
+    static let limit = String(repeating: "n", count: 256)
+
+    private static func because(_ note: String, _ request: Request) -> Request {
+        var request = request
+        request.fields.append("Settings-Note: \(note)")
+        return request
+    }
+
+    static let rows: [Row] = [
+        Row("The answer to a write", put, 201, nil, #"{"note":"louder, für alle","value":1}"#, lacks: ["by"]),
+        Row("A setting", given: [put], "GET app/keys/a", 200, nil, #"{"note":"louder, für alle"}"#, lacks: ["by"]),
+        Row(
+            "A listed key", given: [put], "GET app/keys", 200, nil, #"{"keys":[{"key":"a","note":"louder, für alle"}]}"#
+        ),
+        Row(
+            "A change", given: ["PUT app/keys/a 0", put], "GET app/observe?since=$1", 200, nil,
+            #"{"changes":[{"key":"a","new":1,"note":"louder, für alle"}]}"#),
+        Row(
+            "Changes of several keys", given: ["PUT app/keys/a 0"],
+            Request(#"PATCH app {"a":1,"b":2}"#, "Settings-Note: both"), 200, nil,
+            #"{"changes":[{"key":"a","note":"both"},{"key":"b","note":"both"}]}"#),
+        Row(
+            "A default by a schema", given: [because("begin", Samples.schema)], "GET app/keys/volume", 200, nil,
+            #"{"source":"default","note":"begin"}"#),
+        Row(
+            "A write that changes nothing", given: [put], Request("PUT app/keys/a 1", "Settings-Note: again"), 200, nil,
+            #"{"changed":false,"note":"louder, für alle"}"#),
+        Row(
+            "A dry run", given: [put], Request(#"PATCH app?dryRun {"a":2}"#, "Settings-Note: try"), 200, nil,
+            #"{"changes":[{"note":"try"}]}"#, then: [("GET app/keys/a", #"{"note":"louder, für alle"}"#)]),
+        Row("A later write without one", given: [put, "PUT app/keys/a 2"], "GET app/keys/a", 200, lacks: ["note"]),
+        Row(
+            "A setting as it was", given: [put, Request("PUT app/keys/a 2", "Settings-Note: softer")],
+            "GET app/keys?at=$1", 200, nil, #"{"keys":[{"value":1,"note":"louder, für alle"}]}"#),
+        Row(
+            "A repeat", given: [Request("PUT app/keys/a 1", "Idempotency-Key: k", "Settings-Note: first")],
+            Request("PUT app/keys/a 1", "Idempotency-Key: k", "Settings-Note: second"), 201, nil,
+            #"{"replayed":true,"note":"first"}"#),
+        Row(
+            "The longest", Request("PUT app/keys/a 1", "Settings-Note: \(limit)"), 201, nil, #"{"note":"\#(limit)"}"#),
+        Row("An empty one", Request("PUT app/keys/a 1", "Settings-Note: "), 201, lacks: ["note"]),
+        Row("One that is too long", Request("PUT app/keys/a 1", "Settings-Note: n\(limit)"), 400, .badRequest),
+        Row("One with a tab in it", Request("PUT app/keys/a 1", "Settings-Note: a\tb"), 400, .badRequest),
+        Row("Two", Request("PUT app/keys/a 1", "Settings-Note: a", "Settings-Note: b"), 400, .badRequest),
+    ]
+
+    @Test("A note says why something was written", arguments: rows)
+    func note(row: Row) throws {
+        try row.check()
+    }
+
+    @Test("A note is there after a restart, by the journal and by a snapshot")
+    func restarts() throws {
+        let directory = try TemporaryDirectory()
+        var daemon = try TestDaemon(in: directory)
+        try daemon.done(Self.put)
+        for _ in 1...2 {
+            daemon.stop()
+            daemon = try TestDaemon(in: directory)
+            #expect(try daemon.done("GET app/keys/a").text.contains(#""note":"louder, für alle""#))
+            #expect(try daemon.done("GET app/observe?since=0").text.contains(#""note":"louder, für alle""#))
+        }
+    }
+}
