@@ -22,15 +22,34 @@ package final class Daemon: Sendable {
     private let isStopping: StopFlag
     private let ticker: Ticker
     private let memoryTicker: Ticker
+    private let reloader: Reloader
 
     /// Recovers what is in the data directory and begins to serve it.
-    package init(_ configuration: Configuration, directory path: String, log: Log) throws(StartError) {
+    ///
+    /// - Parameter reread: reads the configuration again, for a reload.
+    package init(
+        _ configuration: Configuration, directory path: String, log: Log,
+        reread: (@Sendable () throws(ConfigurationError) -> Configuration)? = nil
+    ) throws(StartError) {
         FreedMemory.giveBackLargeBlocks()
+        let given = configuration
         var configuration = configuration
+        let policies: Policies
+        do throws(ConfigurationError) {
+            policies = try Policies(configuration)
+        } catch {
+            throw .configuration(error)
+        }
         let (recovered, persistence) = try Self.open(path, configuration, log)
         let store = Store(
             recovered.state, log: persistence, limits: configuration.writes, clock: { Self.now() })
         let listeners = try Self.listen(configuration.listen, configuration.socketMode)
+        addresses = listeners.map { ListenAddress($0.address) }
+        do throws(ConfigurationError) {
+            try policies.checkExposure(of: addresses, configuration)
+        } catch {
+            throw .configuration(error)
+        }
         let loopCount = configuration.loops ?? HTTPServer.defaultLoopCount
         let room: Int
         do {
@@ -41,12 +60,13 @@ package final class Daemon: Sendable {
         for lowered in configuration.fit(into: room) { log.info(lowered) }
         let isStopping = StopFlag()
         let budget = MemoryBudget(limit: configuration.bufferBytes)
+        let board = PolicyBoard(policies)
+        let reloader = Reloader(given, addresses, room: room, board, log, reread: reread ?? { given })
         let service = Service(
-            store: store, hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins),
+            store: store, policies: board,
             metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
-            budget: budget, debug: { log.debug($0) },
+            budget: budget, reload: { reloader.reload($0) }, debug: { log.debug($0) },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
-        addresses = listeners.map { ListenAddress($0.address) }
         do {
             // Listens last, so that each connection is served.
             server = try HTTPServer(
@@ -55,6 +75,8 @@ package final class Daemon: Sendable {
         } catch {
             throw StartError.system("\(error)")
         }
+        reloader.serve(server, service.watchers)
+        self.reloader = reloader
         directory = path
         self.store = store
         self.persistence = persistence
@@ -66,10 +88,19 @@ package final class Daemon: Sendable {
         memoryTicker = Ticker(every: FreedMemory.interval * 1000) { memory.giveBack() }
         for address in addresses { log.info("listening on \(address.location)") }
         for address in addresses where !address.isLocal {
-            log.warning(
-                "\(address) is open to the network: there is no access control, so every caller may read and write "
-                    + "everything; listen on 127.0.0.1 or unix:/path, or let a proxy or a firewall admit callers")
+            if policies.access == nil {
+                log.warning(
+                    "\(address) is open to the network: there is no access control, so every caller may read and write "
+                        + "everything; start with --access.tokens FILE instead of --open-to-network")
+            } else {
+                log.info("\(address) has no TLS: tokens travel in the clear unless a proxy stands before it")
+            }
         }
+    }
+
+    /// Reads the configuration again, all or nothing. Calls `completion` with what needs a restart, or with the error.
+    package func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void = { _ in }) {
+        reloader.reload(completion)
     }
 
     /// Stops: takes no more connections, answers what was asked, makes everything durable, and releases the
@@ -142,6 +173,8 @@ package final class Daemon: Sendable {
 package enum StartError: Error, CustomStringConvertible {
     /// The data directory cannot be used.
     case recovery(RecoveryError)
+    /// The configuration names what is not there, or what is not safe.
+    case configuration(ConfigurationError)
     /// It cannot listen.
     case listen(ListenError)
     /// The system refuses something that every daemon needs.
@@ -150,6 +183,7 @@ package enum StartError: Error, CustomStringConvertible {
     package var description: String {
         switch self {
         case .recovery(let error): error.description
+        case .configuration(let error): error.description
         case .listen(let error): error.description
         case .system(let reason): reason
         }

@@ -249,8 +249,11 @@ extension RawClient {
 
 extension RawClient {
     /// The number of requests that wait for a change, as the daemon counts them.
-    package func watcherCount() throws -> Int {
-        let lines = try exchange("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n").text.split(separator: "\n")
+    package func watcherCount(
+        _ request: [UInt8] = Array("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
+    ) throws -> Int {
+        try send(request)
+        let lines = try readResponse().text.split(separator: "\n")
         let name = "settingsd_watchers "
         guard let line = lines.first(where: { $0.hasPrefix(name) }), let count = Int(line.dropFirst(name.count)) else {
             throw Failure.malformed("\(lines)")

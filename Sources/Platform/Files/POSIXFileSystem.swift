@@ -182,7 +182,7 @@ package struct POSIXFileSystem: FileSystem {
 
 extension String {
     /// The directory that a path lies in; nil for a name without one.
-    var parentDirectory: String? {
+    package var parentDirectory: String? {
         let path = self.utf8.last == UInt8(ascii: "/") && utf8.count > 1 ? String(dropLast()) : self
         guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return nil }
         return slash == path.startIndex ? "/" : String(path[..<slash])

@@ -28,9 +28,11 @@ extension State {
     }
 
     /// The error for a suite that did not exist after a commit. It names the commit that created it, if that was later.
-    package func unknownSuite(_ name: SuiteName, at moment: Revision) -> Problem {
+    package func unknownSuite(_ name: SuiteName, for reader: Grants?, at moment: Revision) -> Problem {
         let later = history.commits(of: name, after: moment)
-        guard let beginning = later.first(where: { $0.commit.creates(name) }) else { return unknownSuite(name) }
+        guard let beginning = later.first(where: { $0.commit.creates(name) }) else {
+            return unknownSuite(name, for: reader)
+        }
         return Problem(
             .unknownSuite,
             "suite \(name) did not exist at revision \(moment); it came into being at revision \(beginning.revision)")

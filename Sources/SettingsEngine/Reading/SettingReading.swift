@@ -154,11 +154,8 @@ extension State {
     /// The error for a suite that does not exist, with suggestions.
     ///
     /// - Parameter isClosed: true if a write was to create it, which is turned off here.
-    package func unknownSuite(_ suite: SuiteName, isClosed: Bool = false) -> Problem {
-        // One that is there now may not have been when the question was about.
-        let nearest = NameSuggestion.nearest(to: suite.text) { place, count in
-            suites.neighbours(of: UTF8Text(place), count).map(\.string).filter { !$0.hasSameBytes(as: suite.text) }
-        }
+    package func unknownSuite(_ suite: SuiteName, for reader: Grants?, isClosed: Bool = false) -> Problem {
+        let nearest = suggestions(for: suite.text, to: reader)
         let remedy = isClosed ? "; here a suite begins with its schema: PUT that first" : Self.hint(nearest)
         var problem = Problem(.unknownSuite, "there is no suite \(suite)" + remedy)
         problem.didYouMean = nearest
@@ -172,12 +169,21 @@ extension State {
 
 extension Suite {
     /// The error for a key that the schema does not admit.
-    package func unknownKey(_ key: KeyName, status: Int = 404, suggests: Bool = true) -> Problem {
-        let nearest = suggests ? schema?.schema.suggestions(for: key.text) ?? [] : []
+    package func unknownKey(
+        _ key: KeyName, for reader: Grants?, status: Int = 404, suggests: Bool = true
+    ) -> Problem {
+        let nearest = suggests ? suggestions(for: key.text, to: reader) : []
         var problem = Problem(
             .unknownKey, status: status, "the schema of suite \(id) has no key \(key)" + State.hint(nearest))
         problem.didYouMean = nearest
         return problem
+    }
+
+    private func suggestions(for key: String, to reader: Grants?) -> [String] {
+        guard let schema = schema?.schema else { return [] }
+        guard let reader, !reader.showAll(of: id) else { return schema.suggestions(for: key) }
+        let shown = schema.keys.lazy.map(\.name).filter { reader.allow(.read, on: name, .key($0)) }
+        return NameSuggestion.nearest(to: key, among: shown)
     }
 
     package func lockedKey(_ key: KeyName) -> Problem {

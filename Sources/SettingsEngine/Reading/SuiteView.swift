@@ -1,5 +1,5 @@
 package import SettingsAPI
-internal import SettingsModel
+package import SettingsModel
 
 /// A choice of the values of a suite to show.
 package enum SuiteView: String, CaseIterable, Sendable {
@@ -98,10 +98,10 @@ extension Suite {
     ///
     /// - Returns: the keys, and whether there are more.
     package func keys(
-        prefix: String, after: String?, limit: Int
+        prefix: String, after: String?, limit: Int, where isShown: (KeyName) -> Bool = { _ in true }
     ) -> (records: [KeyRecord], hasMore: Bool) {
         var found: [KeyRecord] = []
-        var listed = unrecorded(prefix: prefix, after: after)[...]
+        var listed = unrecorded(prefix: prefix, after: after).filter(isShown)[...]
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         records.forEach(startingAt: start) { record in
             guard record.name.hasBytePrefix(prefix) else { return false }
@@ -110,7 +110,7 @@ extension Suite {
                 found.append(self.record(next))
                 listed.removeFirst()
             }
-            if record.standing != .unset || lists(record.key) { found.append(record) }
+            if record.standing != .unset || lists(record.key), isShown(record.key) { found.append(record) }
             return found.count <= limit
         }
         while found.count <= limit, let next = listed.popFirst() { found.append(record(next)) }

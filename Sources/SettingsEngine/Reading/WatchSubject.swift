@@ -80,21 +80,27 @@ package struct WatchSubject: Hashable, Sendable {
     /// True if it was asked for as one suite, which has answers of its own form.
     package let isOne: Bool
     package let filter: KeyFilter
+    /// The grants of a watcher that may not see everything.
+    package let reader: Grants?
 
     /// One suite.
-    package init(_ suite: SuiteName, _ filter: KeyFilter = .everything) {
+    package init(_ suite: SuiteName, _ filter: KeyFilter = .everything, for reader: Grants? = nil) {
         suites = [suite]
         suitePrefixes = []
         isOne = true
         self.filter = filter
+        self.reader = reader
     }
 
     /// Several suites.
-    package init(_ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything) {
+    package init(
+        _ suites: [SuiteName], prefixes: [String] = [], _ filter: KeyFilter = .everything, for reader: Grants? = nil
+    ) {
         self.suites = suites.inOrder()
         suitePrefixes = [UTF8Text](ofPrefixes: prefixes)
         isOne = false
         self.filter = filter
+        self.reader = reader
     }
 
     /// True if a commit concerns the watchers of this. What happens to a suite as a whole concerns all of its watchers.
@@ -116,11 +122,14 @@ package struct WatchSubject: Hashable, Sendable {
 
     /// True if a suite is watched.
     package func includes(_ suite: SuiteName) -> Bool {
-        suites.count == 1 && suites[0] == suite || suites.last(upTo: suite) == suite
-            || suitePrefixes.hasPrefix(of: suite.text)
+        guard
+            suites.count == 1 && suites[0] == suite || suites.last(upTo: suite) == suite
+                || suitePrefixes.hasPrefix(of: suite.text)
+        else { return false }
+        return reader?.show(suite) ?? true
     }
 
     private func matches(_ suite: SuiteName, _ key: KeyName) -> Bool {
-        includes(suite) && filter.admits(key)
+        includes(suite) && filter.admits(key) && reader?.show(suite, key) ?? true
     }
 }

@@ -9,7 +9,7 @@ extension State {
         var missing: [SuiteName] = []
         for name in names(of: subject) {
             if let suite = suite(name) {
-                found.append(suite.contents(passing: subject.filter))
+                found.append(suite.shown(suite.contents(passing: subject.filter), to: subject.reader))
             } else {
                 missing.append(name)
             }
@@ -41,7 +41,7 @@ extension State {
         var names = Set(subject.suites)
         for prefix in subject.suitePrefixes {
             forEachSuite(prefix) { suite in
-                names.insert(suite.id)
+                if subject.includes(suite.id) { names.insert(suite.id) }
                 return true
             }
         }
@@ -81,7 +81,7 @@ extension State {
         let last = hasMore ? commits[taken - 1].commit.revision : max(revision, position)
         return ObservedChanges(
             scope(subject, commits[..<taken], later: commits[taken...]), cursor: Cursor(epoch: epoch, revision: last),
-            changes: markingSecrets(keepsLatest ? changes.latest : changes), hasMore: hasMore)
+            changes: shown(keepsLatest ? changes.latest : changes, to: subject.reader), hasMore: hasMore)
     }
 
     private func scope(
@@ -126,7 +126,7 @@ extension State {
                 ? .one(schemaRevision: schemas.last?.revision, isDropped: !dropped.isEmpty)
                 : .several(schemas: schemas, dropped: dropped),
             cursor: Cursor(epoch: epoch, revision: commit.revision),
-            changes: markingSecrets(commit.changes.filter(subject.matches)))
+            changes: shown(commit.changes.filter(subject.matches), to: subject.reader))
     }
 }
 

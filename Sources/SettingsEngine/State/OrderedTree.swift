@@ -99,16 +99,15 @@ package struct OrderedTree<Element: TreeElement>: Sendable {
     }
 
     /// Returns up to `count` keys around a place in the order, the nearest first, alternating between both sides.
-    func neighbours(of place: Key, _ count: Int) -> [Key] {
+    func neighbours(of place: Key, _ count: Int, while isMeant: (Key) -> Bool = { _ in true }) -> [Key] {
         var (before, after): ([Key], [Key]) = ([], [])
-        forEach(startingAt: place) { element in
-            after.append(element.treeKey)
-            return after.count < count
+        func take(_ key: Key, into keys: inout [Key]) -> Bool {
+            guard isMeant(key) else { return false }
+            keys.append(key)
+            return keys.count < count
         }
-        forEachReversed(before: place) { element in
-            before.append(element.treeKey)
-            return before.count < count
-        }
+        forEach(startingAt: place) { take($0.treeKey, into: &after) }
+        forEachReversed(before: place) { take($0.treeKey, into: &before) }
         let pairs = (0..<max(before.count, after.count)).lazy.flatMap { index in
             [after, before].compactMap { index < $0.count ? $0[index] : nil }
         }

@@ -7,6 +7,7 @@ extension WriteDraft {
         _ name: SuiteName, _ schema: Schema, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
+        try checkSecrets(of: suite, stayUnder: schema)
         try checkSchemaGuards(of: name, suite)
         if let current = suite?.schema, current.schema.document == schema.document {
             return finish(.schema(of: name), suites: [], [])
@@ -62,6 +63,7 @@ extension WriteDraft {
 
     mutating func removeSchema(_ name: SuiteName) throws(Problem) -> WriteDecision {
         let suite = try existing(name)
+        try checkSecrets(of: suite, stayUnder: nil)
         try checkSchemaGuards(of: name, suite)
         guard suite.schema != nil else { return finish(.schema(of: name), suites: [], []) }
         try checkCount(suite.records.count)
@@ -97,6 +99,20 @@ extension WriteDraft {
             if let change { changes.append(change) }
         }
         return changes.ordered { $0.key < $1.key }
+    }
+
+    /// Throws if a stored secret that the writer may not read would be one no more.
+    private func checkSecrets(of suite: Suite?, stayUnder schema: Schema?) throws(Problem) {
+        guard let reader = request.reader, let suite else { return }
+        var lifted: KeyName?
+        suite.records.forEach { record in
+            let isLifted =
+                record.stored != nil && suite.isHidden(record, from: reader)
+                && !(schema?.isSecret(record.name) ?? false)
+            if isLifted { lifted = record.key }
+            return !isLifted
+        }
+        if let lifted { throw Problem(secret: lifted, of: suite.id, to: "take writeOnly from") }
     }
 
     private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {

@@ -6,9 +6,10 @@ extension WriteDraft {
     mutating func setting(_ operation: Transaction.Operation) throws(Problem) -> WriteDecision {
         let suite = state.suite(operation.suite)
         try checkLock(operation.key, in: suite)
+        if case .change = operation.action { try checkSecret(operation.key, in: suite) }
         var isSet = false
         if case .set = operation.action { isSet = true }
-        if suite == nil, !isSet { throw state.unknownSuite(operation.suite) }
+        if suite == nil, !isSet { throw state.unknownSuite(operation.suite, for: request.reader) }
         let position = try touch(
             suite, operation.suite, operation.key, named: .path, isRemoval: operation.action == .delete)
         let before = touched[position].before
@@ -48,9 +49,13 @@ extension WriteDraft {
         for (index, operation) in transaction.operations.enumerated() {
             do throws(Problem) {
                 try checkLock(operation.key, in: state.suite(operation.suite))
+                if case .change = operation.action { try checkSecret(operation.key, in: state.suite(operation.suite)) }
             } catch {
                 throw error.of(operation, index, member: "key", on: state)
             }
+        }
+        for case .setting(let suite, let key, .value) in transaction.conditions {
+            try checkSecret(key, in: state.suite(suite))
         }
         // Each condition takes as long as an operation.
         try checkCount(transaction.operations.count + transaction.conditions.count)
@@ -58,7 +63,9 @@ extension WriteDraft {
         for (index, operation) in transaction.operations.enumerated() {
             let suite = state.suite(operation.suite)
             do throws(Problem) {
-                if suite == nil, !begun.contains(operation.suite) { throw state.unknownSuite(operation.suite) }
+                if suite == nil, !begun.contains(operation.suite) {
+                    throw state.unknownSuite(operation.suite, for: request.reader)
+                }
                 positions.append(
                     try touch(
                         suite, operation.suite, operation.key, named: .body(["do", String(index), "key"]),

@@ -7,7 +7,7 @@ extension WriteDraft {
     /// else sets.
     mutating func merge(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
-        let names = try names(of: values, in: suite)
+        let names = try names(of: values, in: suite, isMerged: true)
         let keys = try touch(values, names, in: suite, name, removesNull: true)
         try checkGuards(of: name)
         for (position, key) in keys.enumerated() {
@@ -32,10 +32,13 @@ extension WriteDraft {
     mutating func replace(_ name: SuiteName, _ values: JSONObject) throws(Problem) -> WriteDecision {
         let suite = state.suite(name)
         var written = values
-        if let suite, !request.overridesLocks, values.contains(where: suite.holdsLocked) {
-            written.removeAll(where: suite.holdsLocked)
+        if let suite, !request.overridesLocks {
+            let reader = request.reader
+            if values.contains(where: { suite.holdsLocked($0, for: reader) }) {
+                written.removeAll { suite.holdsLocked($0, for: reader) }
+            }
         }
-        let names = try names(of: written, in: suite)
+        let names = try names(of: written, in: suite, isMerged: false)
         try checkLocks(in: suite) { values[$0.name] == nil }
         let keys = try touch(written, names, in: suite, name, removesNull: false)
         try checkGuards(of: name)
@@ -82,7 +85,9 @@ extension WriteDraft {
     }
 
     /// The names of the keys of a map, in its order. Locks are looked at before anything else is decided.
-    private mutating func names(of values: JSONObject, in suite: Suite?) throws(Problem) -> [KeyName] {
+    private mutating func names(
+        of values: JSONObject, in suite: Suite?, isMerged: Bool
+    ) throws(Problem) -> [KeyName] {
         var names: [KeyName] = []
         names.reserveCapacity(values.count)
         for member in values {
@@ -94,6 +99,8 @@ extension WriteDraft {
                 throw problem
             }
             try checkLock(names[names.count - 1], in: suite)
+            // An object is merged into the value that is there.
+            if isMerged, member.value.object != nil { try checkSecret(names[names.count - 1], in: suite) }
         }
         return names
     }
@@ -126,11 +133,12 @@ extension WriteDraft {
 
 extension Suite {
     /// True if a member names a locked key and has its value, as in a map that was read and is sent back.
-    fileprivate func holdsLocked(_ member: JSONObject.Member) -> Bool {
+    fileprivate func holdsLocked(_ member: JSONObject.Member, for reader: Grants?) -> Bool {
         guard let key = try? KeyName(member.name), isLocked(key), let listed = schema?.schema.key(key.text) else {
             return false
         }
         let record = record(key)
+        guard !isHidden(record, from: reader) else { return false }
         return (record.stored ?? effectiveValue(of: record)) == listed.normalized(member.value)
     }
 }

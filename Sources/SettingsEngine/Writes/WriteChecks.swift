@@ -52,9 +52,11 @@ extension WriteDraft {
         }
         try checkSteps()
         if let first = unknown.first {
-            var problem = first.suite.unknownKey(first.key, status: 422)
+            var problem = first.suite.unknownKey(first.key, for: request.reader, status: 422)
             problem.pointer = first.pointer
-            problem.errors = unknown.enumerated().map { $1.violation(suggests: $0 < Self.mostSuggested) } + violations
+            let reader = request.reader
+            problem.errors =
+                unknown.enumerated().map { $1.violation(for: reader, suggests: $0 < Self.mostSuggested) } + violations
             throw problem
         }
         violations += suiteViolations()
@@ -82,7 +84,7 @@ extension WriteDraft {
             let secrets = touched.filter(\.isStoredSecret).map(\.key)
             let new = schema.newSuiteViolations(
                 before: before, after: after, secrets: suite.keptSecrets(of: keys) + secrets, steps: &steps)
-            violations += new.map { $0.inSuite(suite.id, under: .root) }
+            violations += new.map { $0.inSuite(suite.id, under: .root).shown(to: request.reader, of: suite.id) }
             if after.count > max(before.count, Schema.mostKeysUnderBroadRule), let keyword = schema.broadSuiteRule {
                 violations.append(Violation(tooManyKeysUnder: keyword).inSuite(suite.id, under: .root))
             }
@@ -112,9 +114,18 @@ extension Violation {
 }
 
 extension WriteDraft.UnknownKey {
-    fileprivate func violation(suggests: Bool) -> Violation {
+    fileprivate func violation(for reader: Grants?, suggests: Bool) -> Violation {
         Violation(
             suite: suite.name, key: key.text, pointer: pointer, keyword: "additionalProperties",
-            detail: suite.unknownKey(key, suggests: suggests).detail)
+            detail: suite.unknownKey(key, for: reader, suggests: suggests).detail)
+    }
+}
+
+extension Violation {
+    /// The violation without what a writer may not see.
+    fileprivate func shown(to reader: Grants?, of suite: SuiteName) -> Violation {
+        guard let reader, !isShown(to: reader, of: suite) else { return self }
+        return Violation(
+            suite: suite.text, keyword: keyword, detail: "has a rule about keys that this caller may not read")
     }
 }

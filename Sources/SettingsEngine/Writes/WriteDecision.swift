@@ -157,9 +157,15 @@ extension WriteDraft {
         if isLocked { throw suite.lockedKey(key) }
     }
 
+    /// Throws if the key is a secret that the writer may not read: what comes of changing it, or comparing it, would tell.
+    func checkSecret(_ key: KeyName, in suite: Suite?) throws(Problem) {
+        guard request.reader != nil, let suite, suite.isHidden(suite.record(key), from: request.reader) else { return }
+        throw Problem(secret: key, of: suite.id, to: "change in place, or compare,")
+    }
+
     /// Returns the suite. Throws if there is none.
     func existing(_ name: SuiteName) throws(Problem) -> Suite {
-        guard let suite = state.suite(name) else { throw state.unknownSuite(name) }
+        guard let suite = state.suite(name) else { throw state.unknownSuite(name, for: request.reader) }
         return suite
     }
 }

@@ -28,6 +28,9 @@ struct WriteDraft {
         var isChecked = false
         /// True if the suite does not admit the key, so that no operation is done to it.
         var isUnknown = false
+        /// True if the key is a secret that the writer may not read. Storing a value always changes it then: that it was
+        /// the same would tell the value.
+        var isHidden = false
 
         var key: KeyName { before.key }
         /// True if the key is a secret, or what was stored before.
@@ -49,6 +52,7 @@ struct WriteDraft {
 
         var differs: Bool {
             guard isChanged else { return false }
+            if isHidden, stored != nil { return true }
             return standing != before.standing || stored != before.stored
         }
     }
@@ -113,7 +117,7 @@ struct WriteDraft {
             if !isRemoval, let suite, touched[position].schema == nil { try refuse(suite, position, named: naming) }
             return position
         }
-        guard suite != nil || opensSuites else { throw state.unknownSuite(name, isClosed: true) }
+        guard suite != nil || opensSuites else { throw state.unknownSuite(name, for: request.reader, isClosed: true) }
         try checkCount(touched.count + 1)
         let before = suite?.record(key) ?? KeyRecord(unset: key, revision: state.lastDrop)
         steps += Self.stepsForKey
@@ -124,7 +128,8 @@ struct WriteDraft {
                 suite: name, isInNewSuite: suite == nil,
                 isUnderSuiteRules: suite?.schema?.schema.hasSuiteRules ?? false, before: before,
                 valueBefore: suite?.effectiveValue(of: before), schema: schema,
-                stored: before.stored, isStoredSecret: before.isSecret))
+                stored: before.stored, isStoredSecret: before.isSecret,
+                isHidden: suite?.isHidden(before, from: request.reader) ?? false))
         if let suite, schema == nil, !(isRemoval && before.stored != nil) {
             try refuse(suite, touched.count - 1, named: naming)
         }
@@ -140,7 +145,7 @@ struct WriteDraft {
     private mutating func refuse(_ suite: Suite, _ position: Int, named naming: Naming) throws(Problem) {
         guard suite.schema != nil else { return }
         let key = touched[position].key
-        guard case .body(let pointer) = naming else { throw suite.unknownKey(key) }
+        guard case .body(let pointer) = naming else { throw suite.unknownKey(key, for: request.reader) }
         touched[position].isUnknown = true
         unknown.append(UnknownKey(suite: suite, key: key, pointer: pointer))
     }

@@ -50,6 +50,8 @@ package struct WriteRequest: Sendable {
     package var guards: [Guard] = []
     /// True if the answer only says what would happen.
     package var isDryRun = false
+    /// The grants of a writer that may not see everything: they bound what errors and comparisons tell.
+    package var reader: Grants?
     /// True if locked keys may be written.
     package var overridesLocks = false
     /// The caller, and the reason that it gave.

@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import HTTPWire
 internal import Platform
 internal import SettingsAPI
@@ -13,7 +14,9 @@ final class APIHandler: RequestHandler {
     unowned let loop: EventLoop
     let mailbox: LoopMailbox
     private var hosts: HostCheck
-    private let origins: CrossOrigin
+    private var origins: CrossOrigin
+    /// Nil without access control.
+    private(set) var access: AccessPolicy?
     var cache = ResponseCache()
     /// Writes of the present batch.
     var collected: [PendingWrite] = []
@@ -30,15 +33,27 @@ final class APIHandler: RequestHandler {
     init(_ service: Service, on loop: EventLoop) {
         self.service = service
         self.loop = loop
-        hosts = HostCheck(service.hosts)
-        origins = CrossOrigin(service.hosts)
         mailbox = LoopMailbox(loop)
+        let policies = service.policies.join(mailbox)
+        hosts = HostCheck(policies.hosts)
+        origins = CrossOrigin(policies.hosts)
+        access = policies.access
         listener = service.store.addListener(mailbox)
         mailbox.handler = self
     }
 
+    /// Takes over policies that a reload brought. What waits for a caller whose credential has ended is answered.
+    func take(_ policies: Policies) {
+        hosts = HostCheck(policies.hosts)
+        origins = CrossOrigin(policies.hosts, after: origins)
+        access = policies.access
+        loop.renewFields()
+        watchers.expelStrangers()
+    }
+
     deinit {
         service.store.removeListener(listener)
+        service.policies.leave(mailbox)
     }
 
     var moreFields: [FieldBlock] { origins.fields }
@@ -60,30 +75,41 @@ final class APIHandler: RequestHandler {
         if let preflight = origins.preflight(head, bytes, at: service.store.state.cursor) {
             return .answer(counted(preflight))
         }
-        if let setting = plainSetting(head, bytes) { return .answer(counted(setting)) }
+        let caller: Caller?
+        do throws(Problem) {
+            caller = try access?.admit(head, bytes, user: exchange.user)
+        } catch {
+            return refuse(error, at: service.store.state.cursor, exchange)
+        }
+        if let setting = plainSetting(head, bytes, for: caller?.reader) { return .answer(counted(setting)) }
         // A refusal has the cursor of the state that it was decided on.
         let state = service.store.state
         do throws(Problem) {
-            return try serve(head, bytes, body, exchange, on: state)
+            return try serve(head, bytes, body, exchange, from: caller, on: state)
         } catch {
             return refuse(error, at: state.cursor, exchange)
         }
     }
 
     private func serve(
-        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, on state: State
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?,
+        on state: State
     ) throws(Problem) -> Handling {
         if head.isServerWide {
             return .answer(counted(Response(allowing: Resource.allowedSomewhere, state.cursor)))
         }
         let route = try Route(head, in: bytes)
         lastResource = (head.method, route.resource)
-        if let suite = plainSuite(route, head, bytes, on: state) { return .answer(counted(suite)) }
-        let request = try APIRequest(head, route, in: bytes)
+        if let suite = plainSuite(route, head, bytes, for: caller?.reader, on: state) {
+            return .answer(counted(suite))
+        }
+        let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
         if head.method == .options {
             return .answer(counted(Response(allowing: route.resource.allowed, state.cursor)))
         }
+        try request.checkGrants(in: bytes)
         guard head.method.isSafe else {
+            if route.resource == .reload { return try reload(body, exchange) }
             let target = try WriteTarget(request, bytes, on: state)
             // A request with a key may repeat one from before the lock, which only the writer knows.
             if !head.has(.idempotencyKey) { try request.checkLock(target, on: state) }
@@ -101,20 +127,23 @@ final class APIHandler: RequestHandler {
     }
 
     func rejected(
-        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
-        let problem = head.flatMap { refusal(before: rejection, $0, bytes, from: peer) } ?? Problem(rejection)
+        let problem = head.flatMap { refusal(before: rejection, $0, bytes, from: peer, user) } ?? Problem(rejection)
         return counted(Response(problem, cursor: service.store.state.cursor))
     }
 
     /// Returns the refusal of a request with too large a body that comes before the one of its size, as 403 does.
     private func refusal(
-        before rejection: Rejection, _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress
+        before rejection: Rejection, _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress,
+        _ user: PeerUser?
     ) -> Problem? {
         guard case .request(.bodyTooLarge) = rejection, !head.isServerWide else { return nil }
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
-            let request = try APIRequest(head, Route(head, in: bytes), in: bytes)
+            let caller = try access?.admit(head, bytes, user: user)
+            let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
+            try request.checkGrants(in: bytes)
             let state = service.store.state
             if !head.method.isSafe { try request.checkLock(WriteTarget(request, bytes, on: state), on: state) }
             return nil
@@ -166,6 +195,27 @@ final class APIHandler: RequestHandler {
 }
 
 extension APIHandler {
+    /// Answers once the daemon has read its configuration again.
+    private func reload(_ body: Span<UInt8>, _ exchange: Exchange) throws(Problem) -> Handling {
+        guard !exchange.isBehind else { return .notYet }
+        guard body.isEmpty else {
+            throw Problem(.badRequest, "a reload has no body: it reads the configuration of the daemon again")
+        }
+        let (mailbox, ticket) = (mailbox, exchange.ticket)
+        service.reload { result in
+            mailbox.run { handler in
+                let cursor = handler.service.store.state.cursor
+                let response =
+                    switch result {
+                    case .success(let report): Response(json: report.jsonBytes(), cursor: cursor)
+                    case .failure(let problem): Response(problem, cursor: cursor)
+                    }
+                handler.loop.respond(ticket, handler.counted(response))
+            }
+        }
+        return .laterAlone
+    }
+
     /// Runs work on the loop when others had their turn.
     func later(_ work: @escaping @Sendable (APIHandler) -> Void) {
         mailbox.run(work)
@@ -194,5 +244,14 @@ final class LoopMailbox: WriteReplies, PublicationListener, @unchecked Sendable 
 
     func run(_ work: @escaping @Sendable (APIHandler) -> Void) {
         loop.run { if let handler = self.handler { work(handler) } }
+    }
+
+    /// Has the handler take over policies, and leaves the group when that is done.
+    func take(_ policies: Policies, _ group: DispatchGroup) {
+        group.enter()
+        loop.run {
+            self.handler?.take(policies)
+            group.leave()
+        }
     }
 }

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
@@ -10,10 +11,18 @@ struct APIRequest {
     let head: RequestHead
     let route: Route
     let query: Query
+    /// The caller; nil without access control, and where any caller will do.
+    let caller: Caller?
+    /// The name that commits carry; nil if nothing says who the caller is.
+    let by: String?
 
-    init(_ head: RequestHead, _ route: Route, in bytes: Span<UInt8>) throws(Problem) {
+    init(
+        _ head: RequestHead, _ route: Route, in bytes: Span<UInt8>, from caller: Caller?, _ user: PeerUser?
+    ) throws(Problem) {
         self.head = head
         self.route = route
+        self.caller = caller
+        by = head.method.isSafe ? nil : caller?.name ?? user.map { "user:\($0.name)" }
         let parameters: QueryParameters
         do {
             parameters = try QueryParameters(bytes, head.query)
@@ -25,33 +34,8 @@ struct APIRequest {
 
     var method: Method { head.method }
 
-    /// Reads the name of the suite in the path.
-    func suite(in bytes: Span<UInt8>) throws(Problem) -> SuiteName {
-        let text = try Self.decoded(route.suite ?? 0..<0, in: bytes)
-        do {
-            return try SuiteName(text)
-        } catch {
-            throw Problem(error)
-        }
-    }
-
-    /// Reads the name of the key in the path.
-    func key(in bytes: Span<UInt8>) throws(Problem) -> KeyName {
-        let text = try Self.decoded(route.key ?? 0..<0, in: bytes)
-        do {
-            return try KeyName(text)
-        } catch {
-            throw Problem(error)
-        }
-    }
-
-    private static func decoded(_ range: Range<Int>, in bytes: Span<UInt8>) throws(Problem) -> String {
-        do {
-            return try PercentDecoding.text(bytes, range)
-        } catch {
-            throw Problem(.badRequest, error.reason)
-        }
-    }
+    func suite(in bytes: Span<UInt8>) throws(Problem) -> SuiteName { try route.suiteName(in: bytes) }
+    func key(in bytes: Span<UInt8>) throws(Problem) -> KeyName { try route.keyName(in: bytes) }
 
     /// Returns the value of a field, or nil if it was not sent. Several lines of a field are one list.
     func text(_ name: FieldName, in bytes: Span<UInt8>) -> String? {

@@ -9,25 +9,24 @@ struct CrossOrigin {
     /// The position in `fields` by origin.
     private let positions: [String: Int]
 
-    init(_ policy: HostPolicy) {
-        let origins = policy.origins.sorted { $0.precedesInBytes($1) }
-        positions = Dictionary(uniqueKeysWithValues: origins.enumerated().map { ($0.element, $0.offset + 1) })
-        guard !origins.isEmpty else {
-            fields = [FieldBlock()]
-            return
-        }
+    /// - Parameter old: the one before, whose positions stay: answers that are owed have them.
+    init(_ policy: HostPolicy, after old: CrossOrigin? = nil) {
         var common = FieldBlock()
         // A cache must not use the answer for another origin.
-        common.append("Vary", "Origin")
-        fields =
-            [common]
-            + origins.map { origin in
-                var fields = common
-                fields.append("Access-Control-Allow-Origin", text: origin)
-                fields.append(
-                    "Access-Control-Expose-Headers", text: Self.answerFields.joined(separator: ", "))
-                return fields
-            }
+        if !policy.origins.isEmpty { common.append("Vary", "Origin") }
+        var fields = [common] + (old?.fields.dropFirst() ?? [])
+        var positions: [String: Int] = [:]
+        for origin in policy.origins.sorted(by: { $0.precedesInBytes($1) }) {
+            positions[origin] = old?.positions[origin] ?? fields.count
+            guard positions[origin] == fields.count else { continue }
+            var own = common
+            own.append("Access-Control-Allow-Origin", text: origin)
+            // For credentials that the browser adds by itself, as a certificate that a proxy asks for.
+            own.append("Access-Control-Allow-Credentials", "true")
+            own.append("Access-Control-Expose-Headers", text: Self.answerFields.joined(separator: ", "))
+            fields.append(own)
+        }
+        (self.fields, self.positions) = (fields, positions)
     }
 
     /// Returns the position in `fields` for the answer to a request.
@@ -59,6 +58,7 @@ struct CrossOrigin {
     /// The fields of answers that a page may read, as the OpenAPI document lists them.
     static let answerFields = [
         "Settings-Cursor", "ETag", "Settings-Source", "Allow", "Retry-After", "Vary", "Preference-Applied",
+        "WWW-Authenticate",
     ]
 
     /// The fields of requests that a page may send, as the OpenAPI document lists them.

@@ -10,8 +10,14 @@ extension State {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max
-        return Rendering(weight: 24 * min(limit, suites.count)) {
-            Response(json: self.listing(prefix: prefix, after: after, limit: limit).jsonBytes(), cursor: self.cursor)
+        let reader = request.caller?.reader
+        // Hidden suites are looked at, too, and keys that are not all seen have to be counted.
+        let countsKeys = reader?.list.contains { !$0.keys.isAny } ?? false
+        let looked = reader == nil ? min(limit, suites.count) : suites.count
+        let weight = countsKeys ? max(24 * looked, 4 * Rendering.mostOnLoop) : 24 * looked
+        return Rendering(weight: weight) {
+            let listing = self.listing(prefix: prefix, after: after, limit: limit, for: reader)
+            return Response(json: listing.jsonBytes(), cursor: self.cursor)
         }
     }
 
@@ -20,10 +26,13 @@ extension State {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max - 1
+        let caller = request.caller
+        // For a page of what a reader may see all may have to be looked at.
+        let looked = caller?.reader == nil ? limit : .max - 1
         return try show(
-            request, bytes, weight: { $0.listingWeight(prefix: prefix, after: after, limit: limit, upTo: $1) }
+            request, bytes, weight: { $0.listingWeight(prefix: prefix, after: after, limit: looked, upTo: $1) }
         ) { suite, state in
-            let listing = suite.listing(prefix: prefix, after: after, limit: limit)
+            let listing = suite.listing(prefix: prefix, after: after, limit: limit, for: caller)
             return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
         }
     }
@@ -40,7 +49,7 @@ extension State {
     /// Shows the schema of a suite as it was sent.
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
         let name = try request.suite(in: bytes)
-        guard let suite = suite(name) else { throw unknownSuite(name) }
+        guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
         guard let schema = suite.schema else {
             let problem = Problem(.noSchema, "suite \(name) has no schema: it holds any key with any value")
             return Rendering(Response(problem, cursor: cursor, tag: suite.schemaRevision))
@@ -65,8 +74,9 @@ extension State {
         let name = try request.suite(in: bytes)
         let known = try request.knownTags(in: bytes)
         let wanted = try request.ifMatch(in: bytes)
+        let reader = request.caller?.reader
         guard let moment = request.query.revision(.at) else {
-            guard let suite = suite(name) else { throw unknownSuite(name) }
+            guard let suite = suite(name) else { throw unknownSuite(name, for: reader) }
             try wanted?.check(suite: name, at: suite.revision)
             if known?.matches(suite.revision) ?? false {
                 return Rendering(Response(notModified: suite.revision, cursor: cursor))
@@ -76,7 +86,9 @@ extension State {
         // However small the suite is, the whole history may have to be undone: not on the loop.
         return Rendering(weight: 4 * Rendering.mostOnLoop) {
             do throws(Problem) {
-                guard let suite = try self.suite(name, at: moment) else { throw self.unknownSuite(name, at: moment) }
+                guard let suite = try self.suite(name, at: moment) else {
+                    throw self.unknownSuite(name, for: reader, at: moment)
+                }
                 try wanted?.check(suite: name, at: suite.revision)
                 let isKnown = known?.matches(suite.revision) ?? false
                 return isKnown ? Response(notModified: suite.revision, cursor: self.cursor) : response(suite, self)
@@ -87,19 +99,20 @@ extension State {
     }
 
     /// Lists the suites whose names begin with a prefix, in order.
-    private func listing(prefix: String, after: String?, limit: Int) -> SuiteListing {
+    private func listing(prefix: String, after: String?, limit: Int, for reader: Grants?) -> SuiteListing {
         var listing = SuiteListing(suites: [], revision: revision)
         let start = after.map { prefix.precedesInBytes($0) ? $0 : prefix } ?? prefix
         forEachSuite(startingAt: start) { suite in
             guard suite.name.hasBytePrefix(prefix) else { return false }
             if let after, !after.precedesInBytes(suite.name) { return true }
+            guard reader?.show(suite.id) ?? true else { return true }
             guard listing.suites.count < limit else {
                 listing.next = listing.suites.last?.suite
                 return false
             }
             listing.suites.append(
                 SuiteListing.Entry(
-                    suite: suite.id, keyCount: Int64(suite.keyCount), revision: suite.revision,
+                    suite: suite.id, keyCount: Int64(suite.keyCount(for: reader)), revision: suite.revision,
                     hasSchema: suite.schema != nil))
             return true
         }
@@ -127,8 +140,10 @@ extension Suite {
     /// Lists the keys that begin with a prefix, in order.
     ///
     /// A page also ends at some 64 MB of text, since a schema for many keys is repeated with each of them.
-    func listing(prefix: String, after: String?, limit: Int) -> KeyListing {
-        let page = keys(prefix: prefix, after: after, limit: limit)
+    func listing(prefix: String, after: String?, limit: Int, for caller: Caller? = nil) -> KeyListing {
+        let reader = caller?.reader
+        let seesAll = reader?.showAll(of: id) ?? true
+        let page = keys(prefix: prefix, after: after, limit: limit) { seesAll || reader?.show(id, $0) ?? true }
         var allowance = 8 << 20
         var entries: [KeyListing.Entry] = []
         for record in page.records {
@@ -136,7 +151,9 @@ extension Suite {
                 version.schema.key(record.name).map { version.schema.standaloneDocument(of: $0) }
             }
             let entry = KeyListing.Entry(
-                setting: setting(record), schema: document, isWritable: admits(record.key) && !isLocked(record.key))
+                setting: setting(record).shown(to: reader), schema: document,
+                isWritable: admits(record.key) && !isLocked(record.key)
+                    && caller?.grants.allow(.write, on: name, .key(record.name)) ?? true)
             let isLight = (entry.schema ?? .null).isWithin(&allowance) && (record.stored ?? .null).isWithin(&allowance)
             guard isLight || entries.isEmpty else { break }
             entries.append(entry)

@@ -5,41 +5,53 @@ internal import SettingsModel
 
 /// A read of a setting or a suite, as a GET asks for it. It can be repeated whenever something has changed.
 enum Reading: Hashable, Sendable {
-    case setting(SuiteName, KeyName, isRaw: Bool)
-    case suite(SuiteName, SuiteView, prefix: UTF8Text, isRaw: Bool)
+    case setting(SuiteName, KeyName, isRaw: Bool, for: Grants?)
+    case suite(SuiteName, SuiteView, prefix: UTF8Text, isRaw: Bool, for: Grants?)
 
     init(setting request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
-        self = .setting(try request.suite(in: bytes), try request.key(in: bytes), isRaw: request.query.flag(.raw))
+        self = .setting(
+            try request.suite(in: bytes), try request.key(in: bytes), isRaw: request.query.flag(.raw),
+            for: request.caller?.reader)
     }
 
     init(suite request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
         self = .suite(
             try request.suite(in: bytes), request.query.text(.view).flatMap { SuiteView(rawValue: $0) } ?? .effective,
-            prefix: UTF8Text(request.query.text(.prefix) ?? ""), isRaw: request.query.flag(.raw))
+            prefix: UTF8Text(request.query.text(.prefix) ?? ""), isRaw: request.query.flag(.raw),
+            for: request.caller?.reader)
     }
 
     var suite: SuiteName {
         switch self {
-        case .setting(let suite, _, _), .suite(let suite, _, _, _): suite
+        case .setting(let suite, _, _, _), .suite(let suite, _, _, _, _): suite
+        }
+    }
+
+    /// The grants of a reader that may not see everything.
+    private var reader: Grants? {
+        switch self {
+        case .setting(_, _, _, let reader), .suite(_, _, _, _, let reader): reader
         }
     }
 
     /// The commits that may change the result.
     var subject: WatchSubject {
         switch self {
-        case .setting(let suite, let key, _): WatchSubject(suite, KeyFilter(keys: [key], prefixes: []))
-        case .suite(let suite, _, _, _): WatchSubject(suite)
+        case .setting(let suite, let key, _, let reader):
+            WatchSubject(suite, KeyFilter(keys: [key], prefixes: []), for: reader)
+        case .suite(let suite, _, _, _, let reader): WatchSubject(suite, for: reader)
         }
     }
 
     /// Reads. Throws if no later state can have a result.
     func result(on state: State) throws(Problem) -> ReadResult {
         guard let found = state.suite(suite) else {
-            let refusal = Response(state.unknownSuite(suite), cursor: state.cursor)
+            let refusal = Response(state.unknownSuite(suite, for: reader), cursor: state.cursor)
             return ReadResult(refusal: Rendering(refusal), tag: nil)
         }
         switch self {
-        case .setting(_, let key, let isRaw): return try Self.setting(key, isRaw: isRaw, of: found, at: state.cursor)
+        case .setting(_, let key, let isRaw, let reader):
+            return try Self.setting(key, isRaw: isRaw, of: found, for: reader, at: state.cursor)
         case .suite:
             let (reading, cursor) = (self, state.cursor)
             return ReadResult(tag: found.revision, weighing: { found.weight(upTo: $0) }) {
@@ -52,23 +64,26 @@ enum Reading: Hashable, Sendable {
     func check(_ guarding: WriteRequest.Guard, _ result: ReadResult, on state: State) throws(Problem) {
         guard let tag = result.tag, !result.isRefusal else { return }
         switch self {
-        case .setting(let suite, let key, _):
+        case .setting(let suite, let key, _, _):
             try guarding.check("\(key) of suite \(suite)", at: tag, current: state.current(suite, key))
-        case .suite(let suite, _, _, _): try guarding.check(suite: suite, at: tag)
+        case .suite(let suite, _, _, _, _): try guarding.check(suite: suite, at: tag)
         }
     }
 
     private static func setting(
-        _ key: KeyName, isRaw: Bool, of suite: Suite, at cursor: Cursor
+        _ key: KeyName, isRaw: Bool, of suite: Suite, for reader: Grants?, at cursor: Cursor
     ) throws(Problem) -> ReadResult {
         let record = suite.record(key)
-        guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key) }
+        guard suite.admits(key) || record.stored != nil else { throw suite.unknownKey(key, for: reader) }
+        if isRaw, suite.isHidden(record, from: reader) {
+            throw Problem(secret: key, of: suite.id, to: "read the bare value of")
+        }
         let source = record.standing.source
         switch record.standing {
         case .stored, .default:
             let value = suite.effectiveValue(of: record) ?? .null
             return ReadResult(tag: record.revision, source: source, weighing: { value.weight(upTo: $0) }) {
-                let setting = suite.setting(record)
+                let setting = suite.setting(record).shown(to: reader)
                 var response =
                     isRaw
                     ? Response(raw: setting.value ?? .null, cursor: cursor, tag: record.revision)
@@ -89,8 +104,8 @@ enum Reading: Hashable, Sendable {
 
     /// Renders a suite as it is, or was, at a place in history.
     func response(_ suite: Suite, at place: Cursor, now: Cursor) -> Response {
-        guard case .suite(_, let view, let prefix, let isRaw) = self else { return Response(status: 404) }
-        let contents = suite.contents(view: view, prefix: prefix.string)
+        guard case .suite(_, let view, let prefix, let isRaw, let reader) = self else { return Response(status: 404) }
+        let contents = suite.shown(suite.contents(view: view, prefix: prefix.string), to: reader)
         let body =
             isRaw
             ? contents.values.jsonBytes()
@@ -163,6 +178,7 @@ extension APIHandler {
         case .schema: return give(try state.schema(request, bytes), to: ticket)
         case .keys: return give(try state.keys(request, bytes), to: ticket)
         case .suites: return give(state.suites(request), to: ticket)
+        case .caller: return .answer(counted(service.caller(request.caller)))
         case .service: return .answer(counted(service.description()))
         case .health: return .answer(counted(service.health()))
         case .ready: return .answer(counted(service.readiness()))
@@ -170,7 +186,7 @@ extension APIHandler {
             // It counts the keys of all suites.
             return give(Rendering(weight: state.suites.count / 2) { [service] in service.metricsText() }, to: ticket)
         case .description: return .answer(counted(service.document()))
-        case .transaction: throw Problem(.methodNotAllowed, "a transaction is sent with POST")
+        case .transaction, .reload: throw Problem(.methodNotAllowed, "this is sent with POST")
         }
     }
 
@@ -192,7 +208,8 @@ extension APIHandler {
             return .answer(counted(Response(error, cursor: state.cursor)))
         }
         if mayWait, result.isKnown(by: known) {
-            return try watchers.wait(for: reading, known: known, seconds: seconds, on: state, exchange)
+            return try watchers.wait(
+                for: reading, of: request.caller, known: known, seconds: seconds, on: state, exchange)
         }
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
         let key = LongAnswers.Key.question(question, place: .zero, revision: state.revision)
@@ -219,7 +236,7 @@ extension APIHandler {
     ///
     /// The setting is found by the bytes of the path, without making names of them. A name with escapes is not found so:
     /// no suite and hardly any key has a percent sign, and one that does is left to the general way.
-    func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>) -> Response? {
+    func plainSetting(_ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?) -> Response? {
         guard head.method == .get || head.method == .head, head.isPlain, let route = Route(head.path, in: bytes),
             let suite = route.suite, let key = route.key,
             let found = find(bytes.extracting(suite), bytes.extracting(key)), found.record.standing == .stored,
@@ -232,6 +249,7 @@ extension APIHandler {
             modified: record.modified)
         setting.origin = record.origin
         setting.isSecret = found.isSecret
+        if reader != nil { setting = setting.shown(to: reader) }
         var writer = JSONWriter(reservingCapacity: 192)
         setting.write(to: &writer)
         var fields = cache.fields(at: found.cursor, tag: record.revision)
@@ -245,11 +263,13 @@ extension APIHandler {
     }
 
     /// Answers a plain GET of a whole suite from the cache; nil for any other request, and for a suite that is long.
-    func plainSuite(_ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, on state: State) -> Response? {
+    func plainSuite(
+        _ route: Route, _ head: RequestHead, _ bytes: Span<UInt8>, for reader: Grants?, on state: State
+    ) -> Response? {
         guard route.resource == .suite, head.method == .get, head.isPlain, let name = route.suite,
             let suite = state.suite(bytes.extracting(name))
         else { return nil }
-        let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false)
+        let reading = Reading.suite(suite.id, .effective, prefix: UTF8Text(""), isRaw: false, for: reader)
         let question = Question(reading.subject, .reading(reading, known: nil, hadSuite: false))
         let (cursor, revision) = (state.cursor, suite.revision)
         // A watcher's answer is whole, and names its cursor at some other place.
@@ -260,7 +280,8 @@ extension APIHandler {
         let head = SuiteState(contents: contents, revision: revision, cursor: cursor).headBytes()
         let body =
             kept.map { head + $0.response.body[$0.headLength...] }
-            ?? SuiteState(contents: suite.contents(), revision: revision, cursor: cursor).jsonBytes()
+            ?? SuiteState(contents: suite.shown(suite.contents(), to: reader), revision: revision, cursor: cursor)
+            .jsonBytes()
         let response = Response(json: body, cursor: cursor, tag: revision)
         cache.keep(
             ResponseCache.Entry(revision: revision, cursor: cursor, response: response, headLength: head.count),

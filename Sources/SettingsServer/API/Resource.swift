@@ -14,6 +14,8 @@ enum Resource: String, CaseIterable, Sendable {
     case observation = "/v1/suites/{suite}/observe"
     case observationOfSeveral = "/v1/observe"
     case transaction = "/v1/transaction"
+    case caller = "/v1/caller"
+    case reload = "/v1/reload"
     case health = "/healthz"
     case ready = "/readyz"
     case metrics = "/metrics"
@@ -22,11 +24,12 @@ enum Resource: String, CaseIterable, Sendable {
     /// The methods, without HEAD (which goes with GET) and OPTIONS (which all have).
     var methods: [Method] {
         switch self {
-        case .service, .suites, .keys, .observation, .observationOfSeveral, .health, .ready, .metrics, .description:
+        case .service, .suites, .keys, .observation, .observationOfSeveral, .caller, .health, .ready, .metrics,
+            .description:
             [.get]
         case .suite, .setting: [.get, .put, .patch, .delete]
         case .schema: [.get, .put, .delete]
-        case .transaction: [.post]
+        case .transaction, .reload: [.post]
         }
     }
 

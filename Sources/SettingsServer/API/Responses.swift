@@ -52,6 +52,7 @@ extension Response {
     init(_ problem: Problem, cursor: Cursor, tag: Revision? = nil) {
         var fields = FieldBlock(cursor: cursor, tag: tag)
         if !problem.allow.isEmpty { fields.append("Allow", text: problem.allow.joined(separator: ", ")) }
+        if problem.status == 401 { fields.append("WWW-Authenticate", "Bearer") }
         if let seconds = problem.retryAfterSeconds { fields.append("Retry-After", integer: Int(seconds)) }
         self.init(status: problem.status, contentType: .problem, fields: fields, body: problem.jsonBytes())
     }

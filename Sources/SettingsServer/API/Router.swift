@@ -28,6 +28,34 @@ struct Route {
         self = route
     }
 
+    /// Reads the name of the suite in the path.
+    func suiteName(in bytes: Span<UInt8>) throws(Problem) -> SuiteName {
+        let text = try Self.decoded(suite ?? 0..<0, in: bytes)
+        do {
+            return try SuiteName(text)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    /// Reads the name of the key in the path.
+    func keyName(in bytes: Span<UInt8>) throws(Problem) -> KeyName {
+        let text = try Self.decoded(key ?? 0..<0, in: bytes)
+        do {
+            return try KeyName(text)
+        } catch {
+            throw Problem(error)
+        }
+    }
+
+    private static func decoded(_ range: Range<Int>, in bytes: Span<UInt8>) throws(Problem) -> String {
+        do {
+            return try PercentDecoding.text(bytes, range)
+        } catch {
+            throw Problem(.badRequest, error.reason)
+        }
+    }
+
     private init(_ resource: Resource, suite: Range<Int>? = nil, key: Range<Int>? = nil) {
         self.resource = resource
         self.suite = suite
@@ -46,6 +74,8 @@ struct Route {
         guard let collection = segments.next(in: bytes) else { return Route(.service) }
         if bytes.holds("transaction", in: collection) { return Route(.transaction) }
         if bytes.holds("observe", in: collection) { return Route(.observationOfSeveral) }
+        if bytes.holds("caller", in: collection) { return Route(.caller) }
+        if bytes.holds("reload", in: collection) { return Route(.reload) }
         guard bytes.holds("suites", in: collection) else { return nil }
         guard let suite = segments.next(in: bytes) else { return Route(.suites) }
         guard !suite.isEmpty else { return nil }

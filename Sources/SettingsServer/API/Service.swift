@@ -15,9 +15,11 @@ package struct Service: Sendable {
     static let openAPI = Array(String(cString: openapi_document()).utf8)
 
     let store: Store
-    let hosts: HostPolicy
+    let policies: PolicyBoard
     let metrics: ServiceMetrics
     let watchers: WatcherCount
+    /// Reads the configuration again, all or nothing, on a queue of its own.
+    let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     /// Logs what helps to find a defect.
     let debug: @Sendable (String) -> Void
     /// The problem that keeps the daemon from taking writes; nil if it takes them.
@@ -30,14 +32,19 @@ package struct Service: Sendable {
     let parser: BackgroundQueue
 
     package init(
-        store: Store, hosts: HostPolicy, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
-        budget: MemoryBudget, debug: @escaping @Sendable (String) -> Void = { _ in },
+        store: Store, policies: PolicyBoard, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
+        budget: MemoryBudget,
+        reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
+            $0(.success(ReloadReport()))
+        },
+        debug: @escaping @Sendable (String) -> Void = { _ in },
         obstacle: @escaping @Sendable () -> Problem?
     ) {
         watchers = WatcherCount(limits)
         self.store = store
-        self.hosts = hosts
+        self.policies = policies
         self.metrics = metrics
+        self.reload = reload
         self.debug = debug
         self.obstacle = obstacle
         self.budget = budget
@@ -56,7 +63,8 @@ extension Service {
             ("setting", Resource.setting.rawValue), ("schema", Resource.schema.rawValue),
             ("observe", Resource.observation.rawValue),
             ("observeSeveral", "\(Resource.observationOfSeveral.rawValue)?suite={suite}"),
-            ("transaction", Resource.transaction.rawValue), ("description", Resource.description.rawValue),
+            ("transaction", Resource.transaction.rawValue), ("caller", Resource.caller.rawValue),
+            ("description", Resource.description.rawValue),
             ("health", Resource.health.rawValue), ("ready", Resource.ready.rawValue),
             ("metrics", Resource.metrics.rawValue),
         ]
@@ -64,6 +72,12 @@ extension Service {
             name: Self.name, version: Self.version, cursor: cursor,
             links: links.map { ServiceDescription.Link(name: $0.name, target: $0.target) })
         return Response(json: description.jsonBytes(), cursor: cursor)
+    }
+
+    /// Answers `/v1/caller`. Without access control every caller may do everything.
+    func caller(_ caller: Caller?) -> Response {
+        let state = caller?.state ?? CallerState(name: "anonymous", grants: [.everything])
+        return Response(json: state.jsonBytes(), cursor: store.state.cursor)
     }
 
     /// Answers `/healthz`.

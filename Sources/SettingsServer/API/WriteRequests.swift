@@ -20,7 +20,7 @@ struct WriteTarget {
 extension APIRequest {
     /// Throws 403 if the key is locked. Runs before the body is looked at, which a 403 must not depend on.
     func checkLock(_ target: WriteTarget, on state: State) throws(Problem) {
-        guard let name = target.suite, let key = target.key, query.text(.override) == nil,
+        guard let name = target.suite, let key = target.key, !overridesLocks,
             target.schema?.schema.key(key.text)?.isLocked ?? false, let suite = state.suite(name)
         else { return }
         throw suite.lockedKey(key)
@@ -53,14 +53,17 @@ extension APIRequest {
         }
         let format = bodyFormat(in: bytes)
         let document = try document(body, format)
-        var request = WriteRequest(try command(suite, key, document ?? .null, format, body))
+        let command = try command(suite, key, document ?? .null, format, body)
+        try checkGrants(command)
+        var request = WriteRequest(command)
+        request.reader = caller?.reader
         // A millisecond or two on the loop; as long as it takes beside it.
         request.check(against: target.schema, within: body.count < APIHandler.largeBody ? 50_000 : .max)
         request.guards = try guards(in: bytes)
         request.isDryRun = query.flag(.dryRun)
-        request.overridesLocks = query.text(.override) != nil
+        request.overridesLocks = overridesLocks
         request.size = body.count + WriteRequest.overhead
-        request.origin = CommitOrigin(by: nil, note: try note(in: bytes))
+        request.origin = CommitOrigin(by: by, note: try note(in: bytes))
         if let text = text(.idempotencyKey, in: bytes) {
             guard let requestKey = RequestKey(text) else {
                 throw Problem(

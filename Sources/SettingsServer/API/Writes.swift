@@ -10,6 +10,8 @@ struct OwedWrite: Sendable {
     let createdStatus: Int
     /// True if the caller wants no values.
     let isMinimal: Bool
+    /// The grants of a caller that may not see everything.
+    let reader: Grants?
     /// The charge for the memory of a long write.
     var charge: MemoryBudget.Charge?
 
@@ -17,6 +19,7 @@ struct OwedWrite: Sendable {
         self.ticket = ticket
         createdStatus = request.method == .put ? 201 : 200
         isMinimal = request.prefersMinimal(in: bytes)
+        reader = request.caller?.reader
     }
 }
 
@@ -160,9 +163,10 @@ extension APIHandler {
 
     private func answer(_ write: OwedWrite, _ outcome: WriteOutcome) {
         guard outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
-            return loop.respond(write.ticket, counted(outcome.response(to: write)))
+            return loop.respond(write.ticket, counted(outcome.response(to: write, on: service.store.state)))
         }
-        let rendering = Rendering(weighing: { outcome.weight(upTo: $0) }) { outcome.response(to: write) }
+        let state = service.store.state
+        let rendering = Rendering(weighing: { outcome.weight(upTo: $0) }) { outcome.response(to: write, on: state) }
         _ = give(rendering, to: write.ticket, isOwed: true, held: write.charge)
     }
 }
@@ -176,9 +180,9 @@ extension WriteOutcome {
         }
     }
 
-    fileprivate func response(to write: OwedWrite) -> Response {
+    fileprivate func response(to write: OwedWrite, on state: @autoclosure () -> State) -> Response {
         switch result {
-        case .success(let answer): Response(answer, to: write)
+        case .success(let answer): Response(write.reader.map { answer.shown(to: $0, on: state()) } ?? answer, to: write)
         case .failure(let problem): Response(problem, cursor: cursor)
         }
     }

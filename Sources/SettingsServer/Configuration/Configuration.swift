@@ -1,3 +1,4 @@
+package import SettingsAPI
 package import SettingsEngine
 
 /// The configuration of the daemon: every option with its default. `Option.all` says what each means.
@@ -23,6 +24,9 @@ package struct Configuration: Sendable {
     package var snapshotInterval = 300
     package var hosts: [String] = []
     package var origins: [String] = []
+    package var access = AccessOptions()
+    /// True if it may listen to the network without access control.
+    package var isOpenToNetwork = false
     package var history = History.Limits()
     package var transport = TransportLimits()
     package var watchers = WatcherLimits()
@@ -36,6 +40,32 @@ package struct Configuration: Sendable {
     package var logLevel = Log.Level.info
 
     package init() {}
+}
+
+/// The options about who may do what.
+package struct AccessOptions: Sendable {
+    /// The users and groups of Unix domain sockets by name, a group's after `%`.
+    package struct User: Sendable {
+        package var name: String
+        package var grants: [Grant]
+
+        package init(_ name: String, _ grants: [Grant]) {
+            self.name = name
+            self.grants = grants
+        }
+    }
+
+    /// The path of the token file; nil for none.
+    package var tokens: String?
+    package var users: [User] = []
+    /// The grants of callers without a credential.
+    package var anonymous: [Grant] = []
+    package var opensMetrics = false
+
+    package init() {}
+
+    /// True if callers need grants. Else each may do everything.
+    package var isConfigured: Bool { tokens != nil || !users.isEmpty || !anonymous.isEmpty }
 }
 
 extension Configuration {

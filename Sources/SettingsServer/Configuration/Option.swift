@@ -17,6 +17,8 @@ package struct Option: Sendable {
     package private(set) var argument: String?
     /// True if a value is a list, and the option may be given several times.
     package private(set) var isList = false
+    /// True if a reload changes it. The others count from the next start on.
+    package private(set) var isReloaded = false
     /// Takes a value in. The second argument is what an error calls the option.
     let read: @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void
     /// Returns the value as it stands in a file.
@@ -49,6 +51,28 @@ package struct Option: Sendable {
 }
 
 extension Option {
+    /// Lets a reload change the option.
+    func reloaded() -> Option {
+        var option = self
+        option.isReloaded = true
+        return option
+    }
+
+    /// A path, or null for none.
+    static func path(_ name: String, _ place: Place<String?>, or none: String, _ help: String) -> Option {
+        Option(name, "", help) { json, name, configuration throws(ConfigurationError) in
+            switch json {
+            case .null: configuration[keyPath: place] = nil
+            case .string(let path): configuration[keyPath: place] = try DataLocation.path(path, called: name)
+            default:
+                throw ConfigurationError(
+                    "\(name) is \(json.briefPhrase)", remedy: "it must be a path, or null for \(none)")
+            }
+        } write: { configuration in
+            configuration[keyPath: place].map { .string($0) } ?? .null
+        }
+    }
+
     static func integer(
         _ name: String, _ range: ClosedRange<Int>, _ place: Place<Int>, _ help: String
     ) -> Option {

@@ -1,10 +1,11 @@
 internal import HTTPWire
+internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
 extension Option {
     /// Every option, in the order in which a file has them.
-    package static let all = places + storage + callers + limits + running
+    package static let all = places + storage + callers + access + limits + running
 
     private static let places: [Option] = [
         .list(
@@ -34,21 +35,58 @@ extension Option {
         } write: { configuration in
             .string("0" + String(configuration.socketMode + 0o1000, radix: 8).dropFirst())
         },
-        Option(
-            "data", "",
+        path(
+            "data", \.data, or: "the usual place",
             "the data directory, by default `$STATE_DIRECTORY`, `/var/lib/settingsd` or `~/.local/state/settingsd`"
-        ) { json, name, configuration throws(ConfigurationError) in
-            switch json {
-            case .null: configuration.data = nil
-            case .string(let path): configuration.data = try DataLocation.path(path, called: name)
-            default:
-                throw ConfigurationError(
-                    "\(name) is \(json.briefPhrase)", remedy: "it must be a path, or null for the usual place")
-            }
-        } write: { configuration in
-            configuration.data.map { .string($0) } ?? .null
-        }.onCommandLine("DIR"),
+        ).onCommandLine("DIR"),
     ]
+
+    private static let access: [Option] = [
+        path(
+            "access.tokens", \.access.tokens, or: "none",
+            "the token file; with it, or another option of `access`, callers need grants: see [security](security.md)"
+        ).onCommandLine("FILE").reloaded(),
+        Option(
+            "access.users", "",
+            "the grants of users of Unix domain sockets, and of groups after `%`, as `{\"%ops\": [\"*:read\"]}`"
+        ) { json, name, configuration throws(ConfigurationError) in
+            guard let object = json.object else {
+                throw ConfigurationError(
+                    "\(name) is \(json.briefPhrase)", remedy: "it must be an object, as {\"alice\": [\"*:read\"]}")
+            }
+            var users: [AccessOptions.User] = []
+            for member in object {
+                users.append(AccessOptions.User(member.name, try grants(member.value, "\(name).\(member.name)")))
+            }
+            configuration.access.users = users
+        } write: { configuration in
+            var users = JSONObject()
+            for user in configuration.access.users {
+                users[user.name] = .array(user.grants.map { .string($0.description) })
+            }
+            return .object(users)
+        }.reloaded(),
+        Option("access.anonymous", "", "the grants of callers without a credential, as `[\"app.*:read\"]`") {
+            json, name, configuration throws(ConfigurationError) in
+            configuration.access.anonymous = try grants(json, name)
+        } write: { configuration in
+            .array(configuration.access.anonymous.map { .string($0.description) })
+        }.reloaded(),
+        .bool("access.openMetrics", \.access.opensMetrics, "true if `/metrics` needs no grant").reloaded(),
+        .bool(
+            "openToNetwork", \.isOpenToNetwork,
+            "true if the daemon may listen to the network without access control, also as `--open-to-network`"),
+    ]
+
+    private static func grants(_ json: JSONValue, _ name: String) throws(ConfigurationError) -> [Grant] {
+        guard let list = json.array else {
+            throw ConfigurationError(
+                "\(name) is \(json.briefPhrase)", remedy: "it must be a list of grants, as [\"app.*:read,write\"]")
+        }
+        var grants: [Grant] = []
+        for (index, json) in list.enumerated() { grants.append(try Grant(configured: json, "\(name)[\(index)]")) }
+        return grants
+    }
 
     private static let storage: [Option] = [
         .word("durability", \.durability, "when a write counts as done; see [Durability](#durability)")
@@ -77,15 +115,19 @@ extension Option {
         .list(
             "hosts", 0...1024, of: "names", \.hosts,
             "host names that the daemon answers to, beside addresses and `localhost`",
-            read: host, write: { $0 }),
+            read: host, write: { $0 }
+        ).reloaded(),
         .list(
             "origins", 0...1024, of: "origins", \.origins,
             "origins of pages that may read all answers (CORS), as `https://console.example.com`", read: origin,
-            write: { $0 }),
+            write: { $0 }
+        ).reloaded(),
         .bool("openSuites", \.writes.opensSuites, "true if a write may create a suite; if false, only a schema does"),
     ]
 
-    private static let limits: [Option] = [
+    private static let limits = limitsOfPeers.map { $0.reloaded() } + limitsOfMemory
+
+    private static let limitsOfPeers: [Option] = [
         .integer(
             "limits.connections", 1...1_000_000, \.transport.connections,
             "connections at a time; lowered to what the limit of open files allows (`LimitNOFILE`)"),
@@ -122,6 +164,9 @@ extension Option {
         .integer(
             "limits.lingerBytes", 0...1 << 30, \.transport.lingerBytes,
             "how much of a connection is read after its last answer"),
+    ]
+
+    private static let limitsOfMemory: [Option] = [
         .integer(
             "limits.bufferBytes", 1 << 20...1 << 40, \.bufferBytes,
             "memory for all that is on its way: bodies being read, answers not yet taken, long answers being made; beyond it "
@@ -142,7 +187,7 @@ extension Option {
             "event loops; 0 for one for every other core. As many as cores wake thousands of watchers sooner"),
         .integer("stopSeconds", 0...3600, \.stopBound, "how long connections have at a stop"),
         .word("log", \.logLevel, "the lowest level that is logged")
-            .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")),
+            .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")).reloaded(),
     ]
 
     private static func host(_ text: String, _ name: String) throws(ConfigurationError) -> String {

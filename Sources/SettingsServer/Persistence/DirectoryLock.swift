@@ -33,6 +33,11 @@ final class DirectoryLock: Sendable {
                 + "or choose another directory with --data")
     }
 
+    /// The process that last had the lock; nil if that is not known. It may be gone.
+    static func process(of directory: DataDirectory) -> Int32? {
+        (try? directory.lockText()).flatMap { DirectoryMark.process(in: $0) }.flatMap { Int32($0) }
+    }
+
     /// Throws if the path of the directory does not lead to it any more, because it was removed or moved.
     func checkPlace() throws(FileError) {
         let found = try directory.fileSystem.identity(of: directory.path)

@@ -20,7 +20,7 @@ package struct Log: Sendable {
         private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }
 
-    private let level: Level
+    private let level: Threshold
     private let clock: @Sendable () -> Timestamp
     private let write: @Sendable (String) -> Void
 
@@ -28,7 +28,7 @@ package struct Log: Sendable {
     package init(
         level: Level, clock: @escaping @Sendable () -> Timestamp, write: @escaping @Sendable (String) -> Void
     ) {
-        self.level = level
+        self.level = Threshold(level)
         self.clock = clock
         self.write = write
     }
@@ -45,13 +45,30 @@ package struct Log: Sendable {
         }
     }
 
+    /// The lowest level that is written. A reload may change it.
+    private final class Threshold: Sendable {
+        private let stored: Mutex<Level>
+
+        init(_ level: Level) {
+            stored = Mutex(level)
+        }
+
+        var value: Level {
+            get { stored.withLock { $0 } }
+            set { stored.withLock { $0 = newValue } }
+        }
+    }
+
+    /// Changes the lowest level that is written, for all copies of the log.
+    package func setLevel(_ level: Level) { self.level.value = level }
+
     package func debug(_ message: @autoclosure () -> String) { add(.debug, message) }
     package func info(_ message: @autoclosure () -> String) { add(.info, message) }
     package func warning(_ message: @autoclosure () -> String) { add(.warning, message) }
     package func error(_ message: @autoclosure () -> String) { add(.error, message) }
 
     private func add(_ level: Level, _ message: () -> String) {
-        guard level >= self.level else { return }
+        guard level >= self.level.value else { return }
         // Text from outside may contain line ends.
         let text = message().map { $0.isNewline ? " " : String($0) }.joined()
         write("\(clock()) \(level.rawValue) \(text)")

@@ -8,6 +8,20 @@ package struct Arguments: Sendable {
         case check
         /// Says what of a damaged data directory would be cut off, and cuts it off if that is confirmed.
         case repair(isConfirmed: Bool)
+        /// Makes, lists or revokes tokens.
+        case token(TokenCommand)
+    }
+
+    /// A command about tokens, as far as it was read.
+    package struct TokenCommand: Hashable, Sendable {
+        package enum Verb: String, CaseIterable, Sendable {
+            case create, list, revoke
+        }
+
+        package var verb: Verb?
+        package var name: String?
+        package var grants: [String] = []
+        package var expires: String?
     }
 
     package private(set) var command = Command.serve
@@ -50,9 +64,10 @@ package struct Arguments: Sendable {
 extension Arguments {
     /// An option of the program that is none of the configuration.
     enum Flag: String, CaseIterable {
-        case config, yes, help, version
+        case config, yes, grant, expires, help, version
         case printConfig = "print-config"
         case checkConfig = "check-config"
+        case openToNetwork = "open-to-network"
 
         var name: String { "--\(rawValue)" }
 
@@ -60,10 +75,13 @@ extension Arguments {
             switch self {
             case .config: "a file with options in JSON; the command line beats it"
             case .yes: "repair: do what it says"
+            case .grant: "token create: what it may do, as 'app.*:read,write'; may be given several times"
+            case .expires: "token create: after how long it ends, as 90d or 12h"
             case .help: "print this, also as -h"
             case .version: "print the version"
             case .printConfig: "print the configuration in force, every option with its value"
             case .checkConfig: "check the configuration and start nothing"
+            case .openToNetwork: "listen to the network without access control: every caller may do everything"
             }
         }
     }
@@ -87,10 +105,29 @@ extension Arguments {
             configurationFile = try self.value(value, of: name, "FILE")
             return
         }
+        if flag == .grant || flag == .expires { return try take(flag, value) }
         if let value {
             throw Self.usage("\(name) takes no value, but has \(Self.quoted(value))", "leave it out")
         }
+        guard flag != .openToNetwork else {
+            values["openToNetwork"] = [.bool(true)]
+            return
+        }
         try take(flag)
+    }
+
+    private mutating func take(_ flag: Flag, _ given: String?) throws(ProgramError) {
+        guard case .token(var token) = command, token.verb == .create else {
+            throw Self.usage("\(flag.name) is for making a token", "write settingsd token create NAME \(flag.name) …")
+        }
+        let value = try value(given, of: flag.name, flag == .grant ? "'app.*:read'" : "90d")
+        if flag == .grant {
+            token.grants.append(value)
+        } else {
+            guard token.expires == nil else { throw Self.repeated(flag.name) }
+            token.expires = value
+        }
+        command = .token(token)
     }
 
     private mutating func take(_ option: Option, _ given: String?) throws(ProgramError) {
@@ -101,6 +138,8 @@ extension Arguments {
                 throw Self.usage("\(option.flag) is for running the daemon", "leave it out")
             }
             guard values[option.name] == nil else { throw Self.twoDirectories }
+        case .token where !Self.ofTokens.contains(option.name):
+            throw Self.usage("\(option.flag) is for running the daemon", "leave it out")
         default:
             guard values[option.name] == nil || option.isList else { throw Self.repeated(option.flag) }
         }
@@ -130,20 +169,49 @@ extension Arguments {
         switch command {
         case .serve where text.hasSameBytes(as: "check"): try begin(.check)
         case .serve where text.hasSameBytes(as: "repair"): try begin(.repair(isConfirmed: false))
+        case .serve where text.hasSameBytes(as: "token"): try begin(.token(TokenCommand()))
+        case .token(let token): command = .token(try Self.add(text, to: token))
         case .check, .repair:
             guard values["data"] == nil else { throw Self.twoDirectories }
             values["data"] = [.string(text)]
         default:
-            let nearest = NameSuggestion.nearest(to: text, among: ["check", "repair"], limit: 1).first
+            let nearest = NameSuggestion.nearest(to: text, among: ["check", "repair", "token"], limit: 1).first
             throw Self.usage(
                 "unknown command \(Self.quoted(text))",
-                nearest.map { "did you mean \($0)?" } ?? "it may be check or repair; without one, the daemon runs")
+                nearest.map { "did you mean \($0)?" }
+                    ?? "it may be check, repair or token; without one, the daemon runs")
         }
+    }
+
+    /// The options that a command about tokens takes.
+    private static let ofTokens = ["data", "access.tokens"]
+
+    /// Adds the next word to a command about tokens: first the verb, then the name.
+    private static func add(_ word: String, to token: TokenCommand) throws(ProgramError) -> TokenCommand {
+        var token = token
+        guard token.verb != nil else {
+            token.verb = TokenCommand.Verb.allCases.first { word.hasSameBytes(as: $0.rawValue) }
+            if token.verb != nil { return token }
+            let verbs = TokenCommand.Verb.allCases.map(\.rawValue)
+            let nearest = NameSuggestion.nearest(to: word, among: verbs, limit: 1).first
+            throw usage(
+                "unknown command token \(quoted(word))",
+                nearest.map { "did you mean \($0)?" } ?? "it may be \(verbs.joined(separator: ", "))")
+        }
+        guard token.name == nil, token.verb != .list else {
+            throw usage(
+                "\(quoted(word)) is too much", "write settingsd token \(token.verb?.rawValue ?? "") \(token.name ?? "")"
+            )
+        }
+        token.name = word
+        return token
     }
 
     /// Begins a command on a data directory.
     private mutating func begin(_ command: Command) throws(ProgramError) {
-        if let stranger = Option.all.first(where: { values[$0.name] != nil && $0.name != "data" }) {
+        var known = ["data"]
+        if case .token = command { known = Self.ofTokens }
+        if let stranger = Option.all.first(where: { values[$0.name] != nil && !known.contains($0.name) }) {
             throw Self.usage("\(stranger.flag) is for running the daemon", "leave it out")
         }
         self.command = command
@@ -182,6 +250,9 @@ extension Arguments {
             "usage: settingsd [OPTION]...                 run the daemon",
             "       settingsd check [DIR]                 say whether a data directory is sound",
             "       settingsd repair [DIR] [--yes]        say what a repair would cut off; with --yes, do it",
+            "       settingsd token create NAME --grant GRANT... [--expires TIME]",
+            "       settingsd token list",
+            "       settingsd token revoke NAME           make, list and revoke tokens in the file of --access.tokens",
             "",
             "options:",
         ]
@@ -196,11 +267,12 @@ extension Arguments {
             let shown = value.array?.first?.string ?? value.string
             add(option.flag, option.argument, shown.map { "\(text) (default \($0))" } ?? text)
         }
-        for flag in Flag.allCases { add(flag.name, flag == .config ? "FILE" : nil, flag.help) }
+        let placeholders: [Flag: String] = [.config: "FILE", .grant: "GRANT", .expires: "TIME"]
+        for flag in Flag.allCases { add(flag.name, placeholders[flag], flag.help) }
         lines += [
             "",
             "signals: TERM and INT stop the daemon cleanly, a second one at once, as QUIT does;",
-            "         HUP, USR1 and USR2 do nothing",
+            "         HUP reads the configuration again; USR1 and USR2 do nothing",
             "",
             "exit codes:",
         ]

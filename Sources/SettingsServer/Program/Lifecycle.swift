@@ -65,7 +65,8 @@ final class Lifecycle: @unchecked Sendable {
     private func receive(_ number: Int32) {
         dispatchPrecondition(condition: .onQueue(queue))
         guard number != SIGHUP else {
-            log.info("SIGHUP: nothing is read again; restart the daemon to change its configuration")
+            // One that comes during the start or the stop has nothing to change.
+            if case .serving(let daemon) = phase.withLock({ $0 }) { daemon.reload() }
             return
         }
         let name = number == SIGTERM ? "SIGTERM" : "SIGINT"

@@ -22,15 +22,19 @@ package enum Program {
                 var configuration = try options.configuration()
                 configuration.data = try location(of: configuration).path
                 say(configuration.document.text(style: .pretty))
+            case .token(let command): try TokenTool(command, try options.configuration()).run()
             case .checkConfiguration:
-                _ = try options.configuration()
+                _ = try Policies(try options.configuration())
                 say("the configuration is sound")
             case .check:
                 leave(try check(try location(of: try options.configuration()).path))
             case .repair(let isConfirmed):
                 let path = try location(of: try options.configuration()).path
                 leave(try repair(path, isConfirmed: isConfirmed))
-            case .serve: try serve(try options.configuration())
+            case .serve:
+                try serve(try options.configuration()) { () throws(ConfigurationError) in
+                    try options.configuration()
+                }
             }
             leave(.success)
         } catch {
@@ -40,13 +44,15 @@ package enum Program {
         }
     }
 
-    private static func serve(_ configuration: Configuration) throws -> Never {
+    private static func serve(
+        _ configuration: Configuration, reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
+    ) throws -> Never {
         let log = Log.standardError(level: configuration.logLevel, clock: { Daemon.now() })
         let lifecycle = Lifecycle(stopBound: configuration.stopBound, log: log)
         let location = try location(of: configuration)
         log.info("\(Service.name) \(Service.version), process \(getpid())")
         if configuration.data == nil { log.info("data directory \(location.path), \(location.reason)") }
-        lifecycle.serve(try Daemon(configuration, directory: location.path, log: log))
+        lifecycle.serve(try Daemon(configuration, directory: location.path, log: log, reread: reread))
         dispatchMain()
     }
 
@@ -81,7 +87,7 @@ package enum Program {
         }
     }
 
-    private static func location(of configuration: Configuration) throws(ConfigurationError) -> DataLocation {
+    static func location(of configuration: Configuration) throws(ConfigurationError) -> DataLocation {
         try DataLocation(
             configured: configuration.data, isRoot: geteuid() == 0,
             environment: { name in
@@ -100,7 +106,7 @@ package enum Program {
         write(text, to: STDOUT_FILENO)
     }
 
-    private static func complain(_ text: String) {
+    static func complain(_ text: String) {
         write(text, to: STDERR_FILENO)
     }
 

@@ -59,6 +59,7 @@ extension ProgramError {
         case let error as ProgramError: self = error
         case let error as ConfigurationError: self.init(.configuration, error.problem, remedy: error.remedy)
         case StartError.recovery(let error): self.init(error.kind.exitCode, error.description, remedy: nil)
+        case StartError.configuration(let error): self.init(.configuration, error.problem, remedy: error.remedy)
         case StartError.listen(let error): self.init(.cannotListen, error.description, remedy: error.remedy)
         case StartError.system(let reason):
             self.init(.internalFailure, reason, remedy: "see what the system lacks, then start again")

@@ -19,7 +19,7 @@ final class Acceptor: @unchecked Sendable {
 
     private let listener: Listener
     private let loops: [EventLoop]
-    private let limits: TransportLimits
+    private var limits: TransportLimits
     private let accept: Accept
     private let log: @Sendable (TransportEvent) -> Void
     private let queue: DispatchQueue
@@ -46,6 +46,11 @@ final class Acceptor: @unchecked Sendable {
         // The descriptor must outlive the source that watches it.
         readiness.setCancelHandler { withExtendedLifetime(listener) {} }
         readiness.activate()
+    }
+
+    /// Sets other limits. From any thread.
+    func renew(_ limits: TransportLimits) {
+        queue.async { self.limits = limits }
     }
 
     /// Refuses peers from the moment that it returns. From any thread.
@@ -119,10 +124,13 @@ final class Acceptor: @unchecked Sendable {
 final class AcceptedSocket: Sendable {
     private let socket: Mutex<Socket?>
     let peer: SocketAddress
+    let user: PeerUser?
     /// The limit that this connection exceeds: it gets an answer that says so, and is closed.
     let exceededLimit: Int?
 
     init(_ socket: consuming Socket, _ peer: SocketAddress, exceededLimit: Int?) {
+        // Here, since it may take a while to find the name, and a loop must not wait.
+        user = peer.isUnix ? PeerUser(of: socket) : nil
         self.socket = Mutex(socket)
         self.peer = peer
         self.exceededLimit = exceededLimit

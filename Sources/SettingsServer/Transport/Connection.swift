@@ -21,6 +21,7 @@ final class Connection {
 
     let socket: Socket
     let peer: SocketAddress
+    let user: PeerUser?
     let slot: UInt32
     let generation: UInt32
 
@@ -57,9 +58,12 @@ final class Connection {
     /// The bytes of a body when its deadline was last moved; the bytes discarded while lingering.
     private var progressMark = 0
 
-    init(_ socket: consuming Socket, _ peer: SocketAddress, slot: UInt32, generation: UInt32) {
+    init(
+        _ socket: consuming Socket, _ peer: SocketAddress, _ user: PeerUser?, slot: UInt32, generation: UInt32
+    ) {
         self.socket = socket
         self.peer = peer
+        self.user = user
         self.slot = slot
         self.generation = generation
     }

@@ -188,7 +188,8 @@ extension Connection {
     ) -> Bool {
         let number = nextNumber
         let isBehind = !owed.isEmpty
-        let exchange = Exchange(loop: context.loop, ticket: ticket(number), peer: peer, isBehind: isBehind)
+        let exchange = Exchange(
+            loop: context.loop, ticket: ticket(number), peer: peer, user: user, isBehind: isBehind)
         let form = AnswerForm(of: head, fields: context.handler.fields(for: head, message))
         context.offered = form
         isOffering = true
@@ -234,7 +235,7 @@ extension Connection {
     func reject(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
     ) {
-        let response = context.handler.rejected(rejection, head, bytes, from: peer)
+        let response = context.handler.rejected(rejection, head, bytes, from: peer, user)
         takesRequests = false
         backlog = nil
         nextNumber &+= 1

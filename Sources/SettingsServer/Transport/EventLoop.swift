@@ -94,6 +94,11 @@ package final class EventLoop: @unchecked Sendable {
         }
     }
 
+    /// Sets other limits. From any thread.
+    func renew(_ limits: TransportLimits) {
+        run { self.context?.renew(limits) }
+    }
+
     /// Closes idle connections, the others after their answers, and all of them after `bound` nanoseconds. Then calls
     /// `completion` on the loop. From any thread.
     package func stop(within bound: UInt64, completion: @escaping Work) {
@@ -228,7 +233,7 @@ package final class EventLoop: @unchecked Sendable {
 
     private func open(_ accepted: AcceptedSocket, _ context: LoopContext) {
         guard let socket = accepted.take() else { return }
-        let connection = context.connections.insert(socket, accepted.peer)
+        let connection = context.connections.insert(socket, accepted.peer, accepted.user)
         guard context.epoll.add(connection.socket.descriptor, connection.interest, name: connection.name) else {
             return connection.close(context)
         }
@@ -292,6 +297,12 @@ extension EventLoop {
     package func whenDrained(_ ticket: Ticket) {
         guard let (connection, context) = find(ticket) else { return }
         connection.whenDrained(ticket, context)
+    }
+
+    /// Reads the handler's `moreFields` again. Those that owed answers have must keep their places.
+    package func renewFields() {
+        dispatchPrecondition(condition: .onQueue(queue))
+        if let context { context.moreFields = context.handler.moreFields }
     }
 
     /// Asks for one call of `RequestHandler.alarm` at a time of `now`. An answer has one alarm: a later call moves it,

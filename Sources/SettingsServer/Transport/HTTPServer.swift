@@ -58,6 +58,12 @@ package final class HTTPServer: Sendable {
         loops.reduce(0) { $0 + $1.connectionCount }
     }
 
+    /// Sets other limits for what comes from now on. From any thread.
+    package func renew(_ limits: TransportLimits) {
+        for acceptor in acceptors { acceptor.renew(limits) }
+        for loop in loops { loop.renew(limits) }
+    }
+
     /// Stops listening at once, closes idle connections, finishes owed answers, and closes everything after `bound`
     /// nanoseconds. Then calls `completion` on some loop. To be called once.
     package func stop(within bound: UInt64, completion: @escaping @Sendable () -> Void) {

@@ -11,8 +11,8 @@ final class LoopContext {
 
     unowned let loop: EventLoop
     let handler: any RequestHandler
-    let moreFields: [FieldBlock]
-    let limits: TransportLimits
+    var moreFields: [FieldBlock]
+    private(set) var limits: TransportLimits
     let budget: MemoryBudget
     let epoll: Epoll
     let readBuffer: UnsafeMutableRawBufferPointer
@@ -79,6 +79,12 @@ final class LoopContext {
     }
 
     var isStopping: Bool { stopDeadline != nil }
+
+    /// Sets other limits, between two requests. A request whose head has begun keeps those on its size.
+    func renew(_ limits: TransportLimits) {
+        self.limits = limits
+        parser = MessageParser(limits: limits.request)
+    }
 
     /// The milliseconds that the loop may wait for events; nil for as long as it takes.
     func timeToWait(_ clock: MonotonicClock) -> Int? {
@@ -148,7 +154,7 @@ struct ConnectionTable {
 
     private(set) var count = 0
 
-    mutating func insert(_ socket: consuming Socket, _ peer: SocketAddress) -> Connection {
+    mutating func insert(_ socket: consuming Socket, _ peer: SocketAddress, _ user: PeerUser?) -> Connection {
         let slot: UInt32
         if let reused = free.popLast() {
             slot = reused
@@ -157,7 +163,7 @@ struct ConnectionTable {
             slots.append(nil)
             generations.append(0)
         }
-        let connection = Connection(socket, peer, slot: slot, generation: generations[Int(slot)])
+        let connection = Connection(socket, peer, user, slot: slot, generation: generations[Int(slot)])
         slots[Int(slot)] = connection
         count += 1
         return connection

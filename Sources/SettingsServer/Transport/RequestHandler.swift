@@ -6,7 +6,7 @@ package import Platform
 /// The loop owns the handler, which may hold the loop `unowned`.
 package protocol RequestHandler: AnyObject {
     /// Fields that every answer has beside its own: the first for most requests, others for requests that
-    /// `fields(for:_:)` selects. Read once.
+    /// `fields(for:_:)` selects. Read at the beginning and when `EventLoop.renewFields` asks for it.
     var moreFields: [FieldBlock] { get }
 
     /// Returns the index of the `moreFields` that the answer to a request has.
@@ -20,7 +20,7 @@ package protocol RequestHandler: AnyObject {
     /// Returns the answer to a request that cannot be taken; the connection closes after it. `head`, with `bytes` for its
     /// ranges, is there if it was complete.
     func rejected(
-        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response
 
     /// Hands over what was collected, after all events of a batch. May `respond`.
@@ -79,6 +79,8 @@ package struct Exchange: Sendable {
     package let loop: EventLoop
     package let ticket: Ticket
     package let peer: SocketAddress
+    /// The user of a Unix domain socket.
+    package let user: PeerUser?
     /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
     /// returns `.notYet`, or queues behind them.
     package let isBehind: Bool

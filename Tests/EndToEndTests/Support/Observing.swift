@@ -7,12 +7,14 @@ struct WaitingPeer {
     let client: RawClient
 
     /// Sends the request and returns once the daemon has it waiting.
-    init(_ daemon: TestDaemon, _ request: Request) throws {
-        let metrics = try daemon.connect()
-        let before = try metrics.watcherCount()
+    ///
+    /// - Parameter metrics: how to ask for the number of those that wait.
+    init(_ daemon: TestDaemon, _ request: Request, metrics: Request = "GET /metrics") throws {
+        let counter = try daemon.connect()
+        let before = try counter.watcherCount(metrics.bytes)
         client = try daemon.connect()
         try client.send(request.bytes)
-        while try metrics.watcherCount() == before {
+        while try counter.watcherCount(metrics.bytes) == before {
             guard !client.hasNews else { throw Answered(answer: try client.readHead()) }
         }
     }

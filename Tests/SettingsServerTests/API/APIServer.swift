@@ -29,7 +29,7 @@ final class APIServer {
         store = Store(State(epoch: epoch), log: ScriptedLog(), clock: { Timestamp(milliseconds: 1) })
         let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(
-            store: store, hosts: HostPolicy(hosts: [], origins: []),
+            store: store, policies: PolicyBoard(Policies()),
             metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)),
             budget: budget, obstacle: { nil })
         parser = service.parser

@@ -46,7 +46,7 @@ final class ScriptedHandler: RequestHandler {
     }
 
     func rejected(
-        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
+        _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
         switch rejection {
         case .request(let error): Response(status: error.status, contentType: .text, body: Array(error.reason.utf8))

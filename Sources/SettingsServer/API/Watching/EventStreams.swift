@@ -32,7 +32,8 @@ extension Watchers {
             case .nothing: !state.isThere(subject)
             case .state, .commits, .undecided: false
             }
-        try subscribe(exchange, question, after: place, sink: .stream(.catchingUp), on: state)
+        try subscribe(
+            exchange, question, of: request.caller, after: place, sink: .stream(.catchingUp), on: state)
         loop.begin(ticket, handler.counted(Self.head(at: service.store.state.cursor)))
         push(EventText.opening, to: ticket)
         if isMissing { sendMissing(ticket, subject, on: state) } else { proceed(ticket) }
@@ -177,7 +178,7 @@ extension Watchers {
     /// Sends a live stream its place after some silence, or instead the event that is due: the place must not pass it.
     func keepAlive(_ subscription: Subscription) {
         let ticket = subscription.ticket
-        guard !subscription.isBehind else { return loop.setAlarm(ticket, at: loop.now &+ Self.silence) }
+        guard !subscription.isBehind else { return setAlarm(ticket) }
         let state = service.store.state
         subscriptions.update(ticket) { subscription in
             subscription.advance(to: matched)
@@ -190,7 +191,11 @@ extension Watchers {
 
     private func push(_ text: [UInt8], owner: (any AnyObject & Sendable)? = nil, to ticket: Ticket) {
         loop.push(ticket, text, owner: owner)
-        loop.setAlarm(ticket, at: loop.now &+ Self.silence)
+        setAlarm(ticket)
+    }
+
+    private func setAlarm(_ ticket: Ticket) {
+        loop.setAlarm(ticket, at: alarm(in: Self.silence, of: subscriptions[ticket]?.caller))
     }
 
     /// Ends a stream when the daemon stops. A live one is sent its place.

@@ -7,6 +7,7 @@ internal import SettingsModel
 /// A request to observe, as its path, query and fields have it.
 struct ObserveRequest: Sendable {
     let subject: WatchSubject
+    let caller: Caller?
     /// The last place in history that the caller knows.
     let since: ResumePoint?
     let isStream: Bool
@@ -21,6 +22,8 @@ struct ObserveRequest: Sendable {
     init(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) {
         let query = request.query
         subject = try Self.subject(request, bytes)
+        caller = request.caller
+        try subject.checkGrants(of: caller)
         isStream = request.prefersEvents(in: bytes)
         if isStream {
             for parameter in [Parameter.wait, .changeLimit, .latest] where query.has(parameter) {
@@ -42,10 +45,11 @@ struct ObserveRequest: Sendable {
 
     private static func subject(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> WatchSubject {
         let query = request.query
+        let reader = request.caller?.reader
         let filter = KeyFilter(
             keys: try query.texts(.watchedKey).map { text throws(Problem) in try name(text, "key", KeyName.init) },
             prefixes: query.texts(.watchedPrefix))
-        if request.route.suite != nil { return WatchSubject(try request.suite(in: bytes), filter) }
+        if request.route.suite != nil { return WatchSubject(try request.suite(in: bytes), filter, for: reader) }
         let suites = try query.texts(.watchedSuite).map { text throws(Problem) in
             try name(text, "suite", SuiteName.init)
         }
@@ -55,7 +59,7 @@ struct ObserveRequest: Sendable {
                 .badRequest,
                 "say which suites to observe, as in /v1/observe?suite=a&suite=b or /v1/observe?suitePrefix=a.")
         }
-        return WatchSubject(suites, prefixes: prefixes, filter)
+        return WatchSubject(suites, prefixes: prefixes, filter, for: reader)
     }
 
     private static func since(
@@ -110,11 +114,11 @@ extension Watchers {
 
     /// Subscribes a GET until it has another answer than the one that the caller knows.
     func wait(
-        for reading: Reading, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
+        for reading: Reading, of caller: Caller?, known: TagList?, seconds: Int, on state: State, _ exchange: Exchange
     ) throws(Problem) -> Handling {
         let form = Question.Form.reading(reading, known: known, hadSuite: state.hasSuite(reading.suite))
-        try subscribe(exchange, Question(reading.subject, form), after: state.revision, on: state)
-        setDeadline(exchange.ticket, seconds: seconds)
+        try subscribe(exchange, Question(reading.subject, form), of: caller, after: state.revision, on: state)
+        setDeadline(exchange.ticket, seconds: seconds, of: caller)
         return .later
     }
 
@@ -139,15 +143,15 @@ extension Watchers {
         case .absent:
             guard request.waitsForSuite, !isStopping else { throw state.absence(of: subject) }
             let question = Question(subject, .state(isReset: request.since != nil))
-            try subscribe(exchange, question, after: state.revision, on: state)
+            try subscribe(exchange, question, of: request.caller, after: state.revision, on: state)
         case .nothing, .undecided:
             let place = max(place, state.revision)
             guard seconds > 0, !isStopping else {
                 return .answer(handler.counted(noChanges(subject, after: place, on: state)))
             }
-            try subscribe(exchange, changes, after: place, on: state)
+            try subscribe(exchange, changes, of: request.caller, after: place, on: state)
         }
-        setDeadline(exchange.ticket, seconds: seconds)
+        setDeadline(exchange.ticket, seconds: seconds, of: request.caller)
         return .later
     }
 
@@ -197,7 +201,7 @@ extension State {
 
     /// The error for a suite that does not exist, which is worth asking for again.
     func absence(of subject: WatchSubject) -> Problem {
-        var problem = unknownSuite(subject.suites[0])
+        var problem = unknownSuite(subject.suites[0], for: subject.reader)
         problem.retryAfterMs = 1000
         return problem
     }

@@ -28,19 +28,25 @@ final class WatcherCount: Sendable {
         case ofAddress(limit: Int)
     }
 
-    private let limits: WatcherLimits
+    private let limits: Mutex<WatcherLimits>
     private let count = Atomic(0)
     private let peers = Mutex<[SocketAddress: Peer]>([:])
 
     init(_ limits: WatcherLimits) {
-        self.limits = limits
+        self.limits = Mutex(limits)
+    }
+
+    /// Sets other limits. Requests that wait already go on.
+    func renew(_ limits: WatcherLimits) {
+        self.limits.withLock { $0 = limits }
     }
 
     var total: Int { count.load(ordering: .relaxed) }
 
     /// Counts one more from an address, given without its port. Throws if that is too many.
     func add(_ address: SocketAddress) throws(Excess) -> Peer {
-        try peers.withLock { peers throws(Excess) in
+        let limits = limits.withLock { $0 }
+        return try peers.withLock { peers throws(Excess) in
             guard total < limits.total else { throw .total(limit: limits.total) }
             let peer = peers[address] ?? Peer(address)
             guard peer.count.load(ordering: .relaxed) < limits.perAddress else {

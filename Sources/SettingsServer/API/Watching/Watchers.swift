@@ -71,9 +71,10 @@ private struct GivenAnswer {
 extension Watchers {
     /// Adds a subscription. Throws 429 if there are too many.
     func subscribe(
-        _ exchange: Exchange, _ question: Question, after place: Revision, sink: Subscription.Sink = .response,
-        on state: State
+        _ exchange: Exchange, _ question: Question, of caller: Caller?, after place: Revision,
+        sink: Subscription.Sink = .response, on state: State
     ) throws(Problem) {
+        guard isAdmitted(caller) else { throw .credentialEnded }
         let peer: WatcherCount.Peer
         do throws(WatcherCount.Excess) {
             peer = try service.watchers.add(exchange.peer.with(port: 0))
@@ -84,8 +85,8 @@ extension Watchers {
         let (topic, position) = index.add(exchange.ticket, question.subject)
         subscriptions.insert(
             Subscription(
-                ticket: exchange.ticket, topic: topic, position: position, peer: peer, form: question.form,
-                place: place, sink: sink))
+                ticket: exchange.ticket, topic: topic, position: position, peer: peer, caller: caller,
+                form: question.form, place: place, sink: sink))
     }
 
     func remove(_ ticket: Ticket) {
@@ -102,11 +103,18 @@ extension Watchers {
 
     /// Sets the end of the wait. Long waits end in their last tenth, so that clients that came together do not all come
     /// back together.
-    func setDeadline(_ ticket: Ticket, seconds: Int) {
+    func setDeadline(_ ticket: Ticket, seconds: Int, of caller: Caller?) {
         let wait = UInt64(seconds) * 1_000_000_000
         // A hash spreads them as well as a random number does, and takes no system call.
         let early = seconds < 10 ? 0 : (UInt64(truncatingIfNeeded: ticket.hashValue) ^ loop.now) % (wait / 10 + 1)
-        loop.setAlarm(ticket, at: loop.now &+ wait &- early)
+        loop.setAlarm(ticket, at: alarm(in: wait - early, of: caller))
+    }
+
+    /// Returns the end of a wait, or the end of the caller's credential if that comes first.
+    func alarm(in wait: UInt64, of caller: Caller?) -> UInt64 {
+        guard let caller, let left = handler.access?.timeLeft(of: caller) else { return loop.now &+ wait }
+        // An alarm does not come early, and the credential must have expired by then.
+        return loop.now &+ min(wait, left + 1_000_000)
     }
 }
 
@@ -244,7 +252,33 @@ extension Watchers {
     /// The deadline of a subscription has come.
     func alarm(_ ticket: Ticket) {
         guard let subscription = subscriptions[ticket] else { return }
+        if !isAdmitted(subscription.caller) { return expel(subscription) }
         if case .stream = subscription.sink { keepAlive(subscription) } else { end(ticket) }
+    }
+
+    /// Ends the subscriptions of callers whose credentials do not hold any more.
+    func expelStrangers() {
+        for ticket in subscriptions.tickets {
+            if let subscription = subscriptions[ticket], !isAdmitted(subscription.caller) { expel(subscription) }
+        }
+    }
+
+    /// True if the credential of a caller holds. One that came before there was access control has none.
+    private func isAdmitted(_ caller: Caller?) -> Bool {
+        guard let access = handler.access else { return true }
+        return caller.map(access.stillHolds) ?? false
+    }
+
+    /// Answers a subscription 401, or ends its stream.
+    private func expel(_ subscription: Subscription) {
+        let ticket = subscription.ticket
+        guard case .response = subscription.sink else {
+            remove(ticket)
+            _ = loop.push(ticket, [], isLast: true)
+            return
+        }
+        let response = Response(toObserver: .credentialEnded, cursor: service.store.state.cursor)
+        respond(to: ticket, .answer(handler.counted(response)))
     }
 
     /// The daemon stops: all subscriptions are answered, and no request waits from now on.

@@ -1,0 +1,176 @@
+package import SettingsAPI
+package import SettingsModel
+
+/// A list of grants that decides what its holder may do and see. Holders of equal grants share answers.
+///
+/// Where a reader may be nil, that is one who may see everything, secrets included.
+package final class Grants: Hashable, Sendable {
+    package let list: [Grant]
+    private let digest: Int
+
+    package init(_ list: [Grant]) {
+        self.list = list
+        digest = list.hashValue
+    }
+
+    /// The keys of a suite that a right is needed on.
+    package enum Scope: Equatable {
+        /// One key.
+        case key(String)
+        /// All keys that begin so, those to come included.
+        case prefix(String)
+        /// All keys, and the suite as a whole.
+        case all
+        /// Some key or other: each is looked at later.
+        case some
+    }
+
+    /// True if the holder has a right on keys of a suite.
+    package func allow(_ right: Rights, on suite: String, _ scope: Scope) -> Bool {
+        list.contains { grant in
+            guard grant.rights.complete.isSuperset(of: right), grant.suites.matches(suite) else { return false }
+            return switch scope {
+            case .key(let key): grant.keys.matches(key)
+            case .prefix(let prefix): grant.keys.matchesAll(beginning: prefix)
+            case .all: grant.keys.isAny
+            case .some: true
+            }
+        }
+    }
+
+    /// True if the holder may look after the service.
+    package var allowAdmin: Bool { list.contains { $0.rights.contains(.admin) } }
+
+    /// True if the holder may see everything, secrets included.
+    package var showEverything: Bool {
+        let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
+        return all.complete.isSuperset(of: [.read, .secrets])
+    }
+
+    package func show(_ suite: SuiteName) -> Bool { allow(.read, on: suite.text, .some) }
+    package func showAll(of suite: SuiteName) -> Bool { allow(.read, on: suite.text, .all) }
+    package func show(_ suite: SuiteName, _ key: KeyName) -> Bool { allow(.read, on: suite.text, .key(key.text)) }
+
+    package func showSecret(_ suite: SuiteName, _ key: KeyName) -> Bool {
+        allow(.secrets, on: suite.text, .key(key.text))
+    }
+
+    /// The shortest beginning of a name such that all suites with it are seen; nil if there is none.
+    func start(of name: String) -> String? {
+        list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(beginning: name) }
+            .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
+    }
+
+    package static func == (left: Grants, right: Grants) -> Bool {
+        left === right || left.digest == right.digest && left.list == right.list
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(digest)
+    }
+}
+
+/// What a reader is shown.
+extension SettingState {
+    /// The setting for a reader: a secret without its value, unless the reader has the right.
+    package func shown(to reader: Grants?) -> SettingState {
+        guard isSecret, let reader, !reader.showSecret(suite, key) else { return self }
+        return concealed()
+    }
+}
+
+extension State {
+    /// Returns changes as a reader sees them: of the keys that it may read, and without the values of secrets that it may not.
+    package func shown(_ changes: [Change], to reader: Grants?) -> [Change] {
+        let marked = markingSecrets(changes)
+        guard let reader else { return marked }
+        return marked.compactMap { change in
+            guard reader.show(change.suite, change.key) else { return nil }
+            return change.isSecret && !reader.showSecret(change.suite, change.key) ? change.concealed() : change
+        }
+    }
+
+    /// The names of suites nearest to one that is not there, of those that a reader may see.
+    ///
+    /// They are looked for among neighbours that begin with what the reader may see all of, so that no hidden suite takes the
+    /// place of another.
+    func suggestions(for suite: String, to reader: Grants?) -> [String] {
+        NameSuggestion.nearest(to: suite) { place, count in
+            guard let start = reader.map({ $0.start(of: place) }) ?? "" else { return [] }
+            let names = suites.neighbours(of: UTF8Text(place), count) { $0.string.hasBytePrefix(start) }.map(\.string)
+            // One that is there now may not have been when the question was about.
+            return names.filter { !$0.hasSameBytes(as: suite) }
+        }
+    }
+}
+
+extension WriteAnswer {
+    /// The answer as a writer sees it that may not see everything.
+    package func shown(to reader: Grants, on state: State) -> WriteAnswer {
+        var answer = self
+        switch body {
+        case .setting(let setting): answer.body = .setting(setting.shown(to: reader))
+        case .summary(var summary):
+            summary.changes = state.shown(summary.changes, to: reader)
+            answer.body = .summary(summary)
+        }
+        return answer
+    }
+}
+
+extension Suite {
+    /// Returns contents of the suite as a reader sees them: secrets that it may not read are listed by name only.
+    package func shown(_ contents: SuiteContents, to reader: Grants?) -> SuiteContents {
+        guard let reader else { return contents }
+        let seesAll = reader.showAll(of: id)
+        var shown = contents
+        func isShown(_ key: KeyName) -> Bool { seesAll || reader.show(id, key) }
+        shown.values = []
+        shown.values.reserveCapacity(contents.values.count)
+        for entry in contents.values where isShown(entry.key) {
+            if !isSecret(record(entry.key)) || reader.showSecret(id, entry.key) {
+                shown.values.append(entry)
+            } else {
+                shown.secrets.append(entry.key)
+            }
+        }
+        shown.invalid = contents.invalid.filter { $0.key.map(isShown) ?? seesAll }
+        shown.violations = contents.violations.filter { $0.isShown(to: reader, of: id) }
+        return shown
+    }
+
+    /// The number of keys that a reader may see.
+    package func keyCount(for reader: Grants?) -> Int {
+        guard let reader, !reader.showAll(of: id) else { return keyCount }
+        return keys(prefix: "", after: nil, limit: .max - 1).records.count { reader.show(id, $0.key) }
+    }
+
+    /// True if the value of a record is a secret that a reader may not see.
+    package func isHidden(_ record: KeyRecord, from reader: Grants?) -> Bool {
+        guard let reader else { return false }
+        return isSecret(record) && !reader.showSecret(id, record.key)
+    }
+}
+
+extension Violation {
+    /// True if a reader may see all that the violation tells: of a rule about the suite that may be any key.
+    func isShown(to reader: Grants, of suite: SuiteName) -> Bool {
+        if reader.showAll(of: suite) { return true }
+        return key.map { reader.allow(.read, on: suite.text, .key($0)) } ?? false
+    }
+}
+
+extension Problem {
+    /// The error for a right that is missing.
+    ///
+    /// - Parameter what: what was to be done, as `write keys of suite app`.
+    package init(missing grant: Grant, to what: String) {
+        self.init(.forbidden, "this caller may not \(what); it needs a grant such as \(grant)")
+    }
+
+    /// The error for a secret that the caller may not read.
+    package init(secret key: KeyName, of suite: SuiteName, to verb: String) {
+        self.init(
+            missing: .needed(.secrets, on: suite, key.text), to: "\(verb) \(key) of suite \(suite), which is a secret")
+    }
+}

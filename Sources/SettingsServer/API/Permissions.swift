@@ -1,0 +1,131 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+
+/// What a request needs its caller to have been granted, as far as its method and path say.
+enum Need {
+    /// Nothing, not even a valid credential.
+    case nothing
+    /// Any grant. What the answer shows depends on the grants.
+    case someGrant
+    /// The right to look after the service.
+    case admin
+    /// A right on the suite in the path: as a whole, on the key in the path, or on some key or other where the query or the
+    /// body says which.
+    case suite(Rights, Place)
+
+    enum Place {
+        case whole, key, some
+    }
+}
+
+extension Resource {
+    /// The one table of rights. The query and the body may need more: see `APIRequest.checkGrants`.
+    func need(of method: Method) -> Need {
+        let isRead = method.isSafe || !allows(method)
+        return switch self {
+        case .health, .ready: .nothing
+        case .service, .description, .caller, .suites, .observationOfSeveral, .transaction: .someGrant
+        case .metrics, .reload: .admin
+        case .suite: .suite(isRead ? .read : .write, isRead || method != .put ? .some : .whole)
+        case .keys, .observation: .suite(.read, .some)
+        case .setting: .suite(isRead ? .read : .write, .key)
+        case .schema: .suite(isRead ? .read : .schema, .whole)
+        }
+    }
+}
+
+extension AccessPolicy {
+    /// Returns the caller of a request, once it has the rights that method and path need; nil where none is needed.
+    /// Throws 401 or 403, whether there is such a path and such a method or not.
+    func admit(_ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?) throws(Problem) -> Caller? {
+        let route = head.isServerWide ? nil : Route(head.path, in: bytes)
+        let need = route?.resource.need(of: head.method) ?? .someGrant
+        if case .nothing = need { return nil }
+        if opensMetrics, route?.resource == .metrics { return nil }
+        let caller = try caller(authorization: head.field(.authorization), in: bytes, from: user)
+        switch need {
+        case .nothing: break
+        case .someGrant: try caller.demandAny()
+        case .admin: try caller.demandAdmin()
+        case .suite(let right, let place):
+            try caller.demandAny()
+            guard let route else { break }
+            let suite = try route.suiteName(in: bytes)
+            switch place {
+            case .whole: try caller.demand(right, on: suite, .all)
+            case .some: try caller.demand(right, on: suite, .some)
+            case .key: try caller.demand(right, on: suite, .key(try route.keyName(in: bytes).text))
+            }
+        }
+        return caller
+    }
+}
+
+/// The rights that the query and the body need.
+extension APIRequest {
+    /// Throws 403 unless the caller has the rights that the query needs.
+    func checkGrants(in bytes: Span<UInt8>) throws(Problem) {
+        guard let caller, !method.isSafe, let suite = route.suite == nil ? nil : try suite(in: bytes) else { return }
+        if route.resource == .suite, method == .delete {
+            try caller.demand(.write, on: suite, query.text(.prefixToRemove).map { .prefix($0) } ?? .all)
+            if query.flag(.drop) { try caller.demand(.schema, on: suite, .all) }
+        }
+        guard overridesLocks else { return }
+        switch route.resource {
+        case .setting: try caller.demand(.override, on: suite, .key(try key(in: bytes).text))
+        case .suite where method == .patch: try caller.demand(.override, on: suite, .some)
+        default: try caller.demand(.override, on: suite, .all)
+        }
+    }
+
+    /// Throws 403 unless the caller has the rights on all that the body names.
+    func checkGrants(_ command: WriteRequest.Command) throws(Problem) {
+        guard let caller else { return }
+        let rights: [Rights] = overridesLocks ? [.write, .override] : [.write]
+        switch command {
+        case .mergeSuite(let suite, let values):
+            for name in values.names {
+                for right in rights { try caller.demand(right, on: suite, .key(name)) }
+            }
+        case .transaction(let transaction):
+            for (index, condition) in transaction.conditions.enumerated() {
+                try within("if", index) { () throws(Problem) in
+                    switch condition {
+                    case .suite(let suite, _): try caller.demand(.read, on: suite, .some)
+                    case .setting(let suite, let key, _): try caller.demand(.read, on: suite, .key(key.text))
+                    }
+                }
+            }
+            for (index, operation) in transaction.operations.enumerated() {
+                try within("do", index) { () throws(Problem) in
+                    for right in rights { try caller.demand(right, on: operation.suite, .key(operation.key.text)) }
+                }
+            }
+        default: break
+        }
+    }
+
+    var overridesLocks: Bool { query.text(.override) != nil }
+
+    /// Does a check of one part of the body, whose place the error names.
+    private func within(_ member: String, _ index: Int, _ check: () throws(Problem) -> Void) throws(Problem) {
+        do throws(Problem) {
+            try check()
+        } catch {
+            var problem = error
+            problem.pointer = [member, String(index)]
+            throw problem
+        }
+    }
+}
+
+extension WatchSubject {
+    /// Throws 403 unless a caller may read each suite that is named.
+    func checkGrants(of caller: Caller?) throws(Problem) {
+        guard let caller else { return }
+        for suite in suites { try caller.demand(.read, on: suite, .some) }
+    }
+}

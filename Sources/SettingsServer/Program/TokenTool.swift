@@ -1,0 +1,120 @@
+internal import Glibc
+internal import Platform
+internal import SettingsAPI
+internal import SettingsModel
+
+/// The commands that make, list and revoke tokens: `settingsd token …`.
+struct TokenTool {
+    private let command: Arguments.TokenCommand
+    private let configuration: Configuration
+    private let file: String
+
+    init(_ command: Arguments.TokenCommand, _ configuration: Configuration) throws(ProgramError) {
+        guard command.verb != nil else {
+            throw ProgramError(.usage, "token needs a command", remedy: "write settingsd token create, list or revoke")
+        }
+        guard let file = configuration.access.tokens else {
+            throw ProgramError(
+                .usage, "there is no token file",
+                remedy: "name it with --access.tokens FILE, or in the file of --config")
+        }
+        self.command = command
+        self.configuration = configuration
+        self.file = file
+    }
+
+    func run() throws {
+        switch command.verb {
+        case .create: try create()
+        case .revoke:
+            let name = try name()
+            try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
+                try tokens.revoke(name)
+            }
+            tellDaemon("token \(name) is revoked")
+        default: for line in Self.table(of: try TokenFile(at: file).tokens) { Program.say(line) }
+        }
+    }
+
+    /// Prints the token alone, so that a script can take it.
+    private func create() throws {
+        let name = try name()
+        guard !command.grants.isEmpty else {
+            throw ProgramError(
+                .usage, "a token without a grant may do nothing", remedy: "write --grant 'app.*:read,write'")
+        }
+        var grants: [Grant] = []
+        do throws(GrantError) {
+            for text in command.grants { grants.append(try Grant(text)) }
+        } catch {
+            throw ProgramError(.usage, "--grant: \(error)", remedy: nil)
+        }
+        let now = Daemon.now()
+        let expires = try command.expires.map { try Self.end(of: $0, from: now) }
+        let token = try TokenFile.change(at: file) { [grants] (tokens: inout TokenFile) throws(ConfigurationError) in
+            try tokens.create(name, grants, expires: expires, now: now)
+        }
+        Program.say(token)
+        tellDaemon("token \(name) is made; it is shown this once")
+    }
+
+    private func name() throws(ProgramError) -> String {
+        guard let name = command.name else {
+            throw ProgramError(
+                .usage, "token \(command.verb?.rawValue ?? "") needs a name",
+                remedy: "write settingsd token \(command.verb?.rawValue ?? "") NAME")
+        }
+        return name
+    }
+
+    /// Reads a span such as `90d`, and returns the instant at its end.
+    private static func end(of span: String, from now: Timestamp) throws(ProgramError) -> Timestamp {
+        let units: [(letter: String, seconds: Int64)] = [
+            ("s", 1), ("m", 60), ("h", 3600), ("d", 86_400), ("w", 604_800),
+        ]
+        let unit = units.first { span.hasSuffix($0.letter) }?.seconds
+        guard let unit, let count = Int64(span.dropLast()), (1...1_000_000).contains(count) else {
+            throw ProgramError(
+                .usage, "--expires is \(JSONValue.string(span).briefPhrase)", remedy: "write it like 90d, 12h or 30m")
+        }
+        return Timestamp(milliseconds: now.milliseconds + count * unit * 1000)
+    }
+
+    private static func table(of tokens: [TokenFile.Token]) -> [String] {
+        let now = Daemon.now()
+        let rows = tokens.map { token in
+            let state =
+                token.expires.map { $0.milliseconds <= now.milliseconds ? "expired \($0)" : "until \($0)" }
+                ?? "for good"
+            return [token.name, state, token.grants.map(\.description).joined(separator: " ")]
+        }
+        let widths = (0..<2).map { column in rows.map { $0[column].count }.max() ?? 0 }
+        return rows.map { row in
+            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ") + "  "
+                + row[2]
+        }
+    }
+
+    /// Has the daemon of the data directory read the token file again, and says whether it does.
+    private func tellDaemon(_ done: String) {
+        var next = "a daemon takes it when it starts"
+        if let path = try? Program.location(of: configuration).path,
+            let process = DirectoryLock.process(of: DataDirectory(path)), Self.isDaemon(process)
+        {
+            next =
+                kill(process, SIGHUP) == 0
+                ? "the daemon, process \(process), reads it now"
+                : "the daemon reads it when it is told to: kill -HUP \(process), or POST /v1/reload"
+        }
+        Program.complain("\(done); \(next)")
+    }
+
+    /// True if a process is of this program: the number in a lock that was left behind may be another's.
+    private static func isDaemon(_ process: Int32) -> Bool {
+        func name(_ process: String) -> [UInt8]? {
+            try? OpenFile("/proc/\(process)/comm", .reading, in: POSIXFileSystem()).readAll()
+        }
+        guard let own = name("self") else { return false }
+        return name(String(process)) == own
+    }
+}

@@ -1,0 +1,112 @@
+internal import Dispatch
+internal import Platform
+internal import SettingsAPI
+internal import SettingsModel
+internal import Synchronization
+
+/// A reloader that reads the configuration again and puts it in force while the daemon serves: all of it, or nothing.
+///
+/// On a queue of its own, one reload at a time.
+final class Reloader: Sendable {
+    private let queue = DispatchQueue(label: "settingsd.reload", qos: .userInitiated)
+    private let addresses: [ListenAddress]
+    /// How many files may be open for connections.
+    private let room: Int
+    private let board: PolicyBoard
+    private let log: Log
+    private let reread: @Sendable () throws(ConfigurationError) -> Configuration
+    private let state: Mutex<State>
+
+    private struct State {
+        /// As the daemon was started: what needs a restart is compared with it.
+        let started: Configuration
+        var server: HTTPServer?
+        var watchers: WatcherCount?
+    }
+
+    init(
+        _ started: Configuration, _ addresses: [ListenAddress], room: Int, _ board: PolicyBoard, _ log: Log,
+        reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
+    ) {
+        self.addresses = addresses
+        self.room = room
+        self.board = board
+        self.log = log
+        self.reread = reread
+        state = Mutex(State(started: started))
+    }
+
+    /// Names what serves, before the first reload.
+    func serve(_ server: HTTPServer, _ watchers: WatcherCount) {
+        state.withLock { ($0.server, $0.watchers) = (server, watchers) }
+    }
+
+    func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void) {
+        queue.async {
+            do throws(ConfigurationError) {
+                completion(.success(try self.reload()))
+            } catch {
+                self.log.error("reload failed: \(error); everything stays as it was")
+                completion(
+                    .failure(Problem(.invalidValue, "reload failed: \(error); everything stays as it was")))
+            }
+        }
+    }
+
+    private func reload() throws(ConfigurationError) -> ReloadReport {
+        var configuration = try reread()
+        let policies = try Policies(configuration)
+        try policies.checkExposure(of: addresses, configuration)
+        let (started, server, watchers) = state.withLock { ($0.started, $0.server, $0.watchers) }
+        let changed = Option.all.filter { !$0.isReloaded && $0.write(configuration) != $0.write(started) }.map(\.name)
+        for lowered in configuration.fit(into: room) { log.info(lowered) }
+        log.setLevel(configuration.logLevel)
+        server?.renew(configuration.transport)
+        watchers?.renew(configuration.watchers)
+        board.post(policies)
+        let rest = changed.isEmpty ? "" : "; these count after a restart: \(changed.joined(separator: ", "))"
+        log.info("configuration reloaded\(rest)")
+        return ReloadReport(needsRestart: changed)
+    }
+}
+
+extension Policies {
+    /// Makes the policies that a configuration names. Reads the token file, and looks up users and groups.
+    init(_ configuration: Configuration) throws(ConfigurationError) {
+        self.init(hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins))
+        let options = configuration.access
+        guard options.isConfigured else { return }
+        var tokens: [TokenFile.Token] = []
+        if let path = options.tokens { tokens = try TokenFile(at: path).tokens }
+        var users: [AccessPolicy.User] = []
+        for user in options.users { users.append(AccessPolicy.User(try Self.find(user.name), user.grants)) }
+        access = AccessPolicy(
+            tokens: tokens, users: users, anonymous: options.anonymous, opensMetrics: options.opensMetrics,
+            clock: { Daemon.now() })
+    }
+
+    private static func find(_ name: String) throws(ConfigurationError) -> AccessPolicy.User.Kind {
+        let isGroup = name.hasBytePrefix("%")
+        let text = isGroup ? String(name.dropFirst()) : name
+        let id = UInt32(text) ?? (isGroup ? SystemUsers.group(named: text) : SystemUsers.id(of: text))
+        guard let id else {
+            throw ConfigurationError(
+                "access.users: this machine has no \(isGroup ? "group" : "user") \(text)",
+                remedy: "correct the name, or make the \(isGroup ? "group" : "user") first")
+        }
+        return isGroup ? .group(id) : .user(id)
+    }
+
+    /// Throws if the network could reach a daemon without access control.
+    func checkExposure(of addresses: [ListenAddress], _ configuration: Configuration) throws(ConfigurationError) {
+        guard access == nil, !configuration.isOpenToNetwork, let address = addresses.first(where: { !$0.isLocal })
+        else {
+            return
+        }
+        throw ConfigurationError(
+            "\(address) is open to the network, and without access control every caller may read and write everything",
+            remedy:
+                "make a token with settingsd token create NAME --grant '*:read,write' --access.tokens FILE and start "
+                + "with --access.tokens FILE, or say --open-to-network")
+    }
+}

@@ -1,0 +1,231 @@
+import SettingsAPI
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Section 10 of the contract: every endpoint with no credential, a wrong one, an expired one, one that lacks a right, and
+/// one with exactly the rights that it takes.
+@Suite(.ownThread)
+struct AccessTests {
+    /// A request and the rights that it takes, on the suite `app`.
+    struct Endpoint: Sendable, CustomTestStringConvertible {
+        let request: Request
+        let rights: [String]
+        let status: Int
+
+        init(_ request: Request, _ rights: String..., status: Int = 200) {
+            self.request = request
+            self.rights = rights
+            self.status = status
+        }
+
+        var testDescription: String { "\(request.method) \(request.target)" }
+    }
+
+    static let given: [Request] = [
+        """
+        PUT app/schema {"additionalProperties":{},"properties":{"fixed":{"readOnly":true,"default":1},\
+        "secret":{"writeOnly":true}}}
+        """,
+        "PUT app/keys/a 1", "PUT app/keys/list [1]",
+    ]
+
+    static let endpoints: [Endpoint] = [
+        Endpoint("GET app/keys/a", "read"), Endpoint("HEAD app/keys/a", "read"), Endpoint("GET app/keys/a?raw", "read"),
+        Endpoint("GET app/keys/a?wait=1", "read"), Endpoint("GET app", "read"), Endpoint("GET app?at=2", "read"),
+        Endpoint("GET app?raw", "read"), Endpoint("GET app/keys", "read"), Endpoint("GET app/schema", "read"),
+        Endpoint("GET app/observe", "read"), Endpoint("GET app/observe?since=0", "read"),
+        Endpoint("GET /v1/observe?suite=app", "read"), Endpoint("OPTIONS app", "read", status: 204),
+        Endpoint("PUT app/keys/a 2", "write"), Endpoint("PUT app/keys/new 2", "write", status: 201),
+        Endpoint("PUT app/keys/a?dryRun 2", "write"), Endpoint(#"PATCH app/keys/a {"op":"add","by":1}"#, "write"),
+        Endpoint("DELETE app/keys/a", "write"), Endpoint(#"PATCH app {"a":2}"#, "write"),
+        Endpoint(#"PUT app {"a":2}"#, "write"), Endpoint("DELETE app", "write"),
+        Endpoint("DELETE app?prefix=a", "write"),
+        Endpoint("DELETE app?drop", "write", "schema"), Endpoint("PUT app/keys/secret 1", "write", status: 201),
+        Endpoint("PUT app/keys/fixed?override=locked 2", "write", "override", status: 201),
+        Endpoint(#"PATCH app?override=locked {"fixed":2}"#, "write", "override"),
+        Endpoint("DELETE app?override=locked", "write", "override"),
+        Endpoint(#"PUT app/schema {"additionalProperties":{}}"#, "schema"), Endpoint("DELETE app/schema", "schema"),
+        Endpoint(#"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":3}]}"#, "write"),
+        Endpoint(
+            #"POST /v1/transaction {"if":[{"suite":"app","revision":0}],"do":[]}"#, "read", status: 412),
+        Endpoint(
+            #"POST /v1/transaction?override=locked {"do":[{"op":"set","suite":"app","key":"fixed","value":3}]}"#,
+            "write",
+            "override"),
+        Endpoint("GET /metrics", "admin"), Endpoint("POST /v1/reload", "admin"),
+    ]
+
+    static let all = ["read", "write", "schema", "secrets", "override", "admin"]
+
+    @Test("An endpoint takes a valid credential with each right that it needs", arguments: endpoints)
+    func rights(endpoint: Endpoint) throws {
+        var grants = [
+            "expired": ["*:\(Self.all.joined(separator: ","))"],
+            "enough": ["*:\(endpoint.rights.joined(separator: ","))"],
+        ]
+        for right in endpoint.rights {
+            // Other rights on a suite include that to read it.
+            let others = right == "read" ? ["admin"] : Self.all.filter { $0 != right }
+            grants["lacks-\(right)"] = ["*:\(others.joined(separator: ","))"]
+            if right != "admin" {
+                grants["elsewhere-\(right)"] = ["app.*:\(Self.all.dropLast().joined(separator: ","))"]
+            }
+        }
+        let guarded = try GuardedDaemon(grants, given: Self.given)
+        let before = try guarded.send("GET app", as: "all").text
+        for name in [nil, "wrong", "expired"] {
+            let answer = try guarded.send(endpoint.request, as: name)
+            #expect(answer.status == 401, "\(name ?? "none"): \(answer.text)")
+            #expect(answer.field("WWW-Authenticate") == "Bearer")
+            if endpoint.request.method != "HEAD" { #expect(answer.json?["code"] == "unauthorized") }
+            try DescribedAnswers.check(answer, to: endpoint.request, of: endpoint.testDescription)
+        }
+        for name in grants.keys.sorted() where name.contains("-") {
+            let answer = try guarded.send(endpoint.request, as: name)
+            #expect(answer.status == 403, "\(name): \(answer.text)")
+            #expect(answer.field("WWW-Authenticate") == nil)
+            if endpoint.request.method != "HEAD" { #expect(answer.json?["code"] == "forbidden") }
+        }
+        #expect(try guarded.send("GET app", as: "all").text == before, "a refusal changed something")
+        let answer = try guarded.send(endpoint.request, as: "enough")
+        #expect(answer.status == endpoint.status, "\(answer.text)")
+    }
+
+    @Test(
+        "A refusal is the same whether the suite, the key, the path and the method are there or not",
+        arguments: endpoints)
+    func existence(endpoint: Endpoint) throws {
+        let guarded = try GuardedDaemon(["admin": ["*:admin"], "other": ["other:read"]], given: Self.given)
+        func refusal(_ request: Request, _ suite: String, as name: String?) throws -> String {
+            var request = request
+            request.target = request.target.replacing("/app", with: "/\(suite)").replacing("=app", with: "=\(suite)")
+            request.body = Array(
+                String(decoding: request.body, as: UTF8.self).replacing("\"app\"", with: "\"\(suite)\"").utf8)
+            let answer = try guarded.send(request, as: name)
+            let fields = answer.fields.filter { $0.name != "Date" }.map { "\($0.name): \($0.value)" }
+            return
+                "\(answer.status) \(fields) \(answer.text.replacing(" \(suite)", with: " …").replacing(" \(suite):", with: " …:"))"
+        }
+        for name in ["admin", "other", nil] where !(name == "admin" && endpoint.rights == ["admin"]) {
+            let there = try refusal(endpoint.request, "app", as: name)
+            #expect(there.hasPrefix(name == nil ? "401" : "403"), "\(there)")
+            #expect(try refusal(endpoint.request, "zzz", as: name) == there)
+        }
+    }
+
+    static let open: [Request] = ["GET /healthz", "GET /readyz", "HEAD /healthz", "OPTIONS /readyz"]
+
+    @Test("Health and readiness take no credential, not even a valid one", arguments: open)
+    func health(request: Request) throws {
+        let guarded = try GuardedDaemon([:])
+        #expect(try guarded.send(request, as: nil).status < 300)
+        #expect(try guarded.send(request, as: "wrong").status < 300)
+    }
+
+    static let anyGrant: [Request] = [
+        "GET /v1", "GET /openapi.json", "GET /v1/suites", "GET /v1/caller", "OPTIONS /v1/suites", "OPTIONS *",
+        "GET /v1/observe?suitePrefix=",
+    ]
+
+    @Test("What is about no suite takes some grant", arguments: anyGrant)
+    func someGrant(request: Request) throws {
+        let guarded = try GuardedDaemon(["some": ["other:read"]], given: Self.given)
+        #expect(try guarded.send(request, as: nil).status == 401)
+        #expect(try guarded.send(request, as: "wrong").status == 401)
+        let answer = try guarded.send(request, as: "some")
+        #expect(answer.status < 300, "\(answer.text)")
+        #expect(!answer.text.contains("\"app\""), "\(answer.text)")
+    }
+
+    static let order: [(request: Request, name: String?, status: Int)] = [
+        ("GET /v2", nil, 401), ("GET /v2", "other", 404), ("POST app/keys/a 1", nil, 401),
+        ("POST app/keys/a 1", "other", 403), ("POST app/keys/a 1", "reads", 405), ("PUT app/keys/a [", "reads", 403),
+        (Request("PUT app/keys/a", "Content-Length: 16777217"), nil, 401),
+        (Request("PUT app/keys/a", "Content-Length: 16777217"), "reads", 403),
+        (Request("GET app", "Host: evil.example"), nil, 421),
+        (Request("GET app", "Origin: https://evil.example"), nil, 403),
+        (Request("PUT none/keys/a 1", "If-Match: *"), "reads", 403), ("GET none", "reads", 404),
+        (Request("PUT app/keys/a 1", "Content-Encoding: gzip"), "reads", 403),
+    ]
+
+    @Test("401 and 403 come before path, method, length, body and suite, and after the host", arguments: order)
+    func decided(request: Request, name: String?, status: Int) throws {
+        let guarded = try GuardedDaemon(["other": ["other:read"], "reads": ["*:read"]], given: Self.given)
+        let answer = try guarded.send(request, as: name)
+        #expect(answer.status == status, "\(answer.text)")
+    }
+
+    static let malformed = [
+        "Authorization: Basic YTpi", "Authorization: Bearer", "Authorization: Bearer ", "Authorization: Bearer a b",
+        "Authorization: TOKEN", "Authorization: Bearer\tTOKEN", "Authorization:",
+    ]
+
+    @Test(
+        "A field Authorization that is no bearer token is refused, also where callers need none", arguments: malformed)
+    func form(field: String) throws {
+        let guarded = try GuardedDaemon([:]) { $0.access.anonymous = [.everything] }
+        let field = field.replacing("TOKEN", with: guarded.tokens["all"] ?? "")
+        #expect(try guarded.daemon.send(Request("GET /v1", field)).status == 401)
+        #expect(try guarded.daemon.send("GET /v1").status == 200)
+        let scheme = "authorization: bEARER   \(guarded.tokens["all"] ?? "")"
+        #expect(try guarded.daemon.send(Request("GET /v1", scheme)).status == 200)
+    }
+
+    @Test("A caller learns its name, its grants and the end of its credential")
+    func caller() throws {
+        let guarded = try GuardedDaemon(["ci": ["app.*:write,read", "b/k.*:read"]]) {
+            $0.access.anonymous = (try? [Grant("open:read")]) ?? []
+        }
+        #expect(
+            try guarded.send("GET /v1/caller", as: "ci").text
+                == #"{"name":"token:ci","grants":["app.*:read,write","b/k.*:read"]}"#)
+        #expect(try guarded.send("GET /v1/caller", as: nil).text == #"{"name":"anonymous","grants":["open:read"]}"#)
+        #expect(
+            try TestDaemon().send("GET /v1/caller").text
+                == #"{"name":"anonymous","grants":["*:read,write,schema,secrets,override,admin"]}"#)
+    }
+
+    @Test("Callers without a credential have their grants, and are asked for a token beyond them")
+    func anonymous() throws {
+        let guarded = try GuardedDaemon([:], given: ["PUT open/keys/a 1", "PUT app/keys/a 1"]) {
+            $0.access.anonymous = (try? [Grant("open:read")]) ?? []
+            $0.access.opensMetrics = true
+        }
+        #expect(try guarded.send("GET open/keys/a", as: nil).status == 200)
+        #expect(try guarded.send("PUT open/keys/a 2", as: nil).status == 401)
+        #expect(try guarded.send("GET app/keys/a", as: nil).status == 401)
+        #expect(try guarded.send("GET open/keys/a", as: "wrong").status == 401)
+        #expect(try guarded.send("GET /metrics", as: nil).status == 200)
+    }
+
+    @Test("A transaction takes every right of every part, and says which part lacks one")
+    func transaction() throws {
+        let guarded = try GuardedDaemon(
+            ["a": ["a:write", "b:read"], "ab": ["a:write", "b/k:write"]], given: ["PUT a/keys/k 1", "PUT b/keys/k 1"])
+        let request: Request = #"""
+            POST /v1/transaction {"do":[{"op":"set","suite":"a","key":"k","value":2},{"op":"add","suite":"b","key":"k","by":1}]}
+            """#
+        let refused = try guarded.send(request, as: "a")
+        #expect(refused.status == 403)
+        #expect(refused.json?["pointer"] == "/do/1")
+        #expect(refused.json?["detail"]?.string?.contains("b/k:write") == true, "\(refused.text)")
+        #expect(try guarded.send("GET a/keys/k?raw", as: "all").text == "1")
+        #expect(try guarded.send(request, as: "ab").status == 200)
+        let condition: Request = #"""
+            POST /v1/transaction {"if":[{"suite":"c","key":"k","stored":false}],"do":[{"op":"delete","suite":"a","key":"k"}]}
+            """#
+        #expect(try guarded.send(condition, as: "ab").json?["pointer"] == "/if/0")
+    }
+
+    @Test("A caller does not get the answer that another had under the same idempotency key")
+    func replay() throws {
+        let guarded = try GuardedDaemon(["a": ["app:write"], "b": ["app:write"]])
+        let request = Request("PUT app/keys/k 1", "Idempotency-Key: same")
+        #expect(try guarded.send(request, as: "a").status == 201)
+        #expect(try guarded.send(request, as: "a").json?["replayed"] == true)
+        let other = try guarded.send(request, as: "b").json
+        #expect(other?["replayed"] == nil && other?["changed"] == false)
+    }
+}

@@ -1,0 +1,75 @@
+import Foundation
+import SettingsAPI
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// A credential that ends takes along what waits for it, and a reload changes all or nothing.
+@Suite(.ownThread)
+struct CredentialEndTests {
+    static let waits: [Request] = [
+        "GET app/observe?since=99&wait=300", "GET app/keys/a?wait=300", "GET none/observe?wait=300",
+        "GET /v1/observe?suitePrefix=&since=99&wait=300",
+    ]
+
+    @Test("A long poll is answered 401 when its token is revoked", arguments: waits)
+    func revoked(request: Request) throws {
+        let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
+        var request = guarded.signed(request, as: "ci")
+        request.target = request.target.replacing("=99", with: "=\(try guarded.send("GET app", as: "ci").cursorText)")
+        if request.target.contains("keys/a") { request.fields.append("If-None-Match: *") }
+        let peer = try WaitingPeer(guarded, request)
+        let other = try WaitingPeer(guarded, guarded.signed("GET none/observe?wait=300", as: "all"))
+        try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
+        let answer = try peer.answer()
+        #expect(answer.status == 401)
+        #expect(answer.field("WWW-Authenticate") == "Bearer")
+        #expect(!other.client.hasNews, "another caller goes on waiting")
+        #expect(try guarded.send("GET app", as: "ci").status == 401)
+    }
+
+    @Test("A long poll is answered 401, and a stream ends, when the token expires")
+    func expired() throws {
+        let guarded = try GuardedDaemon([:], given: ["PUT app/keys/a 1"])
+        var token = ""
+        try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in
+            guard let read = try? Grant("*:read") else { return }
+            token = try file.create("short", [read], expires: .now(after: 2000), now: Daemon.now())
+        }
+        let field = "Authorization: Bearer \(token)"
+        let stream = try guarded.daemon.stream(Request("GET app/observe", field))
+        _ = try stream.event()
+        let peer = try WaitingPeer(guarded, Request("GET none/observe?wait=300", field))
+        #expect(try peer.answer().status == 401)
+        #expect(try stream.event() == nil)
+        let refused = try guarded.daemon.send(Request("GET app", field))
+        #expect(refused.status == 401)
+        #expect(refused.json?["detail"]?.string?.hasPrefix("the token expired at ") == true)
+    }
+
+    @Test("A stream ends when its token is revoked, or is granted something else")
+    func streams() throws {
+        let guarded = try GuardedDaemon(["ci": ["*:read"], "other": ["*:read"]], given: ["PUT app/keys/a 1"])
+        let streams = try ["ci", "other"].map { name in
+            let stream = try guarded.daemon.stream(guarded.signed("GET app/observe", as: name))
+            _ = try stream.event()
+            return stream
+        }
+        try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in
+            try file.revoke("ci")
+            file.tokens[file.tokens.firstIndex { $0.name == "other" } ?? 0].grants = (try? [Grant("b:read")]) ?? []
+        }
+        for stream in streams { #expect(try stream.event() == nil) }
+    }
+
+    @Test("A reload that fails changes nothing, and says why")
+    func failing() throws {
+        let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
+        try "{".write(toFile: guarded.tokenFile, atomically: false, encoding: .utf8)
+        let answer = try guarded.send("POST /v1/reload", as: "all")
+        #expect(answer.status == 422)
+        #expect(answer.json?["detail"]?.string?.contains("tokens.json") == true, "\(answer.text)")
+        #expect(try guarded.send("GET app", as: "ci").status == 200)
+    }
+}

@@ -1,0 +1,205 @@
+import SettingsModel
+import TestSupport
+import Testing
+
+/// What a caller must not learn from answers: names, counts, values that it may not read.
+@Suite(.ownThread)
+struct HidingTests {
+    private static let world: [Request] = [
+        "PUT app.one/keys/a 1", "PUT app.one/keys/player.volume 1", "PUT app.one/keys/player.name 2",
+        "PUT app.two/keys/a 1",
+        "PUT hidden/keys/a 1", "PUT hidden.app/keys/a 1",
+    ]
+
+    private static let schema: Request = """
+        PUT vault/schema {"additionalProperties":{},"properties":{"password":{"writeOnly":true,"type":"string"},\
+        "counter":{"writeOnly":true,"type":"integer"},"locked":{"writeOnly":true,"readOnly":true},"plain":{}}}
+        """
+
+    private static let secrets: [Request] = [
+        schema, #"PUT vault/keys/password "hunter2""#, "PUT vault/keys/counter 7", "PUT vault/keys/plain 1",
+    ]
+
+    @Test("Lists show the suites that the caller may read, page by page, and count the keys that it may read")
+    func lists() throws {
+        let guarded = try GuardedDaemon(
+            ["apps": ["app.*:read"], "player": ["app.one/player.*:read"]], given: Self.world)
+        func names(_ target: String, _ name: String) throws -> [String] {
+            try guarded.send(Request("GET \(target)"), as: name).json?["suites"]?.array?.compactMap {
+                $0["suite"]?.string
+            } ?? []
+        }
+        #expect(try names("/v1/suites", "apps") == ["app.one", "app.two"])
+        #expect(try names("/v1/suites?limit=1", "apps") == ["app.one"])
+        #expect(try names("/v1/suites?after=app.one", "apps") == ["app.two"])
+        #expect(try names("/v1/suites?prefix=h", "apps") == [])
+        #expect(try guarded.send("GET /v1/suites?after=app.one&limit=1", as: "apps").json?["next"] == nil)
+        let listing = try guarded.send("GET /v1/suites", as: "player").json?["suites"]?.array
+        #expect(listing?.count == 1)
+        #expect(listing?.first?["keyCount"] == 2)
+    }
+
+    @Test("A grant on some keys shows these alone, in every form")
+    func keys() throws {
+        let guarded = try GuardedDaemon(["player": ["app.one/player.*:write"]], given: Self.world)
+        let shown: JSONValue = ["player.name": 2, "player.volume": 1]
+        #expect(try guarded.send("GET app.one", as: "player").json?["values"] == shown)
+        #expect(try guarded.send("GET app.one?view=stored", as: "player").json?["values"] == shown)
+        #expect(try guarded.send("GET app.one?raw", as: "player").json == shown)
+        #expect(try guarded.send("GET app.one?at=3", as: "player").json?["values"] == shown)
+        #expect(try guarded.send("GET app.one/observe", as: "player").json?["values"] == shown)
+        let keys = try guarded.send("GET app.one/keys", as: "player").json?["keys"]?.array
+        #expect(keys?.map { $0["key"] } == ["player.name", "player.volume"])
+        #expect(keys?.allSatisfy { $0["writable"] == true } == true)
+        #expect(try guarded.send("GET app.one/keys?limit=1", as: "player").json?["next"] == "player.name")
+        let changes = try guarded.send("GET app.one/observe?since=0", as: "player").json?["changes"]?.array
+        #expect(changes?.map { $0["key"] } == ["player.volume", "player.name"])
+        for request: Request in [
+            "GET app.one/keys/a", "GET app.one/schema", "PUT app.one {}", "DELETE app.one",
+            "DELETE app.one?prefix=pl", "PUT app.one/keys/a 1", #"PATCH app.one {"player.name":1,"a":2}"#,
+        ] {
+            #expect(try guarded.send(request, as: "player").status == 403, "\(request.target)")
+        }
+        for request: Request in [#"PATCH app.one {"player.name":1}"#, "DELETE app.one?prefix=player.v"] {
+            #expect(try guarded.send(request, as: "player").status == 200, "\(request.target)")
+        }
+    }
+
+    @Test("A key that may be read and not written is not writable in a list")
+    func writable() throws {
+        let guarded = try GuardedDaemon(["some": ["app.one:read", "app.one/a:write"]], given: Self.world)
+        let keys = try guarded.send("GET app.one/keys", as: "some").json?["keys"]?.array
+        #expect(keys?.map { $0["writable"] } == [true, false, false])
+    }
+
+    @Test("Suggestions name what the caller may read, and are the same whatever else there is")
+    func suggestions() throws {
+        let guarded = try GuardedDaemon(
+            ["apps": ["app.*:read,write"], "lone": ["app.onf:read"], "player": ["app.one/player.*:read"]],
+            given: Self.world)
+        func suggested(_ request: Request, _ name: String) throws -> JSONValue? {
+            let answer = try guarded.send(request, as: name)
+            #expect(answer.status == 404 || answer.status == 422, "\(answer.text)")
+            return answer.json?["didYouMean"]
+        }
+        #expect(try suggested("GET app.onf", "apps") == ["app.one"])
+        #expect(try suggested("GET app.onf", "lone") == nil)
+        #expect(try suggested("DELETE app.onf", "apps") == ["app.one"])
+        for name in ["app.onf-hidden", "app.on", "app-onf"] {
+            // Those that begin with app. are seen, the others are not.
+            #expect(try guarded.send(Request("PUT \(name)/keys/a 1"), as: "all").status == 201)
+        }
+        let nearest = try suggested("GET app.onf", "apps")?.array ?? []
+        #expect(nearest.contains("app.on") && nearest.contains("app.one") && !nearest.contains("app-onf"))
+        #expect(
+            try guarded.send(
+                #"PUT app.one/schema {"additionalProperties":false,"properties":{"a":{},"b":{},"player.volume":{},"player.name":{}}}"#,
+                as: "all"
+            ).status == 201)
+        #expect(try suggested("GET app.one/keys/player.volum", "player") == ["player.volume"])
+        #expect(try suggested("GET app.one/keys/player.nam", "player") == ["player.name"])
+    }
+
+    @Test("Watchers of all suites see those that they may read, as they come and go")
+    func watching() throws {
+        let guarded = try GuardedDaemon(["apps": ["app.*:read"]], given: Self.world)
+        let state = try guarded.send("GET /v1/observe?suitePrefix=", as: "apps")
+        #expect(state.json?["values"]?.object?.names.sorted() == ["app.one", "app.two"])
+        let peer = try WaitingPeer(
+            guarded, guarded.signed(Request("GET /v1/observe?suitePrefix=&since=\(state.cursorText)"), as: "apps"))
+        for request: Request in ["PUT hidden/keys/a 2", "PUT hidden.new/keys/a 1", "DELETE hidden.app?drop"] {
+            #expect(try guarded.send(request, as: "all").status < 300)
+        }
+        #expect(try guarded.send("PUT app.new/keys/a 1", as: "all").status == 201)
+        let changes = try peer.answer().json
+        #expect(changes?["changes"]?.array?.map { $0["suite"] } == ["app.new"])
+        #expect(changes?["dropped"] == nil)
+        #expect(changes?["schemaRevision"]?.object?.names.elementsEqual(["app.new"]) == true)
+    }
+
+    @Test("A secret is shown to callers with the right alone, in every form")
+    func secrets() throws {
+        let guarded = try GuardedDaemon(
+            ["reads": ["vault:write,override,schema"], "sees": ["vault:read,secrets"]], given: Self.secrets)
+        for target in [
+            "vault/keys/password", "vault", "vault?view=stored", "vault?raw", "vault?at=4", "vault/keys",
+            "vault/observe",
+            "vault/observe?since=0",
+        ] {
+            #expect(try guarded.send(Request("GET \(target)"), as: "sees").text.contains("hunter2"), "\(target)")
+            let answer = try guarded.send(Request("GET \(target)"), as: "reads")
+            #expect(answer.status == 200, "\(target): \(answer.text)")
+            #expect(!answer.text.contains("hunter2"), "\(target): \(answer.text)")
+        }
+        let setting = try guarded.send("GET vault/keys/password", as: "reads").json
+        #expect(setting?["secret"] == true && setting?["value"] == nil && setting?["source"] == "stored")
+        #expect(try guarded.send("GET vault", as: "reads").json?["secrets"] == ["counter", "password"])
+        let change = try guarded.send("GET vault/observe?since=0&key=password", as: "reads").json?["changes"]?.array?
+            .first
+        #expect(change?["secret"] == true && change?["old"] == nil && change?["new"] == nil)
+    }
+
+    static let withoutSecrets: [(request: Request, status: Int)] = [
+        ("GET vault/keys/password?raw", 403), (#"PATCH vault/keys/counter {"op":"add","by":1}"#, 403),
+        (#"POST /v1/transaction {"do":[{"op":"add","suite":"vault","key":"counter","by":1}]}"#, 403),
+        (#"POST /v1/transaction {"if":[{"suite":"vault","key":"counter","value":7}],"do":[]}"#, 403),
+        (#"POST /v1/transaction {"if":[{"suite":"vault","key":"counter","stored":true}],"do":[]}"#, 200),
+        (#"PATCH vault {"password":{"a":1}}"#, 403), (#"PATCH vault {"password":"new"}"#, 200),
+        (#"PUT vault/schema {"additionalProperties":{}}"#, 403), ("DELETE vault/schema", 403),
+        ("DELETE vault/keys/password", 200), (#"PUT vault/keys/password "x""#, 200), ("PUT vault/keys/password 1", 422),
+    ]
+
+    @Test(
+        "Without the right a secret can be written, and neither compared, computed with nor laid open",
+        arguments: withoutSecrets)
+    func blind(request: Request, status: Int) throws {
+        let guarded = try GuardedDaemon(
+            ["reads": ["vault:write,schema"], "sees": ["vault:write,schema,secrets"]], given: Self.secrets)
+        let answer = try guarded.send(request, as: "reads")
+        #expect(answer.status == status, "\(answer.text)")
+        #expect(!answer.text.contains("hunter2") && !answer.text.contains("\"old\":7"), "\(answer.text)")
+        if status == 403 {
+            #expect(answer.json?["code"] == "forbidden")
+            #expect(
+                try guarded.send(request, as: "sees").status < 400 || request.target.contains("password")
+                    || request.body.count < 30)
+        }
+    }
+
+    @Test("Writing the value that a secret has tells nothing to a caller that may not read it")
+    func same() throws {
+        let guarded = try GuardedDaemon(
+            ["reads": ["vault:write,override"], "sees": ["vault:write,secrets"]], given: Self.secrets)
+        for value in ["\"hunter2\"", "\"other\""] {
+            for request: Request in [
+                Request("PUT vault/keys/password \(value)"), Request(#"PATCH vault {"password":\#(value)}"#),
+                Request(
+                    #"POST /v1/transaction {"do":[{"op":"set","suite":"vault","key":"password","value":\#(value)}]}"#),
+            ] {
+                let answer = try guarded.send(request, as: "reads")
+                #expect(answer.json?["changed"] == true, "\(answer.text)")
+                #expect(answer.json?["previous"] == nil)
+            }
+            #expect(try guarded.send("PUT vault/keys/password \"hunter2\"", as: "all").status == 200)
+        }
+        #expect(try guarded.send(#"PUT vault/keys/password "hunter2""#, as: "sees").json?["changed"] == false)
+        #expect(try guarded.send("PUT vault/keys/locked?override=locked 5", as: "all").status == 201)
+        for value in [5, 6] {
+            let map = Request(#"PUT vault {"locked":\#(value)}"#)
+            #expect(try guarded.send(map, as: "reads").json?["code"] == "locked")
+        }
+    }
+
+    @Test("A violation of a rule of the suite does not name keys that the caller may not read")
+    func rules() throws {
+        let guarded = try GuardedDaemon(
+            ["some": ["app/on:write"]],
+            given: [
+                #"PUT app/schema {"additionalProperties":{},"properties":{"on":{"type":"boolean"}},"dependentRequired":{"on":["certificate"]}}"#
+            ])
+        let answer = try guarded.send("PUT app/keys/on true", as: "some")
+        #expect(answer.status == 422)
+        #expect(!answer.text.contains("certificate"), "\(answer.text)")
+        #expect(try guarded.send("PUT app/keys/on true", as: "all").text.contains("certificate"))
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import SettingsAPI
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// A daemon whose callers need grants, with a token for each of some names.
+final class GuardedDaemon {
+    let daemon: TestDaemon
+    let tokenFile: String
+    let tokens: [String: String]
+
+    /// - Parameters:
+    ///   - grants: the grants of each token by its name. One that is named `expired` has been valid until now.
+    ///   - given: requests of an administrator, with every right.
+    init(
+        _ grants: [String: [String]], given: [Request] = [], _ adapt: (inout Configuration) -> Void = { _ in }
+    ) throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path + "/tokens.json"
+        var tokens: [String: String] = [:]
+        for (name, list) in grants { tokens[name] = try Self.make(name, list, in: file) }
+        tokens["all"] = try Self.make("all", ["*:read,write,schema,secrets,override,admin"], in: file)
+        (self.tokens, tokenFile) = (tokens, file)
+        daemon = try TestDaemon(in: directory, data: directory.path + "/data") { configuration in
+            configuration.access.tokens = file
+            adapt(&configuration)
+        }
+        for request in given {
+            let answer = try send(request, as: "all")
+            try #require(answer.status < 300, "\(request.target): \(answer.text)")
+        }
+    }
+
+    /// Makes a token and returns its text.
+    static func make(_ name: String, _ grants: [String], in file: String) throws -> String {
+        let grants = try grants.map { try Grant($0) }
+        let expires = name == "expired" ? Daemon.now() : nil
+        return try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
+            try tokens.create(name, grants, expires: expires, now: Daemon.now())
+        }
+    }
+
+    /// Makes or removes tokens, and has the daemon read the file again.
+    func change(_ body: (inout TokenFile) throws(ConfigurationError) -> Void) throws {
+        try TokenFile.change(at: tokenFile, body)
+        #expect(try send("POST /v1/reload", as: "all").status == 200)
+    }
+
+    /// The request with the token of a name, or with what is no token's name as it is.
+    func signed(_ request: Request, as name: String?) -> Request {
+        guard let name else { return request }
+        var request = request
+        request.fields.append("Authorization: Bearer \(tokens[name] ?? name)")
+        return request
+    }
+
+    func send(_ request: Request, as name: String?) throws -> RawResponse {
+        try daemon.send(signed(request, as: name))
+    }
+}
+
+extension Timestamp {
+    /// An instant from now on.
+    static func now(after milliseconds: Int64) -> Timestamp {
+        Timestamp(milliseconds: Daemon.now().milliseconds + milliseconds)
+    }
+}
+
+extension WaitingPeer {
+    /// Sends the request and returns once the daemon has it waiting.
+    init(_ guarded: GuardedDaemon, _ request: Request) throws {
+        try self.init(guarded.daemon, request, metrics: guarded.signed("GET /metrics", as: "all"))
+    }
+}
