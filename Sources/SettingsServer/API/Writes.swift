@@ -48,14 +48,14 @@ struct OwedWrites {
 /// PUT, PATCH, DELETE and POST: from the request to the writer, and from its outcome to the answer.
 extension APIHandler {
     /// From this size on a body is parsed beside the loop: it takes half a millisecond, to compile it as a schema some twenty.
-    static let largeBody = 64 << 10
+    static let largeBody = LoopContext.readSize
 
     /// Takes in a write. It is handed over when the batch of events ends.
     func write(
         _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange,
         on state: State
     ) throws(Problem) -> Handling {
-        guard body.count < Self.largeBody else {
+        if let body = exchange.longBody {
             guard !exchange.isBehind else { return .notYet }
             try parseBeside(request, target, bytes, body, exchange.ticket, on: state)
             return .laterAlone
@@ -94,18 +94,17 @@ extension APIHandler {
 
     /// Parses a large body beside the loop. Its connection has no request before it, and sends none until it is answered.
     private func parseBeside(
-        _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ ticket: Ticket,
+        _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LongBody, _ ticket: Ticket,
         on state: State
     ) throws(Problem) {
         guard !service.parser.isFull else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
-        let body = body.withUnsafeBufferPointer { Array($0) }
         let held = service.budget.charge(body.count)
         let owed = OwedWrite(request, bytes, ticket: ticket)
         // A value takes some four times the memory of its text, and its commit and its answer hold the one before, too.
         decideBeside(owed, at: state.cursor, bytes: { 12 * body.count }, held: held) { () throws(Problem) in
             defer { held.resize(to: 0) }
-            return try request.write(target, head.span, body: body.span, on: state)
+            return try request.write(target, head.span, body: body.bytes.span.extracting(body.range), on: state)
         }
     }
 

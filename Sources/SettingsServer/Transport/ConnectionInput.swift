@@ -41,9 +41,10 @@ final class Backlog {
     func append(_ more: UnsafeBufferPointer<UInt8>) {
         let count = bytes.count + more.count
         if count > bytes.capacity {
-            // Towards its end a long request gets all its room at once. What is not written yet takes no memory.
+            // A long request soon gets all its room at once, since copying some megabytes takes milliseconds. What is not
+            // written yet takes no memory.
             let length = parser.messageLength ?? .max
-            bytes.reserveCapacity(max(count, length / 4 <= count ? length : 2 * bytes.capacity))
+            bytes.reserveCapacity(max(count, length / 16 <= count ? length : 2 * bytes.capacity))
         }
         bytes.append(contentsOf: more)
         charge.resize(to: count + parser.decodedLength)
@@ -102,7 +103,7 @@ extension Connection {
         }
         backlog.isFresh = false
         let bytes = backlog.bytes
-        let taken = take(bytes.span, &backlog.parser, context)
+        let taken = take(bytes.span, of: bytes, &backlog.parser, context)
         guard phase == .open else { return false }
         if taken.count == bytes.count {
             self.backlog = nil
@@ -151,7 +152,11 @@ extension Connection {
     }
 
     /// Offers requests to the handler until one is incomplete, must wait or is the last.
-    private func take(_ bytes: Span<UInt8>, _ parser: inout MessageParser, _ context: LoopContext) -> Taken {
+    ///
+    /// - Parameter kept: the array that holds the bytes; nil if they are in the loop's read buffer.
+    private func take(
+        _ bytes: Span<UInt8>, of kept: [UInt8]? = nil, _ parser: inout MessageParser, _ context: LoopContext
+    ) -> Taken {
         var start = 0
         let turn = Turn(isLong: bytes.count > Self.manyBytes, context)
         while start < bytes.count {
@@ -170,7 +175,9 @@ extension Connection {
                 return Taken(count: bytes.count, waiting: .bytes)
             }
             guard let head = parser.head else { break }
-            guard !isHeldBack, offer(head, message, parser.body, context) else {
+            let body = parser.body
+            let longBody = kept.flatMap { body.long(in: $0, from: start) }
+            guard !isHeldBack, offer(head, message, body, longBody, context) else {
                 return Taken(count: start, waiting: .answers)
             }
             start += parser.consumed
@@ -184,12 +191,13 @@ extension Connection {
 
     /// Offers a request to the handler. Returns false if it is to be offered again.
     private func offer(
-        _ head: RequestHead, _ message: Span<UInt8>, _ body: MessageBody, _ context: LoopContext
+        _ head: RequestHead, _ message: Span<UInt8>, _ body: MessageBody, _ longBody: LongBody?, _ context: LoopContext
     ) -> Bool {
         let number = nextNumber
         let isBehind = !owed.isEmpty
         let exchange = Exchange(
-            loop: context.loop, ticket: ticket(number), peer: peer, user: user, isBehind: isBehind)
+            loop: context.loop, ticket: ticket(number), peer: peer, user: user, isBehind: isBehind,
+            longBody: longBody)
         let form = AnswerForm(of: head, fields: context.handler.fields(for: head, message))
         context.offered = form
         isOffering = true
@@ -251,5 +259,17 @@ extension Connection {
         backlog.isContinued = true
         ResponseWriter.continueLine.withUTF8Buffer { context.output.append(contentsOf: $0) }
         flush(context)
+    }
+}
+
+extension MessageBody {
+    /// Returns the body if it is longer than what fits into a read buffer.
+    fileprivate func long(in bytes: [UInt8], from start: Int) -> LongBody? {
+        switch self {
+        case .inPlace(let range) where range.count >= LoopContext.readSize:
+            LongBody(bytes, start + range.lowerBound..<start + range.upperBound)
+        case .decoded(let body) where body.count >= LoopContext.readSize: LongBody(body, body.indices)
+        case .none, .inPlace, .decoded: nil
+        }
     }
 }

@@ -84,6 +84,21 @@ package struct Exchange: Sendable {
     /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
     /// returns `.notYet`, or queues behind them.
     package let isBehind: Bool
+    /// The body, if it is long.
+    package let longBody: LongBody?
+}
+
+/// A body that may be kept without a copy: copying some megabytes takes a loop milliseconds.
+package struct LongBody: Sendable {
+    package let bytes: [UInt8]
+    package let range: Range<Int>
+
+    init(_ bytes: [UInt8], _ range: Range<Int>) {
+        self.bytes = bytes
+        self.range = range
+    }
+
+    package var count: Int { range.count }
 }
 
 /// A reason why a request cannot be taken.
