@@ -1,6 +1,7 @@
 """One row: a daemon of its own, data, a bystander, the abuse, and a stop in the middle of it."""
 
 import pathlib
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass
@@ -36,12 +37,22 @@ class Stop:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a row has shown. `memory` is in bytes beyond what the loaded data takes."""
+    """What a row has shown. `memory` is in bytes beyond what the loaded data takes. `slow_turns` says how often an event
+    loop took over 20 ms before it looked at its connections again."""
 
     seen: dict[str, Experience]
     memory: int
+    slow_turns: int
     tally: Counter[str]
     stop: Stop
+
+
+def _slow_turns(connection: Connection) -> int:
+    metrics = connection.request("GET", "/metrics").body
+    found = re.search(rb"^settingsd_slow_batches_total (\d+)$", metrics, re.MULTILINE)
+    if not found:
+        raise ServiceFailed("the metrics do not say how many turns were slow")
+    return int(found[1])
 
 
 @dataclass(frozen=True)
@@ -69,16 +80,17 @@ class Trial:
                 fill_history(connection)
             abuse.load(connection)
             roles = abuse.roles(connection)
-        before = self._resident(daemon)
-        daemon.forget_peak()
-        with abuser(daemon.port, roles) as child:
-            with Bystander(daemon.port, abuse.writes_large, abuse.connects_anew) as bystander:
-                child.ask("begin")
-                self._wait(daemon, max(self.seconds, abuse.seconds))
-                seen = bystander.finish()
-            tally = child.ask("tally")
-            memory = daemon.peak_resident_bytes() - before
-            return Outcome(seen, memory, tally, self._stop(daemon))
+            before, turns_before = self._resident(daemon), _slow_turns(connection)
+            daemon.forget_peak()
+            with abuser(daemon.port, roles) as child:
+                with Bystander(daemon.port, abuse.writes_large, abuse.connects_anew) as bystander:
+                    child.ask("begin")
+                    self._wait(daemon, max(self.seconds, abuse.seconds))
+                    seen = bystander.finish()
+                tally = child.ask("tally")
+                memory = daemon.peak_resident_bytes() - before
+                slow_turns = _slow_turns(connection) - turns_before
+                return Outcome(seen, memory, slow_turns, tally, self._stop(daemon))
 
     def _resident(self, daemon: Settingsd) -> int:
         """What the loaded data takes, once what loading it has freed went back to the system."""
