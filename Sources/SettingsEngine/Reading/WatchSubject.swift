@@ -103,6 +103,11 @@ package struct WatchSubject: Hashable, Sendable {
         self.reader = reader
     }
 
+    /// The number of names and prefixes.
+    package var nameCount: Int {
+        suites.count + suitePrefixes.count + filter.keys.count + filter.prefixes.count
+    }
+
     /// True if a commit concerns the watchers of this. What happens to a suite as a whole concerns all of its watchers.
     package func matches(_ commit: borrowing Commit) -> Bool {
         // By places, and borrowed: one answer may look at thousands, and copies would be most of the work.

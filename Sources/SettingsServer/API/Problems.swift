@@ -80,6 +80,13 @@ extension Problem {
         return problem
     }
 
+    static var tooManyNames: Problem {
+        var problem = Problem(
+            .overloaded, "too many names and prefixes are being observed; try again in a moment, or observe fewer")
+        problem.retryAfterMs = 1000
+        return problem
+    }
+
     static var tooManyLongAnswers: Problem {
         var problem = Problem(.overloaded, "too many long answers are being made; try again in a moment")
         problem.retryAfterMs = 1000

@@ -48,8 +48,11 @@ package final class MemoryBudget: Sendable {
 
     /// Charges bytes if there is room. More than the whole budget counts as all of it.
     ///
-    /// - Parameter held: bytes that are charged already and part of these.
-    package func chargeIfRoom(_ bytes: Int, beside held: Int = 0) -> Charge? {
+    /// - Parameters:
+    ///   - held: bytes that are charged already and part of these.
+    ///   - part: how much may be charged then; nil for the whole budget.
+    package func chargeIfRoom(_ bytes: Int, beside held: Int = 0, of part: Int? = nil) -> Charge? {
+        let room = part ?? room
         let wanted = min(bytes, room)
         guard used - held + wanted <= room else { return nil }
         return charge(max(0, wanted - held))

@@ -241,6 +241,28 @@ struct BufferTests {
         while try !isReached(buffered(daemon)) { try #require(ContinuousClock.now < deadline) }
     }
 
+    @Test("Observers with many filters beyond half the memory for buffers are refused, and no other is")
+    func filters() throws {
+        let daemon = try TestDaemon(Self.small)
+        try daemon.done("PUT app/keys/a 1")
+        func observe(_ keys: [String]) throws -> RawClient {
+            let peer = try daemon.connect()
+            let query = keys.map { "&key=\($0)" }.joined()
+            try peer.send("GET /v1/suites/app/observe?since=1&wait=300\(query) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            return peer
+        }
+        let many = try (0..<30).map { number in try observe((0..<200).map { "k\(number).\($0)" }) }
+        let refused = try #require(RawClient.withNews(among: many).first)
+        let answer = try many[refused].readResponse()
+        #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
+        #expect(answer.field("Retry-After") != nil)
+        let other = try observe(["a"])
+        try daemon.done("PUT app/keys/a 2")
+        #expect(try other.readResponse().status == 200)
+        many.forEach { $0.close() }
+        try Self.await(daemon) { $0 < 40_000 }
+    }
+
     @Test("Bodies beyond the memory for buffers cost the largest and slowest of them, and no small request")
     func bodies() throws {
         let daemon = try TestDaemon(Self.small)

@@ -49,12 +49,12 @@ struct SubscriptionIndexTests {
     @Test("whatever was added and removed, a commit finds the subscriptions that it matches", arguments: 0..<20)
     func model(seed: UInt64) throws {
         var random = SeededGenerator(seed: seed)
-        var index = SubscriptionIndex()
+        var index = SubscriptionIndex(MemoryBudget(limit: 1 << 20))
         var filed: [Filed] = []
         for number in 0..<600 {
             if filed.isEmpty || random.chance(oneIn: number < 400 ? 3 : 8) == false {
                 let ticket = Ticket(slot: UInt32(number), generation: 1, number: 1)
-                let (topic, position) = index.add(ticket, try subject(&random))
+                let (topic, position) = try index.add(ticket, try subject(&random))
                 filed.append(Filed(ticket: ticket, topic: topic, position: position))
             } else {
                 let gone = filed.remove(at: random.below(filed.count))

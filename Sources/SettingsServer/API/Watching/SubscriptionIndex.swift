@@ -6,21 +6,37 @@ internal import SettingsModel
 final class Topic {
     let subject: WatchSubject
     fileprivate(set) var members: [Ticket] = []
+    /// The charge for its names, if they are many.
+    private let charge: MemoryBudget.Charge?
 
-    init(_ subject: WatchSubject) {
+    fileprivate init(_ subject: WatchSubject, _ charge: MemoryBudget.Charge?) {
         self.subject = subject
+        self.charge = charge
     }
 }
 
 /// An index that finds the topics which a commit matches, in time that grows with the size of the commit.
 struct SubscriptionIndex {
+    /// As many names a watcher may have in any case.
+    private static let fewNames = 8
+    /// About the bytes that a name takes here, in the topic and in the tables of those that it stands in.
+    private static let bytesOfName = 200
+
+    private let budget: MemoryBudget
     private var topics: [WatchSubject: Topic] = [:]
     private var suites: [SuiteName: SuiteTopics] = [:]
     private var suitePrefixes = PrefixMap<SuiteTopics>()
 
-    /// Adds a subscription. Returns its topic, and its position among the members.
-    mutating func add(_ ticket: Ticket, _ subject: WatchSubject) -> (topic: Topic, position: Int) {
-        let topic = topics[subject] ?? Topic(subject)
+    init(_ budget: MemoryBudget) {
+        self.budget = budget
+    }
+
+    /// Adds a subscription. Returns its topic, and its position among the members. Throws if it has many names, and what is
+    /// on its way leaves no room for them.
+    mutating func add(
+        _ ticket: Ticket, _ subject: WatchSubject
+    ) throws(Problem) -> (topic: Topic, position: Int) {
+        let topic = if let known = topics[subject] { known } else { try Topic(subject, charge(subject)) }
         if topic.members.isEmpty {
             topics[subject] = topic
             for suite in subject.suites { suites[suite, default: SuiteTopics()].add(topic) }
@@ -30,6 +46,15 @@ struct SubscriptionIndex {
         }
         topic.members.append(ticket)
         return (topic, topic.members.count - 1)
+    }
+
+    private func charge(_ subject: WatchSubject) throws(Problem) -> MemoryBudget.Charge? {
+        guard subject.nameCount > Self.fewNames else { return nil }
+        // The other half is left for what takes less long.
+        guard let charge = budget.chargeIfRoom(subject.nameCount * Self.bytesOfName, of: budget.room / 2) else {
+            throw .tooManyNames
+        }
+        return charge
     }
 
     /// Removes the subscription at a position of a topic. Returns the one that takes its position, if any.

@@ -17,7 +17,7 @@ final class Watchers {
     unowned let handler: APIHandler
     private let listener: ListenerID
     var subscriptions = SubscriptionTable()
-    private var index = SubscriptionIndex()
+    private var index: SubscriptionIndex
     /// All commits up to this one were matched against the index.
     private(set) var matched = Revision.zero
     /// Subscriptions to look at, first come first served.
@@ -41,6 +41,7 @@ final class Watchers {
         self.loop = loop
         self.handler = handler
         self.listener = listener
+        index = SubscriptionIndex(service.budget)
     }
 
     /// Returns the published state. The loop hears of the next one.
@@ -69,7 +70,7 @@ private struct GivenAnswer {
 
 /// Subscriptions that come and go.
 extension Watchers {
-    /// Adds a subscription. Throws 429 if there are too many.
+    /// Adds a subscription. Throws 429 if there are too many, 503 if there is no room for its filters.
     func subscribe(
         _ exchange: Exchange, _ question: Question, of caller: Caller?, after place: Revision,
         sink: Subscription.Sink = .response, on state: State
@@ -82,10 +83,16 @@ extension Watchers {
             throw Problem(error)
         }
         if subscriptions.count == 0 { matched = state.revision }
-        let (topic, position) = index.add(exchange.ticket, question.subject)
+        let entry: (topic: Topic, position: Int)
+        do throws(Problem) {
+            entry = try index.add(exchange.ticket, question.subject)
+        } catch {
+            service.watchers.remove(peer)
+            throw error
+        }
         subscriptions.insert(
             Subscription(
-                ticket: exchange.ticket, topic: topic, position: position, peer: peer, caller: caller,
+                ticket: exchange.ticket, topic: entry.topic, position: entry.position, peer: peer, caller: caller,
                 form: question.form, place: place, sink: sink))
     }
 
