@@ -41,6 +41,7 @@ extension MessageParser {
         case .chunkSizeLineEnd: return try finishChunkLine(bytes)
         case .chunkData:
             let end = position + min(chunkRest, bytes.count - position)
+            reserve(end - position)
             decodedBody.append(copying: bytes.extracting(position..<end))
             chunkRest -= end - position
             position = end
@@ -110,6 +111,14 @@ extension MessageParser {
             case let byte: throw .badRequest("an extension of a chunk has the control \(byte.named)")
             }
         }
+    }
+
+    /// Makes room in the decoded body. A long one of a request soon gets all its room at once: copying it takes milliseconds.
+    private mutating func reserve(_ count: Int) {
+        guard kind == .request, decodedBody.count + count > decodedBody.capacity,
+            decodedBody.count >= limits.maximumBodyLength / 16
+        else { return }
+        decodedBody.reserveCapacity(max(decodedBody.count + count, limits.maximumBodyLength))
     }
 
     private mutating func finishChunkLine(_ bytes: Span<UInt8>) throws(MessageError) -> Bool {

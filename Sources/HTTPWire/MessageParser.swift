@@ -86,6 +86,11 @@ package struct MessageParser: Sendable {
     /// The length of the message, once its head says so.
     package var messageLength: Int? { phase == .lengthBody ? current.length + contentLength : nil }
 
+    /// The length of the longest message that is taken.
+    package var longestMessage: Int {
+        limits.maximumHeadLength + limits.maximumBodyLength + limits.maximumFramingLength
+    }
+
     /// The length of what was decoded of a chunked body.
     package var decodedLength: Int { decodedBody.count }
 

@@ -41,10 +41,11 @@ final class Backlog {
     func append(_ more: UnsafeBufferPointer<UInt8>) {
         let count = bytes.count + more.count
         if count > bytes.capacity {
-            // A long request soon gets all its room at once, since copying some megabytes takes milliseconds. What is not
-            // written yet takes no memory.
-            let length = parser.messageLength ?? .max
-            bytes.reserveCapacity(max(count, length / 16 <= count ? length : 2 * bytes.capacity))
+            // A long request soon gets all its room at once, since copying some megabytes takes milliseconds, with room
+            // for what is read of the next one. What is not written yet takes no memory.
+            let length = parser.messageLength ?? parser.longestMessage
+            let isLong = length / 16 <= count
+            bytes.reserveCapacity(max(count, isLong ? length + LoopContext.readSize : 2 * bytes.capacity))
         }
         bytes.append(contentsOf: more)
         charge.resize(to: count + parser.decodedLength)

@@ -52,8 +52,9 @@ final class LoopContext {
     var stopDeadline: UInt64?
     /// When connections were last closed for want of memory.
     private var relieved: UInt64 = 0
-    /// Looking at all connections takes a while where there are thousands.
-    private static let reliefPause: UInt64 = 10_000_000
+    /// The nanoseconds between two looks at all connections, which take a while where there are thousands. Where there are
+    /// few they are short: meanwhile each sends as fast as the loop reads.
+    private var reliefPause: UInt64 { UInt64(min(connections.count, 1000)) * 10_000 }
 
     init(
         _ loop: EventLoop, _ handler: any RequestHandler, _ limits: TransportLimits, _ budget: MemoryBudget,
@@ -119,7 +120,7 @@ final class LoopContext {
 
     /// Closes connections, those that hold the most for the longest first, until no more is charged than there is.
     func relieve() {
-        guard now &- relieved >= Self.reliefPause else { return }
+        guard now &- relieved >= reliefPause else { return }
         relieved = now
         let candidates = connections.all.map { (connection: $0, burden: $0.burden(at: now)) }
         for candidate in candidates.sorted(by: { $0.burden > $1.burden }) where candidate.burden > 0 {
