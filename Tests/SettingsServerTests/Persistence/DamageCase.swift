@@ -119,9 +119,9 @@ struct DamageCase: CustomTestStringConvertible, Sendable {
             for name in folder.names { folder.write(name, []) }
         },
         DamageCase(
-            name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 3"]),
+            name: "a snapshot of a newer version", start: .refuses(.fromTheFuture, ["snapshot-8.json", "format 4"]),
             check: .damaged
-        ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "3") } },
+        ) { try $0.edit("snapshot-8.json") { $0[12] = UInt8(ascii: "4") } },
     ]
 
     private static let journals: [DamageCase] = [
