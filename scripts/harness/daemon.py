@@ -26,9 +26,9 @@ def snapshot_options(journal_bytes=None, interval=None):
     return {"snapshot": {name: value for name, value in chosen.items() if value is not None}}
 
 
-def build(configuration="release", run=True, product="settingsd"):
+def build(configuration="release", run=True, product="settingsd", options=()):
     """Returns the path of the daemon's program, or another of the package's, built first unless `run` is false."""
-    swift = ["swift", "build", "-c", configuration, "--product", product]
+    swift = ["swift", "build", "-c", configuration, "--product", product, *options]
     if run:
         subprocess.run(swift, cwd=ROOT, check=True, stdout=2)
     folder = subprocess.run([*swift[:4], "--show-bin-path"], cwd=ROOT, check=True, capture_output=True, text=True)

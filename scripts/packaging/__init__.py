@@ -1,0 +1,1 @@
+"""What scripts/package makes: manual pages, completions, the tree of files, and packages of it."""

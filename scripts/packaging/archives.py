@@ -1,0 +1,74 @@
+"""Archives of a tree of files: the same bytes for the same files, whoever makes them and when."""
+
+import email.utils
+import gzip
+import hashlib
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+
+from .tree import SOURCES, write_packed
+
+MAINTAINER = "settingsd maintainers <maintainers@settingsd.example>"
+DESCRIPTION = """\
+settings of programs, typed and served over HTTP
+ A small daemon that holds suites of settings, refuses what the schema of a
+ suite does not allow, loses no write that it has answered, and tells watchers
+ what changes. Programs in any language reach it over HTTP with JSON."""
+
+
+def tarball(tree, version, epoch, output):
+    """Packs the tree into one archive; returns its path."""
+    path = output / f"settingsd-{version}-linux-{os.uname().machine}.tar.gz"
+    packed = subprocess.run(
+        ["tar", "--create", "--sort=name", "--format=gnu", "--owner=0", "--group=0", "--numeric-owner",
+         f"--mtime=@{epoch}", f"--transform=s,^\\.,settingsd-{version},", "--directory", tree, "."],
+        check=True, capture_output=True).stdout
+    path.write_bytes(gzip.compress(packed, 9, mtime=0))
+    return path
+
+
+def package(tree, version, epoch, output):
+    """Makes a package for Debian of the tree; returns its path."""
+    architecture = _said("dpkg", "--print-architecture")
+    maintainer = f"{os.environ['DEBFULLNAME']} <{os.environ['DEBEMAIL']}>" if "DEBEMAIL" in os.environ else MAINTAINER
+    path = output / f"settingsd_{version}-1_{architecture}.deb"
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder, "root")
+        shutil.copytree(tree, root)
+        date = email.utils.formatdate(epoch)
+        write_packed(
+            root / "usr/share/doc/settingsd/changelog.Debian.gz",
+            f"settingsd ({version}-1) unstable; urgency=medium\n\n  * What is new is in changelog.gz.\n\n"
+            f" -- {maintainer}  {date}\n")
+        control = root / "DEBIAN"
+        shutil.copytree(SOURCES / "debian", control, ignore=shutil.ignore_patterns("copyright"))
+        files = sorted(path for path in root.rglob("*") if path.is_file() and control not in path.parents)
+        control.joinpath("conffiles").write_text("/etc/settingsd/settingsd.json\n")
+        control.joinpath("md5sums").write_text("".join(
+            f"{hashlib.md5(file.read_bytes()).hexdigest()}  {file.relative_to(root)}\n"
+            for file in files if "etc" not in file.relative_to(root).parts))
+        control.joinpath("control").write_text(
+            f"Package: settingsd\nVersion: {version}-1\nArchitecture: {architecture}\nMaintainer: {maintainer}\n"
+            f"Installed-Size: {sum(file.stat().st_size + 1023 >> 10 for file in files)}\n"
+            f"Depends: {_libraries(root)}, systemd | systemd-standalone-sysusers | systemd-sysusers\n"
+            f"Section: net\nPriority: optional\nDescription: {DESCRIPTION}\n")
+        subprocess.run(["dpkg-deb", "--build", "--root-owner-group", "-Zxz", root, path], check=True,
+                       env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch)}, stdout=subprocess.DEVNULL)
+    return path
+
+
+def _libraries(root):
+    """The packages whose libraries the program loads, in the versions that have what it calls."""
+    with tempfile.TemporaryDirectory() as folder:
+        control = pathlib.Path(folder, "debian/control")
+        control.parent.mkdir()
+        control.write_text("Source: settingsd\n\nPackage: settingsd\nArchitecture: any\n")
+        said = _said("dpkg-shlibdeps", "-O", f"-e{root}/usr/bin/settingsd", cwd=folder)
+    return said.partition("=")[2]
+
+
+def _said(*command, **options):
+    return subprocess.run(command, check=True, capture_output=True, text=True, **options).stdout.strip()

@@ -1,0 +1,115 @@
+"""Completions of the command line for bash, zsh and fish."""
+
+from .usage import choices
+
+# What an argument of this name is; any other is text that no shell can guess.
+FOLDER, FILE = "DIR", "FILE"
+
+
+def bash(usage):
+    cases = []
+    for flag, argument, _ in usage.options:
+        if words := choices(argument):
+            cases.append(f"{flag}) COMPREPLY=($(compgen -W '{' '.join(words)}' -- \"$word\")); return ;;")
+        elif argument in (FOLDER, FILE):
+            kind = "-d" if argument == FOLDER else "-f"
+            cases.append(f"{flag}) compopt -o filenames; COMPREPLY=($(compgen {kind} -- \"$word\")); return ;;")
+        elif argument:
+            cases.append(f"{flag}) return ;;")
+    commands = []
+    for name, (words, _) in usage.commands.items():
+        folders = "; compopt -o filenames; COMPREPLY=($(compgen -d -- \"$word\"))" if FOLDER in words else ""
+        commands.append(f"{name}) words='{' '.join(_fixed(words) + _options(words))}'{folders} ;;")
+    words = [*usage.commands, *(option.flag for option in usage.options)]
+    return f"""\
+# bash completion for settingsd
+
+_settingsd() {{
+    local word=${{COMP_WORDS[COMP_CWORD]}} words
+    case ${{COMP_WORDS[COMP_CWORD - 1]}} in
+    {_lines(cases)}
+    esac
+    case $COMP_CWORD:${{COMP_WORDS[1]}} in
+    1:*) words='{' '.join(words)}' ;;
+    {_lines("*:" + case for case in commands)}
+    *) words='{' '.join(option.flag for option in usage.options)}' ;;
+    esac
+    COMPREPLY+=($(compgen -W "$words" -- "$word"))
+}}
+complete -F _settingsd settingsd
+"""
+
+
+def zsh(usage):
+    def action(argument):
+        return {FOLDER: "_files -/", FILE: "_files"}.get(argument, f"({' '.join(choices(argument))})")
+
+    def specification(option):
+        takes = f":{_zsh(option.argument)}:{action(option.argument)}" if option.argument else ""
+        return f"'*{option.flag}[{_zsh(option.text)}]{takes}' \\"
+    commands = [f"'{name}:{_quoted(text)}'" for name, (_, text) in usage.commands.items()]
+    cases = []
+    for name, (words, _) in usage.commands.items():
+        fixed = [f"compadd -- {' '.join(_fixed(words))}"] if _fixed(words) else []
+        cases.append(f"{name}) {'; '.join(fixed + ['_files -/'] * (FOLDER in words))} ;;")
+    return f"""\
+#compdef settingsd
+# zsh completion for settingsd
+
+local state
+local -a commands=(
+    {_lines(commands)}
+)
+_arguments \\
+    {_lines(map(specification, usage.options))}
+    '1:command:->command' '*:operand:->operand'
+case $state in
+command) _describe command commands ;;
+operand)
+    case $words[2] in
+    {_lines(cases)}
+    esac
+    ;;
+esac
+"""
+
+
+def fish(usage):
+    lines = ["# fish completion for settingsd", "", "complete -c settingsd -f"]
+    for flag, argument, text in usage.options:
+        folders = "-xa '(__fish_complete_directories)'"
+        values = {"": "", FOLDER: folders, FILE: "-rF"}.get(argument, f"-xa '{' '.join(choices(argument))}'")
+        lines.append(f"complete -c settingsd -l {flag[2:]} {values} -d '{_fish(text)}'".replace("  ", " "))
+    for name, (words, text) in usage.commands.items():
+        lines.append(f"complete -c settingsd -n __fish_use_subcommand -a {name} -d '{_fish(text)}'")
+        values = _fixed(words) + ["(__fish_complete_directories)"] * (FOLDER in words)
+        lines.append(f"complete -c settingsd -n '__fish_seen_subcommand_from {name}' -a '{' '.join(values)}'")
+    return "\n".join(lines) + "\n"
+
+
+def _fixed(words):
+    """The words that are typed as they stand, each once; those in capitals stand for others."""
+    return [word for word in dict.fromkeys(words) if word.islower() and word[0] != "-"]
+
+
+def _options(words):
+    return [word for word in dict.fromkeys(words) if word[0] == "-"]
+
+
+def _lines(lines):
+    return "\n    ".join(lines)
+
+
+def _quoted(text):
+    """Text between single quotes of a POSIX shell."""
+    return text.replace("'", "'\\''")
+
+
+def _zsh(text):
+    for mark in "\\[]:":
+        text = text.replace(mark, "\\" + mark)
+    return _quoted(text)
+
+
+def _fish(text):
+    return text.replace("\\", "\\\\").replace("'", "\\'")

@@ -1,0 +1,62 @@
+"""The manual pages: templates in config/package/man, with what the program and docs/operations.md say of options."""
+
+import json
+import re
+
+MACROS = re.compile(r"^@(\w+)@$", re.MULTILINE)
+CODE = re.compile(r"`([^`]*)`")
+LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
+ROW = re.compile(r"\| `([\w.]+)` \| `([^`]*)` \| (.*?) ?\| (.*) \|")
+
+
+def command_page(template, usage, version):
+    """settingsd(1)."""
+    forms = [f"settingsd {words}" for words, _ in usage.forms]
+    commands = [(f"settingsd {words}", text) for words, text in usage.forms if text]
+    options = [(f"{flag} {argument}".rstrip(), text) for flag, argument, text in usage.options]
+    return _fill(template, {
+        "SYNOPSIS": "\n.br\n".join(f"\\fB{_plain(form)}\\fR" for form in forms),
+        "COMMANDS": _items(commands), "OPTIONS": _items(options), "SIGNALS": _sentence(usage.signals),
+        "EXITCODES": _items(usage.exit_codes)}, version)
+
+
+def file_page(template, manual, configuration, version):
+    """settingsd.json(5): the rows of the tables of options in the manual, which must name every option there is."""
+    rows = [match.groups() for match in map(ROW.fullmatch, manual.split("\n")) if match]
+    options = _members(json.loads(configuration))
+    rows = [row for row in rows if row[0] in options]
+    if missing := options - {row[0] for row in rows}:
+        raise ValueError(f"docs/operations.md has no row for the options {', '.join(sorted(missing))}")
+    items = []
+    for name, default, values, text in rows:
+        notes = [f"default `{default}`"] + [values] * bool(values)
+        items.append((name, f"{text} ({'; '.join(notes)})"))
+    return _fill(template, {"OPTIONS": _items(items)}, version)
+
+
+def _members(value, prefix=""):
+    """The names of all options in a configuration, with dots between an object and its members."""
+    if not isinstance(value, dict) or not value:
+        return {prefix}
+    return {name for member, inner in value.items() for name in _members(inner, f"{prefix}.{member}".lstrip("."))}
+
+
+def _fill(template, parts, version):
+    text = template.replace("@VERSION@", version)
+    return MACROS.sub(lambda match: parts[match[1]], text)
+
+
+def _items(pairs):
+    return "\n".join(f".TP\n\\fB{_plain(name)}\\fR\n{_sentence(text)}" for name, text in pairs)
+
+
+def _sentence(text):
+    """Text with marks of Markdown as lines of roff."""
+    bare = LINK.sub(r"\1", text)
+    return CODE.sub(r"\\fB\1\\fR", _plain(bare)) + "."
+
+
+def _plain(text):
+    text = text.replace("\\", "\\e").replace("-", "\\-")
+    return "\\&" + text if text[:1] in (".", "'") else text
+

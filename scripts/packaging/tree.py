@@ -1,0 +1,66 @@
+"""The files of a package as they are installed, below a folder that stands for `/`."""
+
+import gzip
+import pathlib
+import shutil
+import subprocess
+
+from . import completions, manual, usage
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "config/package"
+
+
+def documents(program, folder):
+    """Writes the manual pages and completions that go with a program; returns its version."""
+    said, version, configuration = usage.read(program)
+    template = (SOURCES / "man/settingsd.1").read_text()
+    write_packed(folder / "usr/share/man/man1/settingsd.1.gz", manual.command_page(template, said, version))
+    template, options = (SOURCES / "man/settingsd.json.5").read_text(), (ROOT / "docs/operations.md").read_text()
+    page = manual.file_page(template, options, configuration, version)
+    write_packed(folder / "usr/share/man/man5/settingsd.json.5.gz", page)
+    for path, text in {
+        "bash-completion/completions/settingsd": completions.bash(said),
+        "zsh/vendor-completions/_settingsd": completions.zsh(said),
+        "fish/vendor_completions.d/settingsd.fish": completions.fish(said),
+    }.items():
+        if missing := [option.flag for option in said.options if option.flag.lstrip("-") not in text]:
+            raise ValueError(f"{path} lacks {', '.join(missing)}")
+        _write(folder / "usr/share" / path, text)
+    return version
+
+
+def fill(program, folder):
+    """Writes all files of a package; returns the version of the program."""
+    version = documents(program, folder)
+    installed = folder / "usr/bin/settingsd"
+    installed.parent.mkdir(parents=True)
+    subprocess.run(["strip", "--strip-all", "-o", installed, program], check=True)
+    installed.chmod(0o755)
+    _copy(ROOT / "config/settingsd.service", folder / "usr/lib/systemd/system/settingsd.service")
+    _copy(SOURCES / "sysusers.conf", folder / "usr/lib/sysusers.d/settingsd.conf")
+    _copy(SOURCES / "settingsd.json", folder / "etc/settingsd/settingsd.json")
+    notes = folder / "usr/share/doc/settingsd"
+    _copy(SOURCES / "debian/copyright", notes / "copyright")
+    write_packed(notes / "changelog.gz", (ROOT / "CHANGELOG.md").read_text())
+    for page in sorted((ROOT / "docs").glob("*.md")):
+        _copy(page, notes / page.name)
+    for example in sorted((ROOT / "config").rglob("*")):
+        if example.is_file() and example.suffix != ".service" and SOURCES not in example.parents:
+            _copy(example, notes / "examples" / example.relative_to(ROOT / "config"))
+    return version
+
+
+def _copy(source, path):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, path)
+
+
+def _write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def write_packed(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(text.encode(), 9, mtime=0))
