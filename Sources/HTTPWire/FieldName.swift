@@ -1,7 +1,7 @@
 /// The fields that the daemon reads. All others are checked for form and passed over.
 package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
-    case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote
+    case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
     case accept, contentType, contentEncoding, prefer
     case origin, authorization, accessControlRequestMethod, accessControlRequestHeaders
 
@@ -18,6 +18,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .idempotencyKey: "Idempotency-Key"
         case .lastEventID: "Last-Event-ID"
         case .settingsNote: "Settings-Note"
+        case .forwardedFor: "X-Forwarded-For"
         case .accept: "Accept"
         case .contentType: "Content-Type"
         case .contentEncoding: "Content-Encoding"
@@ -31,12 +32,12 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
 
     /// True if a request may have the field on several lines.
     ///
-    /// The lines of `Connection`, `Transfer-Encoding`, `Prefer` and the lists of tags are taken together, as RFC 9110 (5.3)
+    /// The lines of `Connection`, `Transfer-Encoding`, `Prefer`, `X-Forwarded-For` and the lists of tags are taken together, as RFC 9110 (5.3)
     /// says of fields that are lists. Of `Accept` the first line counts. Any other field given twice is refused: a proxy
     /// may have read the other one.
     var mayRepeat: Bool {
         switch self {
-        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer: true
+        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor: true
         default: false
         }
     }
@@ -65,7 +66,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             default: candidate = .settingsNote
             }
         case 14: candidate = .contentLength
-        case 15: candidate = .idempotencyKey
+        case 15: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "x") ? .forwardedFor : .idempotencyKey
         case 16: candidate = .contentEncoding
         case 17: candidate = .transferEncoding
         case 29: candidate = .accessControlRequestMethod

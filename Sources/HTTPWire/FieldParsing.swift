@@ -105,7 +105,8 @@ extension MessageParser {
         case .transferEncoding: try takeTransferEncoding(value, bytes)
         case .connection: takeConnection(value, bytes)
         case .expect where kind == .request: try takeExpectation(value, bytes)
-        case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .settingsNote, .accept,
+        case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .settingsNote, .forwardedFor,
+            .accept,
             .contentType, .contentEncoding, .prefer, .origin, .authorization, .accessControlRequestMethod,
             .accessControlRequestHeaders:
             break

@@ -17,7 +17,7 @@ package struct SHA256: Equatable, Sendable {
                 } else if index == length {
                     0x80
                 } else if index >= padded - 8 {
-                    UInt8(truncatingIfNeeded: UInt64(length) * 8 >> UInt64(8 * (padded - 1 - index)))
+                    UInt8(truncatingIfNeeded: (UInt64(length) * 8) >> UInt64(8 * (padded - 1 - index)))
                 } else {
                     0
                 }

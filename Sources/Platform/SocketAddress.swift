@@ -75,6 +75,29 @@ package struct IPAddress: Hashable, Sendable {
         return IPAddress(in_addr(s_addr: UInt32(truncatingIfNeeded: UInt64(bigEndian: low)).bigEndian))
     }
 
+    /// Reads an address in figures, without brackets, zone or port; nil for any other text.
+    package init?(_ text: String) {
+        var four = in_addr()
+        var six = in6_addr()
+        if inet_pton(AF_INET, text, &four) == 1 {
+            self.init(four)
+        } else if inet_pton(AF_INET6, text, &six) == 1 {
+            self = IPAddress(six, scope: 0).unmapped
+        } else {
+            return nil
+        }
+    }
+
+    /// True if the first bits of both addresses are the same.
+    fileprivate func agrees(with other: IPAddress, bits: Int) -> Bool {
+        guard isIPv4 == other.isIPv4 else { return false }
+        let different =
+            isIPv4
+            ? UInt128(UInt32(truncatingIfNeeded: high ^ other.high).byteSwapped) << 96
+            : UInt128((high ^ other.high).byteSwapped) << 64 | UInt128((low ^ other.low).byteSwapped)
+        return bits == 0 || different >> UInt128(128 - bits) == 0
+    }
+
     fileprivate var socketAddress4: sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
@@ -101,6 +124,28 @@ extension IPAddress: CustomStringConvertible {
             return status == 0 ? text.baseAddress.map { String(cString: $0) } ?? "" : ""
         }
     }
+}
+
+/// A range of addresses that begin with the same bits, as `10.0.0.0/8`; or one address.
+package struct AddressRange: Hashable, Sendable, CustomStringConvertible {
+    private let address: IPAddress
+    private let bits: Int
+
+    /// Reads an address, or an address and the number of bits; nil for any other text.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        guard let address = IPAddress(parts[0]) else { return nil }
+        let most = address.isIPv4 ? 32 : 128
+        guard parts.count == 1 || parts[1].utf8.count <= 3,
+            let bits = parts.count == 1 ? most : Int(parts[1]), (0...most).contains(bits)
+        else { return nil }
+        self.address = address
+        self.bits = bits
+    }
+
+    package func contains(_ other: IPAddress) -> Bool { address.agrees(with: other, bits: bits) }
+
+    package var description: String { bits == (address.isIPv4 ? 32 : 128) ? "\(address)" : "\(address)/\(bits)" }
 }
 
 // MARK: The kernel's form

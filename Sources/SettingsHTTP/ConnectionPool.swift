@@ -30,6 +30,8 @@ package final class ConnectionPool: Sendable {
     /// Returns the transport of requests to `https://`; nil if the program has none. Asked when it is needed, as it may be
     /// registered after the pool was made.
     let carrier: @Sendable () -> (any Carrier)?
+    /// A token of its own; nil for that of the process.
+    private let ownToken: AccessToken?
     private let limit: Int
     private let idleLimit: Duration?
     private let state = Mutex(State())
@@ -47,14 +49,19 @@ package final class ConnectionPool: Sendable {
         self.init(address, keeping: limit, idleLimit: idleLimit, host: nil)
     }
 
+    /// The token that requests carry; nil for none.
+    var token: AccessToken? { ownToken ?? .standard }
+
     init(
         _ address: ServerAddress, keeping limit: Int = ConnectionPool.usualLimit, idleLimit: Duration? = .seconds(60),
-        host: HostAddresses? = nil, carrier: @escaping @Sendable () -> (any Carrier)? = { Carriers.current }
+        host: HostAddresses? = nil, token: AccessToken? = nil,
+        carrier: @escaping @Sendable () -> (any Carrier)? = { Carriers.current }
     ) {
         self.address = address
         hostField = address.hostField
         self.host = host ?? HostAddresses(of: address)
         self.carrier = carrier
+        ownToken = token
         self.limit = limit
         self.idleLimit = idleLimit
     }

@@ -36,6 +36,7 @@ final class Exchange {
     }
 
     private let request: Request
+    private let token: AccessToken?
     private let pool: ConnectionPool
     private let bytes: [UInt8]
     private var phase = Phase.fresh
@@ -49,6 +50,9 @@ final class Exchange {
     private var mayHaveTakenEffect = false
 
     init(_ request: Request, _ pool: ConnectionPool) {
+        var request = request
+        token = pool.token
+        token?.sign(&request)
         self.request = request
         self.pool = pool
         bytes = pool.address.isSecure ? [] : request.bytes(host: pool.hostField)
@@ -178,6 +182,7 @@ final class Exchange {
     }
 
     private func answered(_ response: Response) -> Progress {
+        if response.status == 401 { token?.wasRefused() }
         let reply = Reply(response: response, isWrite: request.isWrite, followsLostWrite: hasLostWrite)
         return .finished(.success(reply))
     }

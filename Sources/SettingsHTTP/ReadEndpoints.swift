@@ -7,6 +7,16 @@ extension Endpoint where Output == ServiceDescription {
     public static var service: Endpoint { Endpoint(Request(.get, RequestTarget("v1"))) }
 }
 
+extension Endpoint where Output == CallerState {
+    /// The caller as the daemon knows it: its name, its grants, and when its credential ends.
+    public static var caller: Endpoint { Endpoint(Request(.get, RequestTarget("v1", "caller"))) }
+}
+
+extension Endpoint where Output == ReloadReport {
+    /// Has the daemon read its configuration again, all or nothing. Needs the right `admin`.
+    public static var reload: Endpoint { Endpoint(Request(.post, RequestTarget("v1", "reload"))) }
+}
+
 extension Endpoint where Output == Void {
     /// Succeeds if the process works.
     public static var health: Endpoint { Endpoint(Request(.get, RequestTarget("healthz"))) { _ in } }

@@ -16,13 +16,27 @@ public final class SettingsClient: Sendable {
     private let reader: AnswerReader
 
     /// A client of a daemon. Nothing is sent until something is asked.
-    public convenience init(_ address: ServerAddress = .usual, timeout: Duration = .seconds(10)) {
-        self.init(ConnectionPool(address), timeout: timeout)
+    ///
+    /// - Parameters:
+    ///   - address: where the daemon is.
+    ///   - token: the token to present; by default that of the process.
+    ///   - timeout: how long a request may take.
+    public convenience init(
+        _ address: ServerAddress = .usual, token: AccessToken? = nil, timeout: Duration = .seconds(10)
+    ) {
+        self.init(ConnectionPool(address, token: token), timeout: timeout)
     }
 
     /// A client of the daemon at an address such as `http://127.0.0.1:7070` or `unix:/run/settingsd.sock`.
-    public convenience init(_ url: String, timeout: Duration = .seconds(10)) throws(ServerAddressError) {
-        self.init(try ServerAddress(url), timeout: timeout)
+    ///
+    /// - Parameters:
+    ///   - url: where the daemon is.
+    ///   - token: the token to present; by default that of the process.
+    ///   - timeout: how long a request may take.
+    public convenience init(
+        _ url: String, token: AccessToken? = nil, timeout: Duration = .seconds(10)
+    ) throws(ServerAddressError) {
+        self.init(try ServerAddress(url), token: token, timeout: timeout)
     }
 
     init(_ pool: ConnectionPool, timeout: Duration, reader: AnswerReader = .shared) {

@@ -80,6 +80,12 @@ extension Endpoint {
             .with("override", options.overridesLocks ? "locked" : nil)
         if let tags = options.ifMatch { request.fields.append("If-Match", text: tags.description) }
         if let tags = options.ifNoneMatch { request.fields.append("If-None-Match", text: tags.description) }
+        if let note = options.note {
+            // A line end would begin another field.
+            let plain = note.unicodeScalars.map { $0.properties.generalCategory == .control ? " " : String($0) }
+                .joined()
+            request.fields.append("Settings-Note", text: plain)
+        }
         if let key = options.requestKey { request.fields.append("Idempotency-Key", text: key.text) }
         return Endpoint(request) { reply throws(SettingsError) in try reply.answer() }
     }
@@ -98,17 +104,20 @@ public struct WriteOptions: Equatable, Sendable {
     /// Names the write, so that it is done once however often it is sent: see `RequestKey.unique()`. A write that has
     /// one is sent again when the connection ends before anything of an answer came.
     public var requestKey: RequestKey?
+    /// The reason for the write, which stands in its commit: up to 256 bytes of UTF-8.
+    public var note: String?
 
     /// Makes options; a write without any is sent as it is.
     public init(
         ifMatch: EntityTagPattern? = nil, ifNoneMatch: EntityTagPattern? = nil, isDryRun: Bool = false,
-        overridesLocks: Bool = false, requestKey: RequestKey? = nil
+        overridesLocks: Bool = false, requestKey: RequestKey? = nil, note: String? = nil
     ) {
         self.ifMatch = ifMatch
         self.ifNoneMatch = ifNoneMatch
         self.isDryRun = isDryRun
         self.overridesLocks = overridesLocks
         self.requestKey = requestKey
+        self.note = note
     }
 
     /// No conditions.

@@ -23,6 +23,7 @@ package final class Daemon: Sendable {
     private let ticker: Ticker
     private let memoryTicker: Ticker
     private let reloader: Reloader
+    private let audit: AuditLog?
 
     /// Recovers what is in the data directory and begins to serve it.
     ///
@@ -61,11 +62,12 @@ package final class Daemon: Sendable {
         let isStopping = StopFlag()
         let budget = MemoryBudget(limit: configuration.bufferBytes)
         let board = PolicyBoard(policies)
-        let reloader = Reloader(given, addresses, room: room, board, log, reread: reread ?? { given })
+        let audit = configuration.auditFile.map { AuditLog($0, most: configuration.auditBytes, log) }
+        let reloader = Reloader(given, addresses, room: room, board, audit, log, reread: reread ?? { given })
         let service = Service(
             store: store, policies: board,
             metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
-            budget: budget, reload: { reloader.reload($0) }, debug: { log.debug($0) },
+            budget: budget, audit: audit, reload: { reloader.reload($0) }, debug: { log.debug($0) },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {
             // Listens last, so that each connection is served.
@@ -77,6 +79,7 @@ package final class Daemon: Sendable {
         }
         reloader.serve(server, service.watchers)
         self.reloader = reloader
+        self.audit = audit
         directory = path
         self.store = store
         self.persistence = persistence
@@ -109,8 +112,9 @@ package final class Daemon: Sendable {
         isStopping.set()
         log.info("stopping")
         store.stopping()
-        server.stop(within: bound) { [store, persistence, ticker, memoryTicker, bound] in
+        server.stop(within: bound) { [store, persistence, audit, ticker, memoryTicker, bound] in
             store.whenIdle { _ in
+                audit?.finish()
                 ticker.stop()
                 memoryTicker.stop()
                 do throws(FileError) {

@@ -13,6 +13,7 @@ final class Reloader: Sendable {
     /// How many files may be open for connections.
     private let room: Int
     private let board: PolicyBoard
+    private let audit: AuditLog?
     private let log: Log
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
     private let state: Mutex<State>
@@ -25,12 +26,14 @@ final class Reloader: Sendable {
     }
 
     init(
-        _ started: Configuration, _ addresses: [ListenAddress], room: Int, _ board: PolicyBoard, _ log: Log,
+        _ started: Configuration, _ addresses: [ListenAddress], room: Int, _ board: PolicyBoard, _ audit: AuditLog?,
+        _ log: Log,
         reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) {
         self.addresses = addresses
         self.room = room
         self.board = board
+        self.audit = audit
         self.log = log
         self.reread = reread
         state = Mutex(State(started: started))
@@ -64,6 +67,7 @@ final class Reloader: Sendable {
         server?.renew(configuration.transport)
         watchers?.renew(configuration.watchers)
         board.post(policies)
+        audit?.reopen()
         let rest = changed.isEmpty ? "" : "; these count after a restart: \(changed.joined(separator: ", "))"
         log.info("configuration reloaded\(rest)")
         return ReloadReport(needsRestart: changed)
@@ -74,6 +78,7 @@ extension Policies {
     /// Makes the policies that a configuration names. Reads the token file, and looks up users and groups.
     init(_ configuration: Configuration) throws(ConfigurationError) {
         self.init(hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins))
+        proxies = configuration.proxies
         let options = configuration.access
         guard options.isConfigured else { return }
         var tokens: [TokenFile.Token] = []

@@ -128,9 +128,10 @@ extension Problem {
     }
 
     /// True if it says nothing about what was asked: it cannot be done at the moment, or a proxy says it, as a daemon gives
-    /// everything a code.
+    /// everything a code. Nor does the refusal of a token: it may be renewed.
     var isNoVerdict: Bool {
-        isTransient || self.status >= 500 && self.status != 501 && self.status != 505 || self.codeName.isEmpty
+        isTransient || code == .unauthorized || self.status >= 500 && self.status != 501 && self.status != 505
+            || self.codeName.isEmpty
     }
 }
 

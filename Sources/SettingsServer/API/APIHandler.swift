@@ -17,6 +17,8 @@ final class APIHandler: RequestHandler {
     private var origins: CrossOrigin
     /// Nil without access control.
     private(set) var access: AccessPolicy?
+    /// Nil if none is named.
+    private var proxies: TrustedProxies?
     var cache = ResponseCache()
     /// Writes of the present batch.
     var collected: [PendingWrite] = []
@@ -38,6 +40,7 @@ final class APIHandler: RequestHandler {
         hosts = HostCheck(policies.hosts)
         origins = CrossOrigin(policies.hosts)
         access = policies.access
+        proxies = policies.proxies.isEmpty ? nil : policies.proxies
         listener = service.store.addListener(mailbox)
         mailbox.handler = self
     }
@@ -47,6 +50,7 @@ final class APIHandler: RequestHandler {
         hosts = HostCheck(policies.hosts)
         origins = CrossOrigin(policies.hosts, after: origins)
         access = policies.access
+        proxies = policies.proxies.isEmpty ? nil : policies.proxies
         loop.renewFields()
         watchers.expelStrangers()
     }
@@ -75,6 +79,17 @@ final class APIHandler: RequestHandler {
         if let preflight = origins.preflight(head, bytes, at: service.store.state.cursor) {
             return .answer(counted(preflight))
         }
+        guard let proxies, proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
+        var seen = exchange
+        seen.user = nil
+        seen.peer = proxies.client(of: head, bytes, from: exchange.peer)
+        return admit(head, bytes, body, seen)
+    }
+
+    /// Serves a request if its caller has the rights that it needs.
+    private func admit(
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
+    ) -> Handling {
         let caller: Caller?
         do throws(Problem) {
             caller = try access?.admit(head, bytes, user: exchange.user)
@@ -141,6 +156,7 @@ final class APIHandler: RequestHandler {
         guard case .request(.bodyTooLarge) = rejection, !head.isServerWide else { return nil }
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
+            let user = proxies?.trusts(peer) ?? false ? nil : user
             let caller = try access?.admit(head, bytes, user: user)
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
@@ -198,7 +214,7 @@ extension APIHandler {
     /// Answers once the daemon has read its configuration again.
     private func reload(_ body: Span<UInt8>, _ exchange: Exchange) throws(Problem) -> Handling {
         guard !exchange.isBehind else { return .notYet }
-        guard body.isEmpty else {
+        guard body.isEmpty, exchange.longBody == nil else {
             throw Problem(.badRequest, "a reload has no body: it reads the configuration of the daemon again")
         }
         let (mailbox, ticket) = (mailbox, exchange.ticket)

@@ -6,6 +6,7 @@ package struct Policies: Sendable {
     package var hosts: HostPolicy
     /// Nil without access control.
     package var access: AccessPolicy?
+    package var proxies = TrustedProxies()
 
     package init(hosts: HostPolicy = HostPolicy(), access: AccessPolicy? = nil) {
         self.hosts = hosts

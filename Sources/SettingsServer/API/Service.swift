@@ -18,6 +18,7 @@ package struct Service: Sendable {
     let policies: PolicyBoard
     let metrics: ServiceMetrics
     let watchers: WatcherCount
+    let audit: AuditLog?
     /// Reads the configuration again, all or nothing, on a queue of its own.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     /// Logs what helps to find a defect.
@@ -33,7 +34,7 @@ package struct Service: Sendable {
 
     package init(
         store: Store, policies: PolicyBoard, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
-        budget: MemoryBudget,
+        budget: MemoryBudget, audit: AuditLog? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
             $0(.success(ReloadReport()))
         },
@@ -44,6 +45,7 @@ package struct Service: Sendable {
         self.store = store
         self.policies = policies
         self.metrics = metrics
+        self.audit = audit
         self.reload = reload
         self.debug = debug
         self.obstacle = obstacle
@@ -85,15 +87,18 @@ extension Service {
         status("ok")
     }
 
-    /// Answers `/readyz`: 200 if writes are taken, else why not.
+    /// Answers `/readyz`: 200 if writes are taken, else why not. That the audit file cannot be written keeps no write back.
     func readiness() -> Response {
-        obstacle().map { Response($0, cursor: store.state.cursor) } ?? status("ready")
+        if let obstacle = obstacle() { return Response(obstacle, cursor: store.state.cursor) }
+        return status("ready", audit: audit?.isFailing ?? false ? "failing" : nil)
     }
 
     /// Answers `/metrics`.
     func metricsText() -> Response {
         let state = store.state
-        let text = metrics.text(state, watchers: watchers.total, budget: budget, isReady: obstacle() == nil)
+        let text = metrics.text(
+            state, watchers: watchers.total, budget: budget, lostLines: audit?.lostLines ?? 0,
+            isReady: obstacle() == nil)
         return Response(
             status: 200, contentType: .prometheus, fields: FieldBlock(cursor: state.cursor, tag: nil),
             body: Array(text.utf8))
@@ -104,9 +109,10 @@ extension Service {
         Response(json: Self.openAPI, cursor: store.state.cursor)
     }
 
-    private func status(_ word: String) -> Response {
-        let body: JSONValue = ["status": .string(word)]
-        return Response(json: body.bytes(), cursor: store.state.cursor)
+    private func status(_ word: String, audit: String? = nil) -> Response {
+        var body: JSONObject = ["status": .string(word)]
+        body["audit"] = audit.map { .string($0) }
+        return Response(json: JSONValue.object(body).bytes(), cursor: store.state.cursor)
     }
 }
 
@@ -133,7 +139,9 @@ package final class ServiceMetrics: Sendable {
     }
 
     /// Writes all metrics in the text form of Prometheus.
-    func text(_ state: State, watchers: Int, budget: MemoryBudget, isReady: Bool) -> String {
+    func text(
+        _ state: State, watchers: Int, budget: MemoryBudget, lostLines: Int, isReady: Bool
+    ) -> String {
         var settings = 0
         state.suites.forEach { suite in
             settings += suite.keyCount
@@ -162,6 +170,9 @@ package final class ServiceMetrics: Sendable {
         metric(
             "slow_batches_total", "counter", "Batches of events that took an event loop over 20 milliseconds.",
             [("", "\(slowBatches.load(ordering: .relaxed))")])
+        metric(
+            "audit_lost_lines_total", "counter", "Lines of the audit file that could not be written.",
+            [("", "\(lostLines)")])
         metric("ready", "gauge", "1 while writes are taken.", [("", isReady ? "1" : "0")])
         metric(
             "start_time_seconds", "gauge", "When the daemon started, in seconds since 1970.",

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
@@ -12,11 +13,19 @@ struct OwedWrite: Sendable {
     let isMinimal: Bool
     /// The grants of a caller that may not see everything.
     let reader: Grants?
+    /// What the audit file tells of the write beside its changes; nil without one.
+    var audit: AuditLog.Entry?
     /// The charge for the memory of a long write.
     var charge: MemoryBudget.Charge?
 
-    init(_ request: APIRequest, _ bytes: Span<UInt8>, ticket: Ticket) {
-        self.ticket = ticket
+    init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
+        ticket = exchange.ticket
+        audit =
+            isAudited
+            ? AuditLog.Entry(
+                peer: exchange.peer.isUnix ? "unix" : exchange.peer.host,
+                request: "\(request.method.name) \(bytes.text(in: request.head.target))")
+            : nil
         createdStatus = request.method == .put ? 201 : 200
         isMinimal = request.prefersMinimal(in: bytes)
         reader = request.caller?.reader
@@ -57,13 +66,13 @@ extension APIHandler {
     ) throws(Problem) -> Handling {
         if let body = exchange.longBody {
             guard !exchange.isBehind else { return .notYet }
-            try parseBeside(request, target, bytes, body, exchange.ticket, on: state)
+            try parseBeside(request, target, bytes, body, exchange, on: state)
             return .laterAlone
         }
         // Requests of a connection are taken one at a time while the writer has much to do.
         if exchange.isBehind, service.store.isBusy { return .notYet }
         var write = try request.write(target, bytes, body: body, on: state)
-        let owed = OwedWrite(request, bytes, ticket: exchange.ticket)
+        let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
         let effort = state.effort(of: write.command, upTo: Self.longWrite)
         guard write.isLong || effort > Self.longWrite else {
             // One that may turn out to be long is alone, so that the writer may decide it after others.
@@ -94,13 +103,13 @@ extension APIHandler {
 
     /// Parses a large body beside the loop. Its connection has no request before it, and sends none until it is answered.
     private func parseBeside(
-        _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LongBody, _ ticket: Ticket,
+        _ request: APIRequest, _ target: WriteTarget, _ bytes: Span<UInt8>, _ body: LongBody, _ exchange: Exchange,
         on state: State
     ) throws(Problem) {
         guard !service.parser.isFull else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
         let held = service.budget.charge(body.count)
-        let owed = OwedWrite(request, bytes, ticket: ticket)
+        let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
         // A value takes some four times the memory of its text, and its commit and its answer hold the one before, too.
         decideBeside(owed, at: state.cursor, bytes: { 12 * body.count }, held: held) { () throws(Problem) in
             defer { held.resize(to: 0) }
@@ -142,6 +151,8 @@ extension APIHandler {
     }
 
     private func collect(_ request: WriteRequest, _ write: OwedWrite) {
+        var write = write
+        write.audit?.origin = request.origin
         collected.append(PendingWrite(id: owed.add(write), request: request))
     }
 
@@ -161,6 +172,9 @@ extension APIHandler {
     }
 
     private func answer(_ write: OwedWrite, _ outcome: WriteOutcome) {
+        if let entry = write.audit, case .success(let answer) = outcome.result {
+            service.audit?.add(answer, entry) { [store = service.store] in store.state }
+        }
         guard outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
             return loop.respond(write.ticket, counted(outcome.response(to: write, on: service.store.state)))
         }

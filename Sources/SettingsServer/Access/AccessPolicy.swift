@@ -99,7 +99,8 @@ package final class AccessPolicy: Sendable {
 
     /// The nanoseconds until a caller's credential expires; nil if it does not.
     package func timeLeft(of caller: Caller) -> UInt64? {
-        caller.expires.map { UInt64(max(0, $0.milliseconds - clock().milliseconds)) * 1_000_000 }
+        // A hundred years are as good as any longer time, and can be counted.
+        caller.expires.map { UInt64(min(max(0, $0.milliseconds - clock().milliseconds), 1 << 42)) * 1_000_000 }
     }
 
     private func caller(of peer: PeerUser) -> Caller {

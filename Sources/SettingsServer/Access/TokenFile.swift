@@ -107,7 +107,8 @@ extension TokenFile {
         var file = try TokenFile(bytes, at: path)
         let result = try body(&file)
         do throws(FileError) {
-            try file.write(to: path)
+            // A new file in the directory of a daemon that runs as another user is that user's.
+            try file.write(to: path, ownedAs: bytes.isEmpty ? path.parentDirectory ?? "." : path)
         } catch {
             throw ConfigurationError(
                 "cannot write \(path): \(error)", remedy: "see who may write there; the tokens are as before")
@@ -117,13 +118,13 @@ extension TokenFile {
         return result
     }
 
-    private func write(to path: String) throws(FileError) {
+    private func write(to path: String, ownedAs example: String) throws(FileError) {
         let (files, new) = (POSIXFileSystem(), path + ".new")
         let file = try OpenFile(new, .replacing, in: files)
         try file.write(bytes.span, at: 0)
         // An administrator may change the file of a daemon that runs as another user.
         var owner = stat()
-        if stat(path, &owner) == 0, geteuid() == 0, chown(new, owner.st_uid, owner.st_gid) != 0 {
+        if stat(example, &owner) == 0, geteuid() == 0, chown(new, owner.st_uid, owner.st_gid) != 0 {
             throw FileError(.write, new, code: errno)
         }
         try file.sync()

@@ -25,6 +25,10 @@ package struct Configuration: Sendable {
     package var hosts: [String] = []
     package var origins: [String] = []
     package var access = AccessOptions()
+    package var proxies = TrustedProxies()
+    /// The path of the audit file; nil for none.
+    package var auditFile: String?
+    package var auditBytes = 64 << 20
     /// True if it may listen to the network without access control.
     package var isOpenToNetwork = false
     package var history = History.Limits()

@@ -1,4 +1,5 @@
 internal import HTTPWire
+internal import Platform
 internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
@@ -73,6 +74,24 @@ extension Option {
             .array(configuration.access.anonymous.map { .string($0.description) })
         }.reloaded(),
         .bool("access.openMetrics", \.access.opensMetrics, "true if `/metrics` needs no grant").reloaded(),
+        .list(
+            "trustedProxies", 0...256, of: "addresses", \.proxyList,
+            "proxies whose `X-Forwarded-For` says who the client is, as `127.0.0.1`, `10.0.0.0/8` or `unix`",
+            read: { text, name throws(ConfigurationError) in
+                guard text == "unix" || AddressRange(text) != nil else {
+                    throw ConfigurationError(
+                        "\(name) is \(JSONValue.string(text).briefPhrase)",
+                        remedy: "it must be an address in figures, a range such as 10.0.0.0/8, or unix")
+                }
+                return text
+            }, write: { $0 }
+        ).reloaded(),
+        path(
+            "auditFile", \.auditFile, or: "none",
+            "the file that gets a line of JSON for each commit: see [security](security.md#audit)"),
+        .integer(
+            "auditBytes", 0...1 << 40, \.auditBytes,
+            "the size at which the audit file is renamed and another begun; 0 for never"),
         .bool(
             "openToNetwork", \.isOpenToNetwork,
             "true if the daemon may listen to the network without access control, also as `--open-to-network`"),
@@ -215,6 +234,14 @@ extension Option {
 
 /// Options that are kept in another form than a file has them.
 extension Configuration {
+    fileprivate var proxyList: [String] {
+        get { (proxies.includesUnix ? ["unix"] : []) + proxies.ranges.map(\.description) }
+        set {
+            proxies.includesUnix = newValue.contains("unix")
+            proxies.ranges = newValue.compactMap { AddressRange($0) }
+        }
+    }
+
     fileprivate var loopCount: Int {
         get { loops ?? 0 }
         set { loops = newValue == 0 ? nil : newValue }

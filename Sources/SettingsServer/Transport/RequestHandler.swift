@@ -78,9 +78,10 @@ package struct Exchange: Sendable {
     /// The loop that the request came in on: the one to `respond` on.
     package let loop: EventLoop
     package let ticket: Ticket
-    package let peer: SocketAddress
-    /// The user of a Unix domain socket.
-    package let user: PeerUser?
+    /// The peer of the connection, or the client for which it sends the request.
+    package internal(set) var peer: SocketAddress
+    /// The user of a Unix domain socket, unless that is a proxy.
+    package internal(set) var user: PeerUser?
     /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
     /// returns `.notYet`, or queues behind them.
     package let isBehind: Bool

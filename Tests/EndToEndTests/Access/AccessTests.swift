@@ -219,6 +219,19 @@ struct AccessTests {
         #expect(try guarded.send(condition, as: "ab").json?["pointer"] == "/if/0")
     }
 
+    @Test("Commits, settings and changes carry the name of the caller")
+    func names() throws {
+        let guarded = try GuardedDaemon(["ci": ["app:write"]]) {
+            $0.access.anonymous = (try? [Grant("open:write")]) ?? []
+        }
+        #expect(try guarded.send(Request("PUT app/keys/a 1", "Settings-Note: why"), as: "ci").json?["by"] == "token:ci")
+        #expect(try guarded.send("PUT open/keys/a 1", as: nil).json?["by"] == "anonymous")
+        let setting = try guarded.send("GET app/keys/a", as: "all").json
+        #expect(setting?["by"] == "token:ci" && setting?["note"] == "why")
+        let change = try guarded.send("GET app/observe?since=0", as: "all").json?["changes"]?.array?.first
+        #expect(change?["by"] == "token:ci")
+    }
+
     @Test("A caller does not get the answer that another had under the same idempotency key")
     func replay() throws {
         let guarded = try GuardedDaemon(["a": ["app:write"], "b": ["app:write"]])

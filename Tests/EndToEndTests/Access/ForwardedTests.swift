@@ -1,0 +1,62 @@
+import Foundation
+import Platform
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Who the client is behind a proxy.
+@Suite(.ownThread)
+struct ForwardedTests {
+    static let rows: [(trusted: [String], fields: [String], peer: String)] = [
+        ([], ["X-Forwarded-For: 192.0.2.1"], "127.0.0.1"),
+        (["10.0.0.0/8"], ["X-Forwarded-For: 192.0.2.1"], "127.0.0.1"),
+        (["127.0.0.1"], ["X-Forwarded-For: 192.0.2.1"], "192.0.2.1"), (["127.0.0.0/8"], [], "127.0.0.1"),
+        (["127.0.0.1"], ["X-Forwarded-For: 203.0.113.9, 192.0.2.1"], "192.0.2.1"),
+        (["127.0.0.1", "192.0.2.0/24"], ["X-Forwarded-For: 203.0.113.9, 192.0.2.1"], "203.0.113.9"),
+        (
+            ["127.0.0.1", "192.0.2.0/24"], ["X-Forwarded-For: 203.0.113.9", "X-Forwarded-For: 192.0.2.1"], "203.0.113.9"
+        ),
+        (["127.0.0.1"], ["X-Forwarded-For: 203.0.113.9, nonsense"], "127.0.0.1"),
+        (["127.0.0.1"], ["X-Forwarded-For: 2001:db8::7"], "2001:db8::7"),
+        (["0.0.0.0/0"], ["X-Forwarded-For: 192.0.2.1"], "192.0.2.1"),
+    ]
+
+    @Test("X-Forwarded-For is believed from proxies that are named, and of others' words nothing", arguments: rows)
+    func client(trusted: [String], fields: [String], peer: String) throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/audit.jsonl"
+        let configured = try directory.file(
+            "c.json", #"{"trustedProxies":\#(JSONValue.array(trusted.map { .string($0) })),"auditFile":"\#(path)"}"#)
+        var error: ConfigurationError?
+        let daemon = try TestDaemon { configuration in
+            do { try configuration.apply(fileAt: configured) } catch let failure {
+                error = failure as? ConfigurationError
+            }
+            configuration.listen = [.tcp(host: "127.0.0.1", port: 0)]
+        }
+        #expect(error == nil)
+        var request: Request = "PUT app/keys/a 1"
+        request.fields = fields
+        try daemon.done(request)
+        daemon.stop()
+        let line = try JSONValue(parsing: try String(contentsOfFile: path, encoding: .utf8))
+        #expect(line["peer"]?.string == peer)
+    }
+
+    @Test("The limit of watchers counts the clients behind a proxy, not the proxy")
+    func limits() throws {
+        let daemon = try TestDaemon {
+            $0.watchers.perAddress = 1
+            $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
+        }
+        try daemon.done("PUT app/keys/a 1")
+        func request(_ client: String) throws -> Request {
+            Request("GET app/observe?since=\(try daemon.cursor())&wait=300", "X-Forwarded-For: \(client)")
+        }
+        let first = try WaitingPeer(daemon, request("192.0.2.1"))
+        let second = try WaitingPeer(daemon, request("192.0.2.2"))
+        #expect(try daemon.send(request("192.0.2.1")).status == 429)
+        withExtendedLifetime((first, second)) {}
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import Platform
+import SettingsAPI
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Users and groups at the other end of a Unix domain socket.
+@Suite(.ownThread)
+struct PeerUserTests {
+    private let name = SystemUsers.name(of: getuid()) ?? String(getuid())
+
+    private func ask(_ request: Request, _ adapt: (inout Configuration) throws -> Void) throws -> RawResponse {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/socket"
+        var failure: (any Error)?
+        let daemon = try TestDaemon(in: directory, data: directory.path + "/data") { configuration in
+            configuration.listen.append(.unix(path: path))
+            do { try adapt(&configuration) } catch { failure = error }
+        }
+        #expect(failure == nil)
+        defer { daemon.stop() }
+        return try RawClient(.unix(path)).ask(request)
+    }
+
+    @Test("A user, by name or number, and a group have their grants over a Unix domain socket")
+    func users() throws {
+        for user in [name, String(getuid()), "%\(getgid())"] {
+            let answer = try ask("GET /v1/caller") { $0.access.users = [.init(user, [try Grant("app:write")])] }
+            #expect(answer.text == #"{"name":"user:\#(name)","grants":["app:write"]}"#)
+        }
+        let both = try ask("GET /v1/caller") {
+            $0.access.users = [.init(name, [try Grant("a:read")]), .init("%\(getgid())", [try Grant("b:read")])]
+        }
+        #expect(both.json?["grants"] == ["a:read", "b:read"])
+    }
+
+    @Test("A user lacks what it was not granted (403); one that is not named is asked for a token (401)")
+    func others() throws {
+        let own = try ask("GET app") { $0.access.users = [.init(name, [try Grant("other:read")])] }
+        #expect(own.status == 403)
+        let stranger = try ask("GET app") { $0.access.users = [.init("4294967294", [try Grant("*:read")])] }
+        #expect(stranger.status == 401)
+        let open = try ask("PUT app/keys/a 1") {
+            $0.access.users = [.init("4294967294", [try Grant("*:read")])]
+            $0.access.anonymous = [try Grant("app:write")]
+        }
+        #expect(open.json?["by"] == .string("user:\(name)"))
+    }
+
+    @Test("A commit over a Unix domain socket says who made it, also without access control")
+    func by() throws {
+        #expect(try ask("PUT app/keys/a 1") { _ in }.json?["by"] == .string("user:\(name)"))
+        #expect(try TestDaemon().send("PUT app/keys/a 1").json?["by"] == nil)
+    }
+
+    @Test("A user or group that the machine does not have ends the start, with its name")
+    func missing() throws {
+        for user in ["no-such-user", "%no-such-group"] {
+            #expect { try TestDaemon { $0.access.users = [.init(user, [.everything])] } } throws: { error in
+                "\(error)".contains(user.replacing("%", with: ""))
+            }
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import Testing
+
+struct GrantTests {
+    static let written: [(text: String, canonical: String)] = [
+        ("app:read", "app:read"), ("app.*:write,read", "app.*:read,write"), ("*:admin", "*:admin"),
+        ("app/player.*:write", "app/player.*:write"), ("app/a:b:read", "app/a:b:read"),
+        ("app/a/b:read", "app/a/b:read"),
+        ("*/x:secrets,override", "*/x:secrets,override"), ("app/*:schema", "app:schema"),
+        ("A-b_c.9:read,read", "A-b_c.9:read"),
+    ]
+
+    @Test("A grant is read and written in its form", arguments: written)
+    func form(text: String, canonical: String) throws {
+        #expect(try Grant(text).description == canonical)
+        #expect(try Grant(canonical) == Grant(text))
+    }
+
+    static let refused: [(text: String, hint: String)] = [
+        ("", "has no rights"), ("app", "has no rights"), ("app:", "is no right"), ("app:reed", "did you mean read?"),
+        ("app:read,", "is no right"), ("app:read, write", "is no right"), (":read", "no pattern of suites"),
+        ("a*b:read", "no pattern of suites"), (".a:read", "no pattern of suites"), ("app/:read", "no pattern of keys"),
+        ("app:admin", "*:admin"), ("*/a:admin", "*:admin"), ("app/a:schema", "leave out the keys"),
+        ("a b:read", "no pattern"),
+    ]
+
+    @Test("What is no grant is refused with what to write", arguments: refused)
+    func mistakes(text: String, hint: String) {
+        #expect { try Grant(text) } throws: { "\($0)".contains(hint) }
+    }
+
+    static let matching: [(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool)] = [
+        (["app:read"], .read, "app", .all, true), (["app:read"], .read, "app.x", .some, false),
+        (["app.*:read"], .read, "app.x", .all, true), (["app.*:read"], .read, "app", .some, false),
+        (["app.*:read"], .read, "APP.x", .some, false), (["app:write"], .read, "app", .all, true),
+        (["app:secrets"], .read, "app", .all, true), (["app:read"], .write, "app", .some, false),
+        (["app:write"], .secrets, "app", .some, false), (["*:admin"], .read, "app", .some, false),
+        (["app/a:read"], .read, "app", .some, true), (["app/a:read"], .read, "app", .all, false),
+        (["app/a:read"], .read, "app", .key("a"), true), (["app/a:read"], .read, "app", .key("ab"), false),
+        (["app/a*:read"], .read, "app", .key("ab"), true), (["app/a*:read"], .read, "app", .prefix("ab"), true),
+        (["app/a*:read"], .read, "app", .prefix(""), false), (["app/ab:read"], .read, "app", .prefix("ab"), false),
+        (["app/e\u{301}:read"], .read, "app", .key("\u{E9}"), false),
+        (["b:write", "app:read"], .write, "app", .some, false),
+    ]
+
+    @Test("Grants allow what they name and nothing else", arguments: matching)
+    func matches(grants: [String], right: Rights, suite: String, scope: Grants.Scope, isAllowed: Bool) throws {
+        #expect(Grants(try grants.map { try Grant($0) }).allow(right, on: suite, scope) == isAllowed)
+    }
+}

@@ -1,0 +1,101 @@
+import ClientTestSupport
+import Foundation
+import SettingsAPI
+import SettingsHTTP
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Tokens that a client presents to a daemon whose callers need grants.
+@Suite(.ownThread)
+struct AccessTokenTests {
+    private let directory: TemporaryDirectory
+    private let daemon: ServedDaemon
+    private let tokens: [String]
+
+    init() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path + "/tokens.json"
+        tokens = try ["one", "two"].map { name in
+            let grants = [try Grant("*:read,write,admin")]
+            return try TokenFile.change(at: file) { (tokens: inout TokenFile) throws(ConfigurationError) in
+                try tokens.create(name, grants, expires: nil, now: Daemon.now())
+            }
+        }
+        self.directory = directory
+        daemon = try ServedDaemon { $0.access.tokens = file }
+    }
+
+    @Test(
+        "A client presents its token with each request, blocking or not; one without is refused",
+        arguments: ServedDaemon.Transport.allCases)
+    func token(transport: ServedDaemon.Transport) throws {
+        let address = try daemon.address(transport)
+        let client = SettingsClient(address, token: AccessToken("  \(tokens[0])\n"))
+        let caller = try client.blocking.send(.caller)
+        #expect(caller.name == "token:one")
+        #expect(caller.grants.map(\.description) == ["*:read,write,admin"])
+        #expect(try client.blocking.send(.reload).needsRestart == [])
+        #expect(try client.withTimeout(.seconds(5)).blocking.send(.caller).name == "token:one")
+        #expect { try SettingsClient(address).blocking.send(.caller) } throws: {
+            ($0 as? SettingsError)?.code == .unauthorized
+        }
+        #expect { try SettingsClient(address, token: AccessToken("wrong")).blocking.send(.caller) } throws: { error in
+            (error as? SettingsError)?.code == .unauthorized
+        }
+    }
+
+    @Test("A token file is read again after the daemon refuses what it said")
+    func file() throws {
+        let path = try directory.file("token", tokens[0] + "\n")
+        let client = SettingsClient(try daemon.address(), token: AccessToken(file: path))
+        #expect(try client.blocking.send(.caller).name == "token:one")
+        _ = try directory.file("token", "revoked")
+        #expect(try client.blocking.send(.caller).name == "token:one", "it is not read for each request")
+        let late = SettingsClient(try daemon.address(), token: AccessToken(file: path))
+        #expect(throws: SettingsError.self) { try late.blocking.send(.caller) }
+        _ = try directory.file("token", tokens[1])
+        #expect(try late.blocking.send(.caller).name == "token:two")
+    }
+
+    @Test("A token that no field can hold is not sent", arguments: ["", "a b", "a\r\nX: y", "ä"])
+    func form(text: String) throws {
+        let client = SettingsClient(try daemon.address(), token: AccessToken(text))
+        #expect { try client.blocking.send(.caller) } throws: { ($0 as? SettingsError)?.code == .unauthorized }
+    }
+
+    @Test("No description of a token or of what has one shows its text")
+    func descriptions() throws {
+        let token = AccessToken(tokens[0])
+        let client = SettingsClient(try daemon.address(), token: token)
+        var dumped = "\(token) \(String(reflecting: token)) \(client)"
+        dump(token, to: &dumped)
+        dump(client, to: &dumped)
+        #expect(!dumped.contains(tokens[0].dropFirst(10)))
+    }
+
+    @Test("SETTINGS_TOKEN_FILE gives all clients of a program their token")
+    func environment() throws {
+        let path = try directory.file("token", tokens[0])
+        let worker = try ChildProcess(
+            ["text", "hello"],
+            environment: [
+                "HOME=\(directory.path)", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)", "SETTINGS_SUITE=worker",
+                "SETTINGS_TOKEN_FILE=\(path)",
+            ], of: ChildProcess.built("settings-worker"))
+        #expect(try worker.end().code == 0)
+        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[1]))
+        let setting = try client.blocking.send(.setting(try KeyName("text"), in: try SuiteName("worker")))
+        #expect(setting.value == "hello")
+        #expect(setting.by == "token:one")
+    }
+
+    @Test("A write carries its note, whose line ends cannot begin another field")
+    func note() throws {
+        let client = SettingsClient(try daemon.address(), token: AccessToken(tokens[0]))
+        let (suite, key) = (try SuiteName("app"), try KeyName("a"))
+        let answer = try client.blocking.send(.set(key, to: 1, in: suite, WriteOptions(note: "for the\r\nshow")))
+        #expect(answer.note == "for the  show")
+    }
+}

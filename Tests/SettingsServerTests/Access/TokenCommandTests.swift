@@ -1,0 +1,101 @@
+import Foundation
+import Platform
+import SettingsServer
+import TestSupport
+import Testing
+
+/// `settingsd token`, and what the program says of a network without access control.
+@Suite(.ownThread)
+struct TokenCommandTests {
+    private let directory: TemporaryDirectory
+    private var file: String { directory.path + "/tokens.json" }
+    private var data: String { directory.path + "/data" }
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    private func token(_ words: String...) throws -> ChildProcess.End {
+        try ChildProcess.run(["token"] + words + ["--access.tokens", file, "--data", data])
+    }
+
+    private func ask(_ port: UInt16, _ token: String) throws -> Int {
+        let client = try RawClient(port: port)
+        try client.send("GET /v1/suites HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer \(token)\r\n\r\n")
+        return try client.readResponse().status
+    }
+
+    @Test("A token that is made while the daemon runs counts at once, and one that is revoked no more")
+    func tokens() throws {
+        let first = try token("create", "first", "--grant", "*:read")
+        #expect(first.code == 0)
+        #expect(first.errors == "token first is made; it is shown this once; a daemon takes it when it starts\n")
+        let daemon = try DaemonProcess(data: data, options: ["--access.tokens", file])
+        let text = first.output.trimmingCharacters(in: .newlines)
+        #expect(try ask(daemon.port, text) == 200)
+        let second = try token("create", "second", "--grant=app:read", "--grant", "b.*:write", "--expires", "90d")
+        #expect(second.errors.contains("reads it now"), "\(second.errors)")
+        _ = try daemon.process.line(containing: "configuration reloaded")
+        #expect(try ask(daemon.port, second.output.trimmingCharacters(in: .newlines)) == 200)
+        let list = try token("list").output
+        let rows = list.split(separator: "\n")
+        #expect(rows.count == 2)
+        #expect(rows[0].hasPrefix("first   for good") && rows[0].hasSuffix("*:read"), "\(list)")
+        #expect(rows[1].hasPrefix("second  until 20") && rows[1].hasSuffix("app:read b.*:write"), "\(list)")
+        #expect(!list.contains("settingsd_"))
+        #expect(try token("revoke", "first").code == 0)
+        while try ask(daemon.port, text) == 200 {}
+        #expect(try ask(daemon.port, text) == 401)
+        daemon.process.signal(SIGTERM)
+        let end = try daemon.process.end()
+        #expect(!end.errors.contains(text), "a token stands in the log")
+    }
+
+    static let mistakes: [(words: [String], code: Int32, hint: String)] = [
+        ([], 64, "token needs a command"), (["creat"], 64, "did you mean create?"), (["create"], 64, "needs a name"),
+        (["create", "a"], 64, "without a grant"), (["create", "a", "--grant", "app:reed"], 64, "did you mean read?"),
+        (["create", "a", "--grant", "*:read", "--expires", "soon"], 64, "90d"),
+        (["create", "a", "b", "--grant", "*:read"], 64, "too much"), (["list", "a"], 64, "too much"),
+        (["revoke", "a"], 78, "there is no token a"), (["revoke"], 64, "needs a name"),
+        (["list", "--grant", "*:read"], 64, "making a token"),
+        (["create", "a", "--log", "debug"], 64, "running the daemon"),
+    ]
+
+    @Test("A mistake is one line with what to write", arguments: mistakes)
+    func mistake(words: [String], code: Int32, hint: String) throws {
+        let end = try ChildProcess.run(["token"] + words + ["--access.tokens", file, "--data", data])
+        #expect(end.code == code, "\(end.errors)")
+        #expect(end.errors.contains(hint), "\(end.errors)")
+        #expect(end.output == "")
+    }
+
+    @Test("Without a token file the command says how to name one")
+    func unnamed() throws {
+        #expect(try ChildProcess.run(["token", "list"]).errors.contains("--access.tokens FILE"))
+    }
+
+    @Test("On an address of the network it starts with access control, or when told to, and else says what to do")
+    func network() throws {
+        let options = ["--listen", "0.0.0.0:0", "--data", data, "--log", "warning"]
+        let refused = try ChildProcess.run(options)
+        #expect(refused.code == 78)
+        #expect(refused.errors.contains("is open to the network") && refused.errors.contains("--open-to-network"))
+        #expect(refused.errors.contains("settingsd token create NAME"))
+        #expect(try token("create", "a", "--grant", "*:read").code == 0)
+        for more in [["--open-to-network"], ["--access.tokens", file, "--log", "info"]] {
+            let process = try ChildProcess(Array(options.dropLast(2)) + more)
+            _ = try process.line(containing: more.count == 1 ? "warning 0.0.0.0:" : "has no TLS")
+            process.signal(SIGTERM)
+            #expect(try process.end().code == 0)
+        }
+    }
+
+    @Test("A token file that is missing or open to others ends the start")
+    func start() throws {
+        let end = try ChildProcess.run([
+            "--listen", "127.0.0.1:0", "--data", data, "--access.tokens", file, "--log", "error",
+        ])
+        #expect(end.code == 78)
+        #expect(end.errors.contains("settingsd token create NAME"))
+    }
+}
