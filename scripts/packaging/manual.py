@@ -12,12 +12,17 @@ ROW = re.compile(r"\| `([\w.]+)` \| `([^`]*)` \| (.*?) ?\| (.*) \|")
 def command_page(template, usage, version):
     """settingsd(1)."""
     forms = [f"settingsd {words}" for words, _ in usage.forms]
-    commands = [(f"settingsd {words}", text) for words, text in usage.forms if text]
+    commands, together = [], []
+    for form, (_, text) in zip(forms, usage.forms):
+        together.append(form)
+        if text:
+            commands.append(("\n".join(together), text))
+            together = []
     options = [(f"{flag} {argument}".rstrip(), text) for flag, argument, text in usage.options]
     return _fill(template, {
         "SYNOPSIS": "\n.br\n".join(f"\\fB{_plain(form)}\\fR" for form in forms),
-        "COMMANDS": _items(commands), "OPTIONS": _items(options), "SIGNALS": _sentence(usage.signals),
-        "EXITCODES": _items(usage.exit_codes)}, version)
+        "OTHERS": "\n".join(f".SH {title.upper()}\n{_sentence(text)}" for title, text in usage.others.items()),
+        "COMMANDS": _items(commands), "OPTIONS": _items(options), "EXITCODES": _items(usage.exit_codes)}, version)
 
 
 def file_page(template, manual, configuration, version):
@@ -47,7 +52,10 @@ def _fill(template, parts, version):
 
 
 def _items(pairs):
-    return "\n".join(f".TP\n\\fB{_plain(name)}\\fR\n{_sentence(text)}" for name, text in pairs)
+    """Names with what they mean. A name may be several, in lines of their own."""
+    def heading(names):
+        return "\n.TQ\n".join(f"\\fB{_plain(name)}\\fR" for name in names.split("\n"))
+    return "\n".join(f".TP\n{heading(names)}\n{_sentence(text)}" for names, text in pairs)
 
 
 def _sentence(text):

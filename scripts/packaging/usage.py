@@ -20,13 +20,12 @@ class Usage:
     def __init__(self, text):
         _, *sections = text.strip().split("\n\n")
         parts = {section.partition(":")[0]: section for section in sections}
-        if parts.keys() != {"usage", "options", "signals", "exit codes"}:
-            raise ValueError(f"--help has other sections than expected: {', '.join(parts)}")
-        self.forms = [Form(*_match(FORM, line)) for line in parts["usage"].split("\n")]
-        lines = parts["options"].split("\n")[1:]
+        self.forms = [Form(*_match(FORM, line)) for line in parts.pop("usage").split("\n")]
+        lines = parts.pop("options").split("\n")[1:]
         self.options = [Option(*_match(OPTION, line), text.strip()) for line, text in zip(lines[::2], lines[1::2])]
-        self.signals = " ".join(parts["signals"].partition(":")[2].split())
-        self.exit_codes = [_match(EXIT_CODE, line) for line in parts["exit codes"].split("\n")[1:]]
+        self.exit_codes = [_match(EXIT_CODE, line) for line in parts.pop("exit codes").split("\n")[1:]]
+        # Text in other sections, such as that about signals.
+        self.others = {title: " ".join(text.partition(":")[2].split()) for title, text in parts.items()}
 
     @property
     def commands(self):
