@@ -36,6 +36,8 @@ public struct Problem: Error, Equatable, Sendable, CustomStringConvertible {
         public var pointer: JSONPointer?
         /// The stored values that a new schema does not fit.
         public var conflicts: [SchemaConflict] = []
+        /// The later changes that keep a commit from being undone.
+        public var changes: [Change] = []
         /// The stored value, where it does not fit the schema in force.
         public var stored: JSONValue?
         /// The oldest revision that history goes back to.
@@ -171,6 +173,7 @@ extension Problem.Details {
         writer.member("column", column)
         writer.member("pointer", pointer)
         writer.member("conflicts", unlessEmpty: conflicts)
+        writer.member("changes", unlessEmpty: changes)
         writer.member("stored", stored)
         writer.member("oldest", oldest)
         writer.member("current", current)
@@ -192,6 +195,7 @@ extension Problem.Details {
         column = members["column"]?.integer
         pointer = members["pointer"]?.string.flatMap { JSONPointer($0) }
         conflicts = Self.list(members["conflicts"], SchemaConflict.init(json:))
+        changes = Self.list(members["changes"], Change.init(json:))
         stored = members["stored"]
         oldest = members["oldest"]?.integer.flatMap { Revision($0) }
         current = members["current"].flatMap { try? Problem.Current(json: $0) }
@@ -289,6 +293,10 @@ extension Problem {
         for conflict in self.conflicts where rest >= 0 {
             take(conflict.errors)
             _ = conflict.stored?.isWithin(&rest)
+        }
+        for change in self.changes where rest >= 0 {
+            rest -= 8
+            _ = change.old?.isWithin(&rest) ?? true && change.new?.isWithin(&rest) ?? true
         }
         for current in [self.current].compactMap(\.self) + self.failed.map(\.current) where rest >= 0 {
             rest -= 8

@@ -53,6 +53,12 @@ package struct StoredConflicts: Equatable, Sendable {
     /// The violations of the rules about the suite as a whole.
     package let suite: [Violation]
 
+    package init(keys: [SchemaConflict], unlisted: [KeyName] = [], suite: [Violation] = []) {
+        self.keys = keys
+        self.unlisted = unlisted
+        self.suite = suite
+    }
+
     /// True without conflicts.
     package var isEmpty: Bool {
         keys.isEmpty && suite.isEmpty && unlisted.isEmpty

@@ -162,6 +162,8 @@ public struct WriteSummary: Equatable, Sendable {
     public var changes: [Change]
     /// The revision of the schema, in the answer to a write of it.
     public var schemaRevision: Revision?
+    /// The keys that a restore left as they are, with what the schema has against the values of then.
+    public var skipped: [SchemaConflict] = []
     /// True for the answer to a dry run.
     public var isDryRun: Bool
     /// True if this repeats the first answer to a write.
@@ -197,6 +199,7 @@ extension WriteSummary: JSONReadable, JSONWritable {
             revision: try reader.required("revision"), changed: try reader.required("changed"),
             changes: try reader.required("changes"), schemaRevision: try reader.optional("schemaRevision"),
             isDryRun: try reader.flag("dryRun"), isReplayed: try reader.flag("replayed"))
+        skipped = try reader.list("skipped")
     }
 
     package func write(to writer: inout JSONWriter) {
@@ -205,6 +208,7 @@ extension WriteSummary: JSONReadable, JSONWritable {
         writer.member("changed", changed)
         if !lacksChanges { writer.member("changes", changes) }
         writer.member("schemaRevision", schemaRevision)
+        writer.member("skipped", unlessEmpty: skipped)
         writer.flag("dryRun", isDryRun)
         writer.flag("replayed", isReplayed)
         writer.endObject()

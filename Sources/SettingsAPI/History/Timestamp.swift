@@ -7,7 +7,7 @@ public struct Timestamp: Hashable, Sendable {
     /// Milliseconds since the beginning of 1970, leap seconds not counted.
     public let milliseconds: Int64
 
-    private static let daysFrom1970To2001 = 11_323
+    static let daysFrom1970To2001 = 11_323
     /// The years 0 to 9999.
     private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 

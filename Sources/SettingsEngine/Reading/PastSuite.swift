@@ -6,16 +6,7 @@ extension State {
     ///
     /// - Returns: nil if there was no such suite then.
     package func suite(_ name: SuiteName, at moment: Revision) throws(Problem) -> Suite? {
-        guard moment <= revision else {
-            throw Problem(.badRequest, "revision \(moment) is still to come; the newest is \(revision)")
-        }
-        let floor = historyFloor(of: name)
-        guard moment >= floor else {
-            var problem = Problem(
-                .historyGone, "revision \(moment) is no longer kept; the oldest that is kept is \(floor)")
-            problem.oldest = floor
-            throw problem
-        }
+        try checkKept(moment, of: name)
         var suite = self.suite(name)
         let since = history.commits(of: name, after: moment)
         guard !since.isEmpty else { return suite }

@@ -127,7 +127,7 @@ extension History {
 
     /// The origin of a commit, as far as it is kept.
     func origin(of revision: Revision) -> CommitOrigin? {
-        kept.find(revision)?.commit.origin
+        commit(revision)?.commit.origin
     }
 
     /// All commits that are kept, in order.
@@ -148,6 +148,33 @@ extension History {
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         guard let next = revision.advanced(by: 1) else { return }
         logs.with(suite.text.utf8Span.span) { log in log.commits.forEach(startingAt: next, body) }
+    }
+
+    /// Visits the commits before a revision that touched a suite, the newest first, until `body` returns false.
+    func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
+        logs.with(suite.text.utf8Span.span) { log in log.commits.forEachReversed(before: revision, body) }
+    }
+
+    /// The number of commits that are kept of a suite.
+    package func count(of suite: SuiteName) -> Int {
+        logs.with(suite.text.utf8Span.span) { $0.commits.count } ?? 0
+    }
+
+    /// Returns the last commit that was not later than an instant; nil if none that is kept was. Looks at one commit after
+    /// the other, as a clock that was set back leaves their times out of order.
+    func last(notAfter instant: Timestamp) -> KeptCommit? {
+        guard let end = Revision(Int64.max) else { return nil }
+        var found: KeptCommit?
+        kept.forEachReversed(before: end) { commit in
+            if commit.commit.time.milliseconds <= instant.milliseconds { found = commit }
+            return found == nil
+        }
+        return found
+    }
+
+    /// The commit with a revision; nil if it is not kept.
+    func commit(_ revision: Revision) -> KeptCommit? {
+        kept.find(revision)
     }
 
     /// Every commit after this one that touched the suite is kept.

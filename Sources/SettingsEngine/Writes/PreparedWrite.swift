@@ -13,7 +13,8 @@ package final class PreparedWrite: Sendable {
     package init(_ decision: WriteDecision, of request: WriteRequest, on state: State) {
         self.decision = Mutex(decision)
         suites = Dictionary(
-            request.command.suites.map { ($0, state.revision(of: $0)) }, uniquingKeysWith: { first, _ in first })
+            request.command.suites(on: state).map { ($0, state.revision(of: $0)) },
+            uniquingKeysWith: { first, _ in first })
         lastDrop = state.lastDrop
     }
 
@@ -34,8 +35,10 @@ extension State {
 
 extension WriteRequest.Command {
     /// The suites that the decision depends on.
-    fileprivate var suites: [SuiteName] {
+    fileprivate func suites(on state: State) -> [SuiteName] {
         switch self {
+        case .undo(_, let name?, _), .restore(let name, _, _): [name]
+        case .undo(let undo, nil, _): state.history.commit(undo.revision)?.commit.suites ?? []
         case .setting(let operation): [operation.suite]
         case .mergeSuite(let name, _), .replaceSuite(let name, _), .resetSuite(let name, _), .dropSuite(let name),
             .setSchema(let name, _, _), .refuseSchema(let name, _), .removeSchema(let name):

@@ -64,6 +64,8 @@ extension WriteRequest {
     private func tag(afterCommit revision: Revision) -> Revision? {
         switch command {
         case .mergeSuite, .replaceSuite, .resetSuite, .setSchema, .refuseSchema, .removeSchema: revision
+        case .undo(_, let suite, _): suite == nil ? nil : revision
+        case .restore: revision
         case .dropSuite: .zero
         case .setting, .transaction: nil
         }

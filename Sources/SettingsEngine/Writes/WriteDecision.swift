@@ -39,6 +39,9 @@ extension State {
         case .refuseSchema(let suite, let problem): throw draft.refusal(of: suite, problem)
         case .removeSchema(let suite): return try draft.removeSchema(suite)
         case .transaction(let transaction): return try draft.transaction(transaction)
+        case .undo(let undo, let suite, let policy): return try draft.undo(undo, of: suite, onConflict: policy)
+        case .restore(let suite, let restore, let skips):
+            return try draft.restore(suite, restore, skipsConflicts: skips)
         }
     }
 }

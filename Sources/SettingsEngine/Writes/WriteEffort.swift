@@ -13,6 +13,8 @@ extension State {
             .removeSchema(let name):
             suite(name)?.weight(upTo: limit) ?? 0
         case .refuseSchema: 0
+        case .undo(let undo, let suite, _): effort(of: undo, in: suite, upTo: limit)
+        case .restore(let name, _, _): history.count(of: name) + (suite(name)?.weight(upTo: limit) ?? 0)
         case .transaction(let transaction):
             transaction.operations.reduce(0) { $0 > limit ? $0 : $0 + effort(of: $1, upTo: limit) }
         }
@@ -26,6 +28,7 @@ extension State {
             .removeSchema(let name):
             schema(of: name) != nil
         case .setSchema(let name, _, _): hasSuite(name)
+        case .undo, .restore: true
         case .refuseSchema: false
         case .transaction(let transaction):
             transaction.operations.contains { checksValues(of: $0, nil) }
@@ -45,6 +48,14 @@ extension State {
             return checked !== version
         }
         return checks ?? false
+    }
+
+    private func effort(of undo: UndoRequest, in name: SuiteName?, upTo limit: Int) -> Int {
+        guard let kept = history.commit(undo.revision) else { return 0 }
+        // A schema is held against all that is stored.
+        let suites = Set(kept.commit.suiteChanges.map(\.suite))
+        let later = kept.commit.suites.reduce(0) { $0 + history.count(of: $1) }
+        return suites.reduce(later + kept.size / 8) { $0 > limit ? $0 : $0 + (suite($1)?.weight(upTo: limit) ?? 0) }
     }
 
     private func effort(of operation: Transaction.Operation, upTo limit: Int) -> Int {

@@ -22,6 +22,10 @@ package struct WriteRequest: Sendable {
         case removeSchema(SuiteName)
         /// Several operations, all or none.
         case transaction(Transaction)
+        /// What a commit did to a suite undone, or to all suites that it touched.
+        case undo(UndoRequest, of: SuiteName?, onConflict: ConflictPolicy)
+        /// What is stored made what it was; without the values that the schema does not allow, if those are to be skipped.
+        case restore(SuiteName, RestoreRequest, skipsConflicts: Bool)
     }
 
     /// The way to treat stored values that a new schema does not allow.

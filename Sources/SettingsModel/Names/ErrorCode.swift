@@ -12,6 +12,7 @@ public enum ErrorCode: String, CaseIterable, Hashable, Sendable {
     case methodNotAllowed = "method_not_allowed"
     case timeout
     case schemaConflict = "schema_conflict"
+    case changedSince = "changed_since"
     case invalidStored = "invalid_stored"
     case historyGone = "history_gone"
     case preconditionFailed = "precondition_failed"
@@ -49,6 +50,7 @@ extension ErrorCode {
         case .methodNotAllowed: ([405], "Method not allowed")
         case .timeout: ([408], "Request took too long")
         case .schemaConflict: ([409], "Stored values do not fit the schema")
+        case .changedSince: ([409], "Changed since")
         case .invalidStored: ([409], "Stored value does not fit the schema")
         case .historyGone: ([410], "History no longer kept")
         case .preconditionFailed: ([412], "Precondition failed")

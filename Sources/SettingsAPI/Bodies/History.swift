@@ -1,0 +1,249 @@
+public import SettingsModel
+
+/// A place in the past: after a commit, or at an instant.
+public enum Moment: Hashable, Sendable {
+    /// After this commit.
+    case revision(Revision)
+    /// After the last commit that was not later than this.
+    case instant(Timestamp)
+
+    /// Reads a revision, or an instant as RFC 3339 has it; nil for any other text.
+    package init?(_ text: String) {
+        if let revision = Revision(text) {
+            self = .revision(revision)
+        } else if let instant = Timestamp(dateTime: text) {
+            self = .instant(instant)
+        } else {
+            return nil
+        }
+    }
+
+    /// The text that reads back.
+    package var text: String {
+        switch self {
+        case .revision(let revision): revision.description
+        case .instant(let instant): instant.description
+        }
+    }
+}
+
+extension Moment: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        if case .string(let text) = json, let instant = Timestamp(dateTime: text) {
+            self = .instant(instant)
+        } else if case .integer = json {
+            self = .revision(try Revision(json: json))
+        } else {
+            throw BodyError("expected a revision, or an instant such as \"2026-11-20T10:00:00Z\"")
+        }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        switch self {
+        case .revision(let revision): revision.write(to: &writer)
+        case .instant(let instant): instant.write(to: &writer)
+        }
+    }
+}
+
+extension Timestamp {
+    /// Reads any `date-time` of RFC 3339; parts of a millisecond are cut off.
+    package init?(dateTime text: String) {
+        guard let read = DateTimeSyntax(text) else { return nil }
+        let digits = read.time.fraction.prefix(3).map { Int64($0 - UInt8(ascii: "0")) }
+        let milliseconds = zip(digits, [100, 10, 1]).reduce(0) { $0 + $1.0 * $1.1 }
+        self.init(
+            milliseconds: (Int64(read.secondsSince2001) + Int64(86_400 * Self.daysFrom1970To2001)) * 1000 + milliseconds
+        )
+    }
+}
+
+/// A page of the commits that touched a suite, the newest first.
+public struct SuiteHistory: Equatable, Sendable {
+    /// The suite.
+    public var suite: SuiteName
+    /// The commits.
+    public var commits: [HistoryCommit]
+    /// Where the next page begins: the commits before this one; nil if there are no more.
+    public var next: Revision?
+    /// How far back the history goes: every commit after this one is kept.
+    public var oldest: Revision
+
+    package init(suite: SuiteName, commits: [HistoryCommit], next: Revision?, oldest: Revision) {
+        self.suite = suite
+        self.commits = commits
+        self.next = next
+        self.oldest = oldest
+    }
+}
+
+/// A commit, as far as it touched one suite.
+public struct HistoryCommit: Equatable, Sendable {
+    /// The revision.
+    public var revision: Revision
+    /// When it was made.
+    public var time: Timestamp
+    /// The caller, and the reason that it gave.
+    package var origin: CommitOrigin?
+    /// True if it set or removed the schema.
+    public var hasSchema: Bool
+    /// True if it dropped the suite.
+    public var isDrop: Bool
+    /// The changes of keys of the suite.
+    public var changes: [Change]
+
+    package init(
+        revision: Revision, time: Timestamp, origin: CommitOrigin?, hasSchema: Bool, isDrop: Bool, changes: [Change]
+    ) {
+        self.revision = revision
+        self.time = time
+        self.origin = origin
+        self.hasSchema = hasSchema
+        self.isDrop = isDrop
+        self.changes = changes
+    }
+
+    /// The name of the caller that made it; nil if it is not known.
+    public var by: String? { origin?.by }
+    /// The reason that the caller gave; nil if it gave none.
+    public var note: String? { origin?.note }
+}
+
+extension SuiteHistory: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        let suite: SuiteName = try reader.required("suite")
+        self.init(
+            suite: suite,
+            commits: try reader.required("commits") { json throws(BodyError) in
+                try json.list { json throws(BodyError) in try HistoryCommit(json, of: suite) }
+            }, next: try reader.optional("next"), oldest: try reader.required("oldest"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("suite", suite)
+        writer.member("commits", commits)
+        writer.member("next", next)
+        writer.member("oldest", oldest)
+        writer.endObject()
+    }
+}
+
+extension HistoryCommit: JSONWritable {
+    fileprivate init(_ json: JSONValue, of suite: SuiteName) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        self.init(
+            revision: try reader.required("revision"), time: try reader.required("time"), origin: try .read(reader),
+            hasSchema: try reader.flag("schema"), isDrop: try reader.flag("dropped"),
+            changes: try reader.changes(ofSuite: suite))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("revision", revision)
+        writer.member("time", time)
+        writer.members(of: origin)
+        writer.flag("schema", hasSchema)
+        writer.flag("dropped", isDrop)
+        writer.member("changes", changes, as: .ofOneSuite)
+        writer.endObject()
+    }
+}
+
+/// The net changes of a suite between two places. The first may be the later one.
+public struct SuiteDifference: Equatable, Sendable {
+    /// The suite.
+    public var suite: SuiteName
+    /// The place after the changes.
+    public var cursor: Cursor
+    /// The revision of the schema there; zero without one.
+    public var schemaRevision: Revision
+    /// True if the two places have different schemas.
+    public var isSchemaChanged: Bool
+    /// One change of each key that differs, ordered by key.
+    public var changes: [Change]
+
+    package init(
+        suite: SuiteName, cursor: Cursor, schemaRevision: Revision, isSchemaChanged: Bool, changes: [Change]
+    ) {
+        self.suite = suite
+        self.cursor = cursor
+        self.schemaRevision = schemaRevision
+        self.isSchemaChanged = isSchemaChanged
+        self.changes = changes
+    }
+}
+
+extension SuiteDifference: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json)
+        let suite: SuiteName = try reader.required("suite")
+        self.init(
+            suite: suite, cursor: try reader.required("cursor"), schemaRevision: try reader.required("schemaRevision"),
+            isSchemaChanged: try reader.flag("schemaChanged"), changes: try reader.changes(ofSuite: suite))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("suite", suite)
+        writer.place(cursor)
+        writer.member("schemaRevision", schemaRevision)
+        writer.member("schemaChanged", isSchemaChanged)
+        writer.member("changes", changes, as: .ofOneSuite)
+        writer.endObject()
+    }
+}
+
+/// A request to undo a commit.
+package struct UndoRequest: Equatable, Sendable, JSONReadable, JSONWritable {
+    package var revision: Revision
+    /// True to undo it though keys were changed since.
+    package var isForced: Bool
+
+    package init(_ revision: Revision, isForced: Bool = false) {
+        self.revision = revision
+        self.isForced = isForced
+    }
+
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json, only: ["revision", "force"])
+        self.init(try reader.required("revision"), isForced: try reader.flag("force"))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("revision", revision)
+        writer.flag("force", isForced)
+        writer.endObject()
+    }
+}
+
+/// A request to make what is stored what it was: of all keys, or of those that are named or begin with a prefix.
+package struct RestoreRequest: Equatable, Sendable, JSONReadable, JSONWritable {
+    package var moment: Moment
+    package var prefix: String?
+    package var keys: [KeyName]?
+
+    package init(to moment: Moment, prefix: String? = nil, keys: [KeyName]? = nil) {
+        self.moment = moment
+        self.prefix = prefix
+        self.keys = keys
+    }
+
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json, only: ["to", "prefix", "keys"])
+        let keys: [KeyName]? = try reader.optional("keys")
+        self.init(to: try reader.required("to"), prefix: try reader.optional("prefix"), keys: keys)
+        guard prefix == nil || keys == nil else { throw BodyError("expected only one of prefix and keys") }
+        if keys?.isEmpty ?? false { throw BodyError("expected at least one key").under("keys") }
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("to", moment)
+        writer.member("prefix", prefix)
+        if let keys { writer.member("keys", keys) }
+        writer.endObject()
+    }
+}

@@ -1,0 +1,149 @@
+package import SettingsAPI
+package import SettingsModel
+
+/// Places in the past.
+extension State {
+    /// Returns the revision of a place in the past. Throws if it is still to come, or if what a suite was there is not kept.
+    package func revision(at moment: Moment, of suite: SuiteName) throws(Problem) -> Revision {
+        let place: Revision
+        switch moment {
+        case .revision(let revision): place = revision
+        case .instant(let instant):
+            if instant.milliseconds >= time.milliseconds {
+                place = revision
+            } else if let last = history.last(notAfter: instant) {
+                place = last.revision
+            } else if historyFloor(of: suite) == .zero {
+                // All that ever touched the suite came later.
+                place = .zero
+            } else {
+                throw historyGone(before: "what was stored at \(instant)", of: suite)
+            }
+        }
+        try checkKept(place, of: suite)
+        return place
+    }
+
+    /// Throws if a revision is still to come, or if what a suite was after it is not kept.
+    func checkKept(_ place: Revision, of suite: SuiteName) throws(Problem) {
+        guard place <= revision else {
+            throw Problem(.badRequest, "revision \(place) is still to come; the newest is \(revision)")
+        }
+        guard place >= historyFloor(of: suite) else { throw historyGone(before: "revision \(place)", of: suite) }
+    }
+
+    private func historyGone(before what: String, of suite: SuiteName) -> Problem {
+        let floor = historyFloor(of: suite)
+        var problem = Problem(.historyGone, "\(what) is no longer kept; the oldest that is kept is \(floor)")
+        problem.oldest = floor
+        return problem
+    }
+}
+
+/// A question about the commits of a suite.
+package struct HistoryQuestion: Sendable {
+    package let suite: SuiteName
+    package let filter: KeyFilter
+    /// The caller that made the commits; nil for any.
+    package let by: String?
+    /// The commits before this one; nil for the newest.
+    package let before: Revision?
+    package let limit: Int
+
+    package init(suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int) {
+        self.suite = suite
+        self.filter = filter
+        self.by = by
+        self.before = before
+        self.limit = limit
+    }
+}
+
+extension State {
+    /// A page of the commits that touched a suite, the newest first. Throws if nothing is known of such a suite.
+    package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
+        let suite = question.suite
+        guard hasSuite(suite) || history.hasLog(of: suite) else { throw unknownSuite(suite) }
+        var commits: [HistoryCommit] = []
+        var hasMore = false
+        var size = 0
+        let end = question.before ?? revision.advanced(by: 1) ?? revision
+        history.forEachReversed(of: suite, before: end) { kept in
+            guard let commit = commit(kept.commit, for: question) else { return true }
+            size += kept.size
+            hasMore = commits.count == question.limit || !commits.isEmpty && size > Self.mostHistory
+            if !hasMore { commits.append(commit) }
+            return !hasMore
+        }
+        return SuiteHistory(
+            suite: suite, commits: commits, next: hasMore ? commits.last?.revision : nil,
+            oldest: historyFloor(of: suite))
+    }
+
+    /// The most memory of commits that go into one page, unless one commit alone takes more.
+    private static let mostHistory = 8 << 20
+
+    /// The weight of answering the question at most; if that is more than a limit, some number above the limit.
+    package func weight(of question: HistoryQuestion, upTo limit: Int) -> Int {
+        var weight = question.filter.isEverything && question.by == nil ? 0 : history.count(of: question.suite)
+        var left = question.limit
+        let end = question.before ?? revision.advanced(by: 1) ?? revision
+        history.forEachReversed(of: question.suite, before: end) { kept in
+            weight += kept.size / 16
+            left -= 1
+            return left > 0 && weight <= limit
+        }
+        return weight
+    }
+
+    private func commit(_ commit: Commit, for question: HistoryQuestion) -> HistoryCommit? {
+        if let by = question.by, commit.origin?.by?.hasSameBytes(as: by) != true { return nil }
+        let ofSuite = commit.suiteChanges.filter { $0.suite == question.suite }
+        let hasSchema = ofSuite.contains { $0.kind != .created && $0.kind != .dropped }
+        let changes = commit.changes.filter { $0.suite == question.suite && question.filter.admits($0.key) }
+        // A commit without changes was kept for its request key, or is about the suite as a whole.
+        guard !changes.isEmpty || question.filter.isEverything && !ofSuite.isEmpty else { return nil }
+        return HistoryCommit(
+            revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: hasSchema,
+            isDrop: ofSuite.contains { $0.kind == .dropped }, changes: markingSecrets(changes))
+    }
+}
+
+extension State {
+    /// The net changes of a suite between two places, of which the first may be the later one.
+    package func difference(
+        of name: SuiteName, from: Moment, to: Moment, _ filter: KeyFilter = .everything
+    ) throws(Problem) -> SuiteDifference {
+        let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
+        guard hasSuite(name) || history.hasLog(of: name) else { throw unknownSuite(name) }
+        let (before, after) = (try suite(name, at: start), try suite(name, at: end))
+        var keys: Set<KeyName> = []
+        history.forEach(of: name, after: min(start, end)) { kept in
+            guard kept.revision <= max(start, end) else { return false }
+            for change in kept.commit.changes where change.suite == name && filter.admits(change.key) {
+                keys.insert(change.key)
+            }
+            return true
+        }
+        let none = Suite(name, revision: .zero, floor: .zero)
+        let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before ?? none, to: after ?? none) }
+        return SuiteDifference(
+            suite: name, cursor: Cursor(epoch: epoch, revision: end), schemaRevision: after?.schemaRevision ?? .zero,
+            isSchemaChanged: before?.schema?.schema.document != after?.schema?.schema.document,
+            changes: markingSecrets(changes))
+    }
+}
+
+extension Change {
+    /// The change of a key from one past of its suite to another; nil if both show the same.
+    fileprivate init?(of key: KeyName, from before: Suite, to after: Suite) {
+        let (old, new) = (before.record(key), after.record(key))
+        let (oldValue, value) = (before.effectiveValue(of: old), after.effectiveValue(of: new))
+        guard oldValue != value || old.standing != new.standing || old.stored != new.stored else { return nil }
+        self.init(
+            suite: after.id, key: key, old: oldValue, new: value, oldSource: old.standing.source,
+            source: new.standing.source, revision: new.revision, modified: new.modified,
+            isSecret: before.isSecret(old) || after.isSecret(new))
+        origin = new.origin
+    }
+}

@@ -1,0 +1,301 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+/// Writes that put back what was: the inverse of a commit, and what a suite stored at some place in the past.
+extension WriteDraft {
+    /// A stored value to put back; nil for none.
+    private struct PastValue {
+        let key: KeyName
+        let stored: JSONValue?
+        /// True if it was a secret then.
+        let isSecret: Bool
+    }
+
+    /// Undoes what a commit did, to one suite or to all that it touched.
+    mutating func undo(
+        _ undo: UndoRequest, of name: SuiteName?, onConflict policy: WriteRequest.ConflictPolicy
+    ) throws(Problem) -> WriteDecision {
+        let commit = try commit(undo.revision, of: name)
+        if let name { try checkGuards(of: name) }
+        let names = name.map { [$0] } ?? commit.suites
+        if !undo.isForced {
+            let later = names.compactMap { state.changes(since: commit, in: $0) }
+            guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
+        }
+        var inverse = Inverse()
+        for name in names { try self.undo(commit, in: name, onConflict: policy, &inverse) }
+        return finish(
+            name.map { .suite($0) }, suites: inverse.suites, inverse.changes.filter(\.isDifferent),
+            schema: inverse.schema)
+    }
+
+    /// Makes what a suite stores what it was at a place in the past, under the schema of now.
+    mutating func restore(
+        _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
+    ) throws(Problem) -> WriteDecision {
+        let place = try state.revision(at: restore.moment, of: name)
+        guard let past = try state.suite(name, at: place) else { throw state.unknownSuite(name, at: place) }
+        try checkGuards(of: name)
+        let filter = KeyFilter(keys: restore.keys ?? [], prefixes: restore.prefix.map { [$0] } ?? [])
+        let suite = state.suite(name)
+        var values = past.differences(from: suite, filter).map { key in
+            let record = past.record(key)
+            return PastValue(key: key, stored: record.stored, isSecret: past.isSecret(record))
+        }
+        try checkCount(values.count)
+        var skipped: [SchemaConflict] = []
+        if skipsConflicts {
+            let conflicts = conflicts(values, in: suite)
+            try checkSteps()
+            let keys = Set(conflicts.keys.compactMap(\.key) + conflicts.unlisted)
+            values.removeAll { keys.contains($0.key) }
+            skipped = conflicts.keys
+        }
+        let decision = try putBack(values, in: name)
+        return decision.listing(skipped)
+    }
+}
+
+extension WriteDraft {
+    /// What an inverse does to suites and to keys.
+    private struct Inverse {
+        var suites: [SuiteChange] = []
+        var changes: [Change] = []
+        /// The schema that it sets, unless it sets several.
+        var schema: Schema?
+    }
+
+    /// Returns the commit to undo. Throws if it is not kept, or did nothing to the suite.
+    private func commit(_ revision: Revision, of name: SuiteName?) throws(Problem) -> Commit {
+        guard revision <= state.revision else {
+            throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
+        }
+        if let name {
+            guard state.hasSuite(name) || state.history.hasLog(of: name) else { throw state.unknownSuite(name) }
+            guard let before = revision.advanced(by: -1) else {
+                throw Problem(.badRequest, "revision 0 is no commit")
+            }
+            try state.checkKept(before, of: name)
+        }
+        if let commit = state.history.commit(revision)?.commit {
+            if name.map({ commit.suites.contains($0) }) ?? !commit.suites.isEmpty { return commit }
+        } else if name == nil, revision > .zero, revision <= state.history.floor {
+            var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
+            problem.oldest = state.history.floor
+            throw problem
+        }
+        throw Problem(.badRequest, "revision \(revision) changed nothing\(name.map { " in suite \($0)" } ?? "")")
+    }
+
+    private static func changedSince(_ revision: Revision, _ changes: [Change]) -> Problem {
+        let keys = changes.first.map { ": \($0.key) of suite \($0.suite) at revision \($0.revision)" } ?? ""
+        var problem = Problem(
+            .changedSince, "what commit \(revision) did was changed since\(keys); \"force\":true undoes it all the same"
+        )
+        problem.changes = changes
+        return problem
+    }
+
+    /// Decides the inverse of a commit in one suite: first the schema, then the values, under that schema.
+    private mutating func undo(
+        _ commit: Commit, in name: SuiteName, onConflict policy: WriteRequest.ConflictPolicy, _ inverse: inout Inverse
+    ) throws(Problem) {
+        var draft = part(on: state)
+        let changes = commit.suiteChanges.filter { $0.suite == name && $0.kind != .created }
+        var first: Commit?
+        if let change = changes.first {
+            let decision = try draft.putBack(change, onConflict: policy)
+            first = decision.commit
+            var state = state
+            if let commit = first {
+                do {
+                    try state.apply(commit, schema: decision.schema)
+                } catch {
+                    throw Problem(.storageFailed, "internal error: \(error); this is a bug, please report it")
+                }
+                inverse.schema = inverse.suites.isEmpty ? decision.schema : nil
+            }
+            steps = draft.steps
+            draft = part(on: state)
+        }
+        let values = commit.changes.filter { $0.suite == name }.map { change in
+            PastValue(
+                key: change.key, stored: change.oldStored,
+                isSecret: change.record.wasSecret || change.isSecret && change.oldStored != nil)
+        }
+        try draft.checkCount(values.count)
+        let second = try draft.putBack(values, in: name).commit
+        steps = draft.steps
+        inverse.suites += (first?.suiteChanges ?? []) + (second?.suiteChanges ?? [])
+        inverse.changes += (first?.changes ?? []).followed(by: second?.changes ?? [])
+    }
+
+    /// A draft of a part of this write, without what is about the write as a whole.
+    private func part(on state: State) -> WriteDraft {
+        var request = request
+        (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
+        return WriteDraft(
+            request: request, state: state, revision: revision, time: time, opensSuites: opensSuites,
+            commitKeys: commitKeys)
+    }
+
+    /// Puts back the schema that was in force before a change, or the suite that it dropped.
+    private mutating func putBack(
+        _ change: SuiteChange, onConflict policy: WriteRequest.ConflictPolicy
+    ) throws(Problem) -> WriteDecision {
+        if let replaced = change.replaced {
+            do {
+                let schema = try Schema(kept: replaced.document, text: replaced.text)
+                return try setSchema(change.suite, schema, onConflict: policy)
+            } catch let problem as Problem {
+                throw problem
+            } catch {
+                throw Problem(.invalidSchema, "the schema before is none that this version takes: \(error)")
+            }
+        }
+        if state.hasSuite(change.suite) { return try removeSchema(change.suite) }
+        return finish(
+            .suite(change.suite),
+            suites: change.kind == .dropped ? [SuiteChange(suite: change.suite, kind: .created)] : [], [])
+    }
+
+    /// Stores values again. Throws with all conflicts if the schema of now does not allow them.
+    private mutating func putBack(_ values: [PastValue], in name: SuiteName) throws(Problem) -> WriteDecision {
+        let suite = state.suite(name)
+        let changed = values.filter { suite?.record($0.key).stored != $0.stored }
+        for value in changed { try checkLock(value.key, in: suite) }
+        let conflicts = conflicts(changed, in: suite)
+        try checkSteps()
+        guard conflicts.isEmpty else { throw Self.conflict(conflicts.keys, more: conflicts.unlisted.count, in: name) }
+        for value in changed {
+            let position = try touch(suite, name, value.key, named: .path, isRemoval: value.stored == nil)
+            guard let stored = value.stored else {
+                remove(position)
+                continue
+            }
+            set(position, to: stored)
+            if value.isSecret { self[position].isStoredSecret = true }
+        }
+        do throws(Problem) {
+            return try finish(.suite(name))
+        } catch {
+            guard error.code == .invalidValue else { throw error }
+            throw Self.conflict(StoredConflicts(keys: [], suite: error.errors).all, more: 0, in: name)
+        }
+    }
+
+    /// The values that the schema of now does not allow by themselves.
+    private mutating func conflicts(_ values: [PastValue], in suite: Suite?) -> StoredConflicts {
+        guard let schema = suite?.schema?.schema else { return StoredConflicts(keys: []) }
+        let settings = values.compactMap { value in
+            value.stored.map { StoredSetting(key: value.key, value: $0, isSecret: value.isSecret) }
+        }
+        let found = schema.conflicts(storing: settings, steps: &steps)
+        return StoredConflicts(keys: found.keys, unlisted: found.unlisted)
+    }
+
+    private static func conflict(_ conflicts: [SchemaConflict], more: Int, in suite: SuiteName) -> Problem {
+        let told = conflicts.map { $0.inSuite(suite) }
+        let others = told.count + more - 1
+        var problem = Problem(
+            .schemaConflict,
+            "the schema of suite \(suite) does not allow what was stored: \(told.first?.errors.first?.sentence ?? "")"
+                + (others > 0 ? " (and \(others) more)" : "") + "; ?onConflict=skip restores the rest")
+        problem.conflicts = told
+        return problem
+    }
+}
+
+extension SchemaConflict {
+    fileprivate func inSuite(_ suite: SuiteName) -> SchemaConflict {
+        var conflict = self
+        conflict.errors = errors.map { $0.inSuite(suite, under: .root) }
+        return conflict
+    }
+}
+
+extension WriteDecision {
+    /// Lists the keys that a restore left out. A commit with a request key keeps its answer then.
+    fileprivate consuming func listing(_ skipped: [SchemaConflict]) -> WriteDecision {
+        guard !skipped.isEmpty, case .summary(var summary) = answer.body else { return self }
+        summary.skipped = skipped
+        answer.body = .summary(summary)
+        if commit?.requestKey != nil { commit?.answer = .summary(summary) }
+        return self
+    }
+}
+
+extension State {
+    /// The later changes of what a commit did to a suite; nil if there are none.
+    fileprivate func changes(since commit: Commit, in name: SuiteName) -> [Change]? {
+        let suite = suite(name)
+        let keys = Set(
+            commit.changes.filter { change in
+                change.suite == name && suite?.record(change.key).revision != commit.revision
+            }.map(\.key))
+        let isSuiteChanged = commit.suiteChanges.contains { change in
+            guard change.suite == name else { return false }
+            return switch change.kind {
+            case .created: false
+            case .dropped: suite != nil
+            case .schemaSet, .schemaRemoved: suite?.schemaRevision != commit.revision
+            }
+        }
+        // The keys of a suite that was dropped are gone in that very commit.
+        let isGone = suite == nil && commit.suiteChanges.contains { $0.suite == name && $0.kind == .dropped }
+        guard isSuiteChanged || !keys.isEmpty && !isGone || isGone && wasBegun(name, after: commit.revision) else {
+            return nil
+        }
+        let later = history.commits(of: name, after: commit.revision).flatMap(\.commit.changes)
+        return markingSecrets(later.filter { $0.suite == name && keys.contains($0.key) }).map {
+            $0.isSecret ? $0.concealed() : $0
+        }
+    }
+
+    /// True if a suite that is gone was there again after a commit.
+    private func wasBegun(_ name: SuiteName, after revision: Revision) -> Bool {
+        !history.commits(of: name, after: revision).isEmpty
+    }
+}
+
+extension Suite {
+    /// The keys, in order, of which something else is stored here than in another state of the suite.
+    fileprivate func differences(from other: Suite?, _ filter: KeyFilter) -> [KeyName] {
+        var keys: [KeyName] = []
+        records.forEach { record in
+            let differs = other?.records.find(record.treeKey)?.stored != record.stored
+            if differs, filter.admits(record.key) { keys.append(record.key) }
+            return true
+        }
+        other?.records.forEach { record in
+            let isGone = record.stored != nil && records.find(record.treeKey) == nil
+            if isGone, filter.admits(record.key) { keys.append(record.key) }
+            return true
+        }
+        return keys.ordered(by: <)
+    }
+}
+
+extension Commit {
+    /// The suites that it touches, each once.
+    var suites: [SuiteName] {
+        var seen: Set<SuiteName> = []
+        return (suiteChanges.map(\.suite) + changes.map(\.suite)).filter { seen.insert($0).inserted }
+    }
+}
+
+extension [Change] {
+    /// The changes with later ones of the same suite, of each key one, ordered by key.
+    fileprivate func followed(by later: [Change]) -> [Change] {
+        var all = Dictionary(map { ($0.key, $0) }, uniquingKeysWith: { first, _ in first })
+        for change in later { all[change.key] = all[change.key].map(change.following) ?? change }
+        return all.values.ordered { $0.key < $1.key }
+    }
+}
+
+extension Change {
+    /// True if it changes what is stored, or what readers get.
+    fileprivate var isDifferent: Bool {
+        old != new || oldSource != source || oldStored != stored
+    }
+}

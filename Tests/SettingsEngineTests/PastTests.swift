@@ -1,0 +1,219 @@
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+/// The past is held against a list of full states.
+struct PastTests {
+    /// All that a suite shows, in a form that can be compared.
+    struct Shown: Equatable {
+        var stored: [String: JSONValue] = [:]
+        var effective: [String: String] = [:]
+        var schema: JSONValue?
+
+        init(_ suite: Suite) throws {
+            schema = suite.schema?.schema.document
+            for name in PlainSuites.keys {
+                let record = suite.record(try KeyName(name))
+                stored[name] = record.stored
+                effective[name] = "\(record.standing) \(suite.effectiveValue(of: record)?.text() ?? "-")"
+            }
+        }
+    }
+
+    /// A state after a commit, in full.
+    struct Place {
+        let cursor: Cursor
+        let time: Timestamp
+        let suites: [String: Shown]
+
+        init(_ state: State) throws {
+            cursor = state.cursor
+            time = state.time
+            var suites: [String: Shown] = [:]
+            for name in PlainSuites.names {
+                if let suite = state.suite(try SuiteName(name)) { suites[name] = try Shown(suite) }
+            }
+            self.suites = suites
+        }
+
+        var revision: Revision { cursor.revision }
+    }
+
+    /// A state with everything that it ever was.
+    struct Run {
+        var state: State
+        var places: [Place]
+        var random: SeededGenerator
+
+        init(_ random: SeededGenerator, commits: Int) throws {
+            self.random = random
+            state = State(epoch: try #require(Epoch("e0")))
+            places = [try Place(state)]
+            var writes = try RandomWrites(random)
+            while places.count <= commits { _ = try write(try writes.next()) }
+        }
+
+        /// Decides a write and applies it; nil if it changes nothing or is refused.
+        mutating func write(_ command: WriteRequest.Command) throws -> Result<Revision?, Problem> {
+            let revision = try #require(state.revision.advanced(by: Int64(1 + random.below(3))))
+            let time = Timestamp(milliseconds: state.time.milliseconds + 1 + Int64(random.below(2000)))
+            let decision: WriteDecision
+            do throws(Problem) {
+                decision = try state.decide(WriteRequest(command), revision: revision, time: time)
+            } catch {
+                return .failure(error)
+            }
+            guard let commit = decision.commit else { return .success(nil) }
+            // As the journal has it.
+            try state.apply(try Commit(json: try JSONValue(parsing: commit.jsonBytes())))
+            places.append(try Place(state))
+            return .success(revision)
+        }
+
+        var context: Comment { "seed \(random.seed)" }
+    }
+
+    @Test("A suite at each revision and instant is what it was")
+    func places() throws {
+        for random in FuzzBudget.generators(share: 0.02) {
+            let run = try Run(random, commits: 80)
+            for place in run.places {
+                for name in PlainSuites.names {
+                    let suite = try SuiteName(name)
+                    let shown = try run.state.suite(suite, at: place.revision).map(Shown.init)
+                    try #require(shown == place.suites[name], run.context)
+                    for instant in [place.time, Timestamp(milliseconds: place.time.milliseconds + 1)] {
+                        let expected = try #require(
+                            run.places.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
+                        let revision = try run.state.revision(at: .instant(instant), of: suite)
+                        let shown = try run.state.suite(suite, at: revision).map(Shown.init)
+                        try #require(shown == expected.suites[name], run.context)
+                    }
+                }
+            }
+        }
+    }
+
+    @Test("The difference between two places is what differs, in either direction")
+    func differences() throws {
+        for random in FuzzBudget.generators(share: 0.02) {
+            var run = try Run(random, commits: 60)
+            for _ in 0..<300 {
+                let (from, to) = (run.random.pick(run.places), run.random.pick(run.places))
+                let name = run.random.pick(PlainSuites.names)
+                guard let suite = try? SuiteName(name), run.state.historyFloor(of: suite) == .zero else { continue }
+                let (old, new) = (from.suites[name], to.suites[name])
+                let found: SuiteDifference
+                do throws(Problem) {
+                    found = try run.state.difference(
+                        of: suite, from: .revision(from.revision), to: .revision(to.revision))
+                } catch {
+                    try #require(error.code == .unknownSuite && run.places.allSatisfy { $0.suites[name] == nil })
+                    continue
+                }
+                let keys = PlainSuites.keys.filter { key in
+                    old?.stored[key] != new?.stored[key]
+                        || old?.effective[key] ?? "unset -" != new?.effective[key] ?? "unset -"
+                }
+                try #require(found.changes.map(\.key.text) == keys, run.context)
+                for change in found.changes {
+                    let key = change.key.text
+                    let (before, after) = (old?.effective[key] ?? "unset -", new?.effective[key] ?? "unset -")
+                    try #require("\(change.oldSource.name) \(change.old?.text() ?? "-")" == before, run.context)
+                    try #require("\(change.source.name) \(change.new?.text() ?? "-")" == after, run.context)
+                }
+                try #require(found.isSchemaChanged == (old?.schema != new?.schema), run.context)
+                #expect(found.cursor == to.cursor)
+            }
+        }
+    }
+
+    @Test("A commit undone is as if it had not been, and undone again is back, unless something came later")
+    func undo() throws {
+        var (done, refused) = (0, 0)
+        for random in FuzzBudget.generators(share: 0.02) {
+            let run = try Run(random, commits: 40)
+            for (before, after) in zip(run.places, run.places.dropFirst()) {
+                var copy = run
+                let touched = try #require(run.state.commitAt(after.revision), run.context)
+                let isLast = PlainSuites.names.allSatisfy { name in
+                    run.places.allSatisfy { $0.revision < after.revision || $0.suites[name] == after.suites[name] }
+                }
+                switch try copy.write(.undo(UndoRequest(after.revision), of: nil, onConflict: .keep)) {
+                case .success(let revision):
+                    done += 1
+                    guard let revision, let last = copy.places.last else { continue }
+                    for change in touched.changes {
+                        let (suite, key) = (change.suite.text, change.key.text)
+                        try #require(last.suites[suite]?.stored[key] == before.suites[suite]?.stored[key], copy.context)
+                    }
+                    for change in touched.suiteChanges where change.kind != .created {
+                        let suite = change.suite.text
+                        try #require(last.suites[suite]?.schema == before.suites[suite]?.schema, copy.context)
+                    }
+                    if isLast {
+                        for (name, shown) in before.suites { try #require(last.suites[name] == shown, copy.context) }
+                    }
+                    guard case .success = try copy.write(.undo(UndoRequest(revision), of: nil, onConflict: .keep))
+                    else { continue }
+                    let redone = copy.places.last?.suites.mapValues(\.stored)
+                    // A suite that is empty stays.
+                    for (name, stored) in run.places.last?.suites.mapValues(\.stored) ?? [:] {
+                        try #require(redone?[name] == stored, copy.context)
+                    }
+                case .failure(let problem):
+                    refused += 1
+                    let codes: [ErrorCode] = [.changedSince, .schemaConflict, .locked]
+                    try #require(problem.code.map(codes.contains) ?? false, "\(copy.context): \(problem)")
+                    if problem.code == .changedSince { try #require(!isLast, copy.context) }
+                }
+            }
+        }
+        #expect(done > 50 && refused > 50)
+    }
+
+    @Test("A restored suite stores what it did, as far as its schema allows")
+    func restore() throws {
+        var (whole, partial) = (0, 0)
+        for random in FuzzBudget.generators(share: 0.02) {
+            let run = try Run(random, commits: 40)
+            for place in run.places.dropFirst() {
+                for (name, shown) in place.suites {
+                    var copy = run
+                    let suite = try SuiteName(name)
+                    let request = RestoreRequest(to: .revision(place.revision))
+                    func stored() -> [String: JSONValue]? { copy.places.last?.suites[name]?.stored }
+                    switch try copy.write(.restore(suite, request, skipsConflicts: false)) {
+                    case .success:
+                        whole += 1
+                        try #require(stored() ?? [:] == shown.stored, copy.context)
+                        continue
+                    case .failure(let problem):
+                        try #require(problem.code == .schemaConflict || problem.code == .locked, "\(problem)")
+                        guard problem.code == .schemaConflict else { continue }
+                        #expect(!problem.conflicts.isEmpty)
+                    }
+                    let before = stored() ?? [:]
+                    guard case .success = try copy.write(.restore(suite, request, skipsConflicts: true)) else {
+                        continue
+                    }
+                    partial += 1
+                    for key in PlainSuites.keys {
+                        let now = stored()?[key]
+                        try #require(now == shown.stored[key] || now == before[key], copy.context)
+                    }
+                }
+            }
+        }
+        #expect(whole > 50 && partial > 10)
+    }
+}
+
+extension State {
+    /// A commit of the history.
+    fileprivate func commitAt(_ revision: Revision) -> Commit? {
+        history.all.first { $0.revision == revision }?.commit
+    }
+}
