@@ -49,13 +49,18 @@ package struct HistoryQuestion: Sendable {
     /// The commits before this one; nil for the newest.
     package let before: Revision?
     package let limit: Int
+    /// The grants of a reader that may not see everything.
+    package let reader: Grants?
 
-    package init(suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int) {
+    package init(
+        suite: SuiteName, filter: KeyFilter, by: String?, before: Revision?, limit: Int, reader: Grants?
+    ) {
         self.suite = suite
         self.filter = filter
         self.by = by
         self.before = before
         self.limit = limit
+        self.reader = reader
     }
 }
 
@@ -63,7 +68,7 @@ extension State {
     /// A page of the commits that touched a suite, the newest first. Throws if nothing is known of such a suite.
     package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
         let suite = question.suite
-        guard hasSuite(suite) || history.hasLog(of: suite) else { throw unknownSuite(suite) }
+        guard hasSuite(suite) || history.hasLog(of: suite) else { throw unknownSuite(suite, for: question.reader) }
         var commits: [HistoryCommit] = []
         var hasMore = false
         var size = 0
@@ -100,29 +105,28 @@ extension State {
         if let by = question.by, commit.origin?.by?.hasSameBytes(as: by) != true { return nil }
         let ofSuite = commit.suiteChanges.filter { $0.suite == question.suite }
         let hasSchema = ofSuite.contains { $0.kind != .created && $0.kind != .dropped }
-        let changes = commit.changes.filter { $0.suite == question.suite && question.filter.admits($0.key) }
+        let admitted = commit.changes.filter { $0.suite == question.suite && question.filter.admits($0.key) }
+        let changes = shown(admitted, to: question.reader)
         // A commit without changes was kept for its request key, or is about the suite as a whole.
         guard !changes.isEmpty || question.filter.isEverything && !ofSuite.isEmpty else { return nil }
         return HistoryCommit(
             revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: hasSchema,
-            isDrop: ofSuite.contains { $0.kind == .dropped }, changes: markingSecrets(changes))
+            isDrop: ofSuite.contains { $0.kind == .dropped }, changes: changes)
     }
 }
 
 extension State {
     /// The net changes of a suite between two places, of which the first may be the later one.
     package func difference(
-        of name: SuiteName, from: Moment, to: Moment, _ filter: KeyFilter = .everything
+        of name: SuiteName, from: Moment, to: Moment, for reader: Grants? = nil
     ) throws(Problem) -> SuiteDifference {
         let (start, end) = (try revision(at: from, of: name), try revision(at: to, of: name))
-        guard hasSuite(name) || history.hasLog(of: name) else { throw unknownSuite(name) }
+        guard hasSuite(name) || history.hasLog(of: name) else { throw unknownSuite(name, for: reader) }
         let (before, after) = (try suite(name, at: start), try suite(name, at: end))
         var keys: Set<KeyName> = []
         history.forEach(of: name, after: min(start, end)) { kept in
             guard kept.revision <= max(start, end) else { return false }
-            for change in kept.commit.changes where change.suite == name && filter.admits(change.key) {
-                keys.insert(change.key)
-            }
+            for change in kept.commit.changes where change.suite == name { keys.insert(change.key) }
             return true
         }
         let none = Suite(name, revision: .zero, floor: .zero)
@@ -130,7 +134,7 @@ extension State {
         return SuiteDifference(
             suite: name, cursor: Cursor(epoch: epoch, revision: end), schemaRevision: after?.schemaRevision ?? .zero,
             isSchemaChanged: before?.schema?.schema.document != after?.schema?.schema.document,
-            changes: markingSecrets(changes))
+            changes: shown(changes, to: reader))
     }
 }
 

@@ -1,5 +1,5 @@
-internal import SettingsAPI
-internal import SettingsModel
+package import SettingsAPI
+package import SettingsModel
 
 /// Writes that put back what was: the inverse of a commit, and what a suite stored at some place in the past.
 extension WriteDraft {
@@ -15,11 +15,11 @@ extension WriteDraft {
     mutating func undo(
         _ undo: UndoRequest, of name: SuiteName?, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
-        let commit = try commit(undo.revision, of: name)
+        let commit = try state.commit(toUndo: undo.revision, in: name, for: request.reader)
         if let name { try checkGuards(of: name) }
         let names = name.map { [$0] } ?? commit.suites
         if !undo.isForced {
-            let later = names.compactMap { state.changes(since: commit, in: $0) }
+            let later = names.compactMap { state.changes(since: commit, in: $0, for: request.reader) }
             guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
         }
         var inverse = Inverse()
@@ -34,7 +34,9 @@ extension WriteDraft {
         _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
     ) throws(Problem) -> WriteDecision {
         let place = try state.revision(at: restore.moment, of: name)
-        guard let past = try state.suite(name, at: place) else { throw state.unknownSuite(name, at: place) }
+        guard let past = try state.suite(name, at: place) else {
+            throw state.unknownSuite(name, for: request.reader, at: place)
+        }
         try checkGuards(of: name)
         let filter = KeyFilter(keys: restore.keys ?? [], prefixes: restore.prefix.map { [$0] } ?? [])
         let suite = state.suite(name)
@@ -63,28 +65,6 @@ extension WriteDraft {
         var changes: [Change] = []
         /// The schema that it sets, unless it sets several.
         var schema: Schema?
-    }
-
-    /// Returns the commit to undo. Throws if it is not kept, or did nothing to the suite.
-    private func commit(_ revision: Revision, of name: SuiteName?) throws(Problem) -> Commit {
-        guard revision <= state.revision else {
-            throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(state.revision)")
-        }
-        if let name {
-            guard state.hasSuite(name) || state.history.hasLog(of: name) else { throw state.unknownSuite(name) }
-            guard let before = revision.advanced(by: -1) else {
-                throw Problem(.badRequest, "revision 0 is no commit")
-            }
-            try state.checkKept(before, of: name)
-        }
-        if let commit = state.history.commit(revision)?.commit {
-            if name.map({ commit.suites.contains($0) }) ?? !commit.suites.isEmpty { return commit }
-        } else if name == nil, revision > .zero, revision <= state.history.floor {
-            var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
-            problem.oldest = state.history.floor
-            throw problem
-        }
-        throw Problem(.badRequest, "revision \(revision) changed nothing\(name.map { " in suite \($0)" } ?? "")")
     }
 
     private static func changedSince(_ revision: Revision, _ changes: [Change]) -> Problem {
@@ -226,8 +206,30 @@ extension WriteDecision {
 }
 
 extension State {
+    /// Returns a commit that is to be undone. Throws if it is not kept, or did nothing to the suite, or to any.
+    package func commit(
+        toUndo revision: Revision, in name: SuiteName?, for reader: Grants?
+    ) throws(Problem) -> Commit {
+        guard revision <= self.revision else {
+            throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(self.revision)")
+        }
+        if let name {
+            guard hasSuite(name) || history.hasLog(of: name) else { throw unknownSuite(name, for: reader) }
+            try checkKept(revision.advanced(by: -1) ?? .zero, of: name)
+        }
+        if let commit = history.commit(revision)?.commit {
+            let isMeant = name.map { commit.suites.contains($0) } ?? !commit.suites.isEmpty
+            if isMeant { return commit }
+        } else if name == nil, revision <= history.floor {
+            var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
+            problem.oldest = history.floor
+            throw problem
+        }
+        throw Problem(.badRequest, "revision \(revision) changed nothing\(name.map { " in suite \($0)" } ?? "")")
+    }
+
     /// The later changes of what a commit did to a suite; nil if there are none.
-    fileprivate func changes(since commit: Commit, in name: SuiteName) -> [Change]? {
+    fileprivate func changes(since commit: Commit, in name: SuiteName, for reader: Grants?) -> [Change]? {
         let suite = suite(name)
         let keys = Set(
             commit.changes.filter { change in
@@ -247,7 +249,8 @@ extension State {
             return nil
         }
         let later = history.commits(of: name, after: commit.revision).flatMap(\.commit.changes)
-        return markingSecrets(later.filter { $0.suite == name && keys.contains($0.key) }).map {
+        // An error has the value of no secret, whoever reads it.
+        return shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: reader).map {
             $0.isSecret ? $0.concealed() : $0
         }
     }

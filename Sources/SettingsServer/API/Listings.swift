@@ -3,7 +3,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// Reads that list, and reads of schemas and of the past.
+/// Reads that list, and reads of schemas.
 extension State {
     /// Lists the suites, or a page of them.
     func suites(_ request: APIRequest) -> Rendering {
@@ -37,32 +37,29 @@ extension State {
         }
     }
 
-    /// Shows a suite as it was after a commit of the past.
-    func past(
-        _ request: APIRequest, at moment: Revision, _ bytes: Span<UInt8>, _ reading: Reading
-    ) throws(Problem) -> Rendering {
-        try show(request, bytes, weight: { $0.weight(upTo: $1) }) { suite, state in
-            reading.response(suite, at: Cursor(epoch: state.epoch, revision: moment), now: state.cursor)
-        }
-    }
-
-    /// Shows the schema of a suite as it was sent.
+    /// Shows the schema of a suite as it was sent, now or in the past.
     func schema(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
         let name = try request.suite(in: bytes)
+        if let moment = request.query.moment(.at) {
+            return try past(at: moment, request, bytes) { suite, _, _ in Self.schema(of: suite, at: self.cursor) }
+        }
         guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
-        guard let schema = suite.schema else {
-            let problem = Problem(.noSchema, "suite \(name) has no schema: it holds any key with any value")
-            return Rendering(Response(problem, cursor: cursor, tag: suite.schemaRevision))
-        }
+        let result = Self.schema(of: suite, at: cursor)
+        guard let tag = result.tag, !result.isRefusal else { return result.rendering }
         try request.ifMatch(in: bytes)?.check(
-            "the schema of suite \(name)", at: schema.revision,
-            current: .suite(SuiteRevision(suite: name, revision: schema.revision)))
-        if let known = try request.knownTags(in: bytes), known.matches(schema.revision) {
-            return Rendering(Response(notModified: schema.revision, cursor: cursor))
+            "the schema of suite \(name)", at: tag, current: .suite(SuiteRevision(suite: name, revision: tag)))
+        return result.answer(to: try request.knownTags(in: bytes), cursor)
+    }
+
+    private static func schema(of suite: Suite, at cursor: Cursor) -> ReadResult {
+        guard let schema = suite.schema else {
+            let problem = Problem(.noSchema, "suite \(suite.id) has no schema: it holds any key with any value")
+            let refusal = Response(problem, cursor: cursor, tag: suite.schemaRevision)
+            return ReadResult(refusal: Rendering(refusal), tag: suite.schemaRevision)
         }
-        return Rendering(weighing: { schema.schema.document.weight(upTo: $0) }) {
+        return ReadResult(tag: schema.revision, weighing: { schema.schema.document.weight(upTo: $0) }) {
             let body = schema.schema.text.map { Array($0.utf8) } ?? schema.schema.document.bytes()
-            return Response(json: body, cursor: self.cursor, tag: schema.revision)
+            return Response(json: body, cursor: cursor, tag: schema.revision)
         }
     }
 
@@ -72,30 +69,15 @@ extension State {
         _ response: @escaping @Sendable (Suite, State) -> Response
     ) throws(Problem) -> Rendering {
         let name = try request.suite(in: bytes)
-        let known = try request.knownTags(in: bytes)
-        let wanted = try request.ifMatch(in: bytes)
-        let reader = request.caller?.reader
-        guard let moment = request.query.revision(.at) else {
-            guard let suite = suite(name) else { throw unknownSuite(name, for: reader) }
-            try wanted?.check(suite: name, at: suite.revision)
-            if known?.matches(suite.revision) ?? false {
-                return Rendering(Response(notModified: suite.revision, cursor: cursor))
-            }
-            return Rendering(weighing: { weight(suite, $0) }) { response(suite, self) }
-        }
-        // However small the suite is, the whole history may have to be undone: not on the loop.
-        return Rendering(weight: 4 * Rendering.mostOnLoop) {
-            do throws(Problem) {
-                guard let suite = try self.suite(name, at: moment) else {
-                    throw self.unknownSuite(name, for: reader, at: moment)
-                }
-                try wanted?.check(suite: name, at: suite.revision)
-                let isKnown = known?.matches(suite.revision) ?? false
-                return isKnown ? Response(notModified: suite.revision, cursor: self.cursor) : response(suite, self)
-            } catch {
-                return Response(error, cursor: self.cursor)
+        if let moment = request.query.moment(.at) {
+            return try past(at: moment, request, bytes) { suite, state, _ in
+                ReadResult(tag: suite.revision, weighing: { _ in 0 }) { response(suite, state) }
             }
         }
+        guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
+        try request.ifMatch(in: bytes)?.check(suite: name, at: suite.revision)
+        let result = ReadResult(tag: suite.revision, weighing: { weight(suite, $0) }) { response(suite, self) }
+        return result.answer(to: try request.knownTags(in: bytes), cursor)
     }
 
     /// Lists the suites whose names begin with a prefix, in order.

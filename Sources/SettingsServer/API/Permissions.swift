@@ -27,10 +27,11 @@ extension Resource {
         let isRead = method.isSafe || !allows(method)
         return switch self {
         case .health, .ready: .nothing
-        case .service, .description, .caller, .suites, .observationOfSeveral, .transaction: .someGrant
+        case .service, .description, .caller, .suites, .observationOfSeveral, .transaction, .undoOfSeveral: .someGrant
         case .metrics, .reload: .admin
         case .suite: .suite(isRead ? .read : .write, isRead || method != .put ? .some : .whole)
-        case .keys, .observation: .suite(.read, .some)
+        case .keys, .observation, .history, .difference: .suite(.read, .some)
+        case .undo, .restore: .suite(isRead ? .read : .write, .some)
         case .setting: .suite(isRead ? .read : .write, .key)
         case .schema: .suite(isRead ? .read : .schema, .whole)
         }
@@ -76,13 +77,13 @@ extension APIRequest {
         guard overridesLocks else { return }
         switch route.resource {
         case .setting: try caller.demand(.override, on: suite, .key(try key(in: bytes).text))
-        case .suite where method == .patch: try caller.demand(.override, on: suite, .some)
+        case .suite where method == .patch, .undo, .restore: try caller.demand(.override, on: suite, .some)
         default: try caller.demand(.override, on: suite, .all)
         }
     }
 
     /// Throws 403 unless the caller has the rights on all that the body names.
-    func checkGrants(_ command: WriteRequest.Command) throws(Problem) {
+    func checkGrants(_ command: WriteRequest.Command, on state: State) throws(Problem) {
         guard let caller else { return }
         let rights: [Rights] = overridesLocks ? [.write, .override] : [.write]
         switch command {
@@ -102,6 +103,22 @@ extension APIRequest {
             for (index, operation) in transaction.operations.enumerated() {
                 try within("do", index) { () throws(Problem) in
                     for right in rights { try caller.demand(right, on: operation.suite, .key(operation.key.text)) }
+                }
+            }
+        case .undo(let undo, let suite, _):
+            // Names alone cannot say what a commit did; so its suites have to be readable, before it is looked at.
+            let commit = try state.commit(toUndo: undo.revision, in: suite, for: caller.reader)
+            for change in commit.suiteChanges where suite == nil || change.suite == suite {
+                try caller.demand(.schema, on: change.suite, .all)
+            }
+            for change in commit.changes where suite == nil || change.suite == suite {
+                for right in rights { try caller.demand(right, on: change.suite, .key(change.key.text)) }
+            }
+        case .restore(let suite, let restore, _):
+            for right in rights {
+                for key in restore.keys ?? [] { try caller.demand(right, on: suite, .key(key.text)) }
+                if restore.keys == nil {
+                    try caller.demand(right, on: suite, restore.prefix.map { .prefix($0) } ?? .all)
                 }
             }
         default: break

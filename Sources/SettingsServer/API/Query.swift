@@ -56,6 +56,11 @@ struct Query {
             if text.flatMap({ Revision($0) }) == nil {
                 throw expected("a revision such as 17", for: parameter, found: text)
             }
+        case .moment:
+            if text.flatMap({ Moment($0) }) == nil {
+                throw expected(
+                    "a revision such as 17, or an instant such as 2026-11-20T10:00:00Z", for: parameter, found: text)
+            }
         case .count(let range):
             guard let count = text.flatMap(number), range.contains(count) else {
                 throw expected("\(range.lowerBound) to \(range.upperBound)", for: parameter, found: text)
@@ -105,6 +110,10 @@ extension Query {
 
     func revision(_ parameter: Parameter) -> Revision? {
         text(parameter).flatMap { Revision($0) }
+    }
+
+    func moment(_ parameter: Parameter) -> Moment? {
+        text(parameter).flatMap { Moment($0) }
     }
 
     func count(_ parameter: Parameter) -> Int? {

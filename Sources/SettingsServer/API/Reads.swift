@@ -49,13 +49,18 @@ enum Reading: Hashable, Sendable {
             let refusal = Response(state.unknownSuite(suite, for: reader), cursor: state.cursor)
             return ReadResult(refusal: Rendering(refusal), tag: nil)
         }
+        return try result(of: found, at: state.cursor, now: state.cursor)
+    }
+
+    /// Reads a suite as it is, or was, at a place in history.
+    func result(of suite: Suite, at place: Cursor, now: Cursor) throws(Problem) -> ReadResult {
         switch self {
         case .setting(_, let key, let isRaw, let reader):
-            return try Self.setting(key, isRaw: isRaw, of: found, for: reader, at: state.cursor)
+            return try Self.setting(key, isRaw: isRaw, of: suite, for: reader, at: now)
         case .suite:
-            let (reading, cursor) = (self, state.cursor)
-            return ReadResult(tag: found.revision, weighing: { found.weight(upTo: $0) }) {
-                reading.response(found, at: cursor, now: cursor)
+            let reading = self
+            return ReadResult(tag: suite.revision, weighing: { suite.weight(upTo: $0) }) {
+                reading.response(suite, at: place, now: now)
             }
         }
     }
@@ -102,8 +107,7 @@ enum Reading: Hashable, Sendable {
         }
     }
 
-    /// Renders a suite as it is, or was, at a place in history.
-    func response(_ suite: Suite, at place: Cursor, now: Cursor) -> Response {
+    private func response(_ suite: Suite, at place: Cursor, now: Cursor) -> Response {
         guard case .suite(_, let view, let prefix, let isRaw, let reader) = self else { return Response(status: 404) }
         let contents = suite.shown(suite.contents(view: view, prefix: prefix.string), to: reader)
         let body =
@@ -164,18 +168,20 @@ extension APIHandler {
     ) throws(Problem) -> Handling {
         let ticket = exchange.ticket
         switch request.route.resource {
-        case .setting: return try read(Reading(setting: request, bytes), request, bytes, exchange, on: state)
-        case .suite:
-            guard let moment = request.query.revision(.at) else {
-                return try read(Reading(suite: request, bytes), request, bytes, exchange, on: state)
+        case .setting, .suite:
+            let isSetting = request.route.resource == .setting
+            let reading = try isSetting ? Reading(setting: request, bytes) : Reading(suite: request, bytes)
+            guard let moment = request.query.moment(.at) else {
+                return try read(reading, request, bytes, exchange, on: state)
             }
             guard !request.query.has(.wait) else {
                 throw Problem(.badRequest, "the past does not change: leave out wait, or at")
             }
-            let reading = try Reading(suite: request, bytes)
-            return give(try state.past(request, at: moment, bytes, reading), to: ticket)
+            return give(try state.past(reading, at: moment, request, bytes), to: ticket)
         case .observation, .observationOfSeveral: return observe(request, bytes, exchange, on: state)
         case .schema: return give(try state.schema(request, bytes), to: ticket)
+        case .history: return give(try state.history(request, bytes), to: ticket)
+        case .difference: return give(try state.difference(request, bytes), to: ticket)
         case .keys: return give(try state.keys(request, bytes), to: ticket)
         case .suites: return give(state.suites(request), to: ticket)
         case .caller: return .answer(counted(service.caller(request.caller)))
@@ -186,7 +192,8 @@ extension APIHandler {
             // It counts the keys of all suites.
             return give(Rendering(weight: state.suites.count / 2) { [service] in service.metricsText() }, to: ticket)
         case .description: return .answer(counted(service.document()))
-        case .transaction, .reload: throw Problem(.methodNotAllowed, "this is sent with POST")
+        case .undo, .restore, .undoOfSeveral, .transaction, .reload:
+            throw Problem(.methodNotAllowed, "this is sent with POST")
         }
     }
 

@@ -12,8 +12,13 @@ enum Resource: String, CaseIterable, Sendable {
     case setting = "/v1/suites/{suite}/keys/{key}"
     case schema = "/v1/suites/{suite}/schema"
     case observation = "/v1/suites/{suite}/observe"
+    case history = "/v1/suites/{suite}/history"
+    case difference = "/v1/suites/{suite}/diff"
+    case undo = "/v1/suites/{suite}/undo"
+    case restore = "/v1/suites/{suite}/restore"
     case observationOfSeveral = "/v1/observe"
     case transaction = "/v1/transaction"
+    case undoOfSeveral = "/v1/undo"
     case caller = "/v1/caller"
     case reload = "/v1/reload"
     case health = "/healthz"
@@ -24,12 +29,12 @@ enum Resource: String, CaseIterable, Sendable {
     /// The methods, without HEAD (which goes with GET) and OPTIONS (which all have).
     var methods: [Method] {
         switch self {
-        case .service, .suites, .keys, .observation, .observationOfSeveral, .caller, .health, .ready, .metrics,
-            .description:
+        case .service, .suites, .keys, .observation, .observationOfSeveral, .history, .difference, .caller, .health,
+            .ready, .metrics, .description:
             [.get]
         case .suite, .setting: [.get, .put, .patch, .delete]
         case .schema: [.get, .put, .delete]
-        case .transaction, .reload: [.post]
+        case .undo, .restore, .transaction, .undoOfSeveral, .reload: [.post]
         }
     }
 
@@ -63,6 +68,8 @@ struct Parameter: Sendable {
         /// A place in history: a cursor or a revision.
         case place
         case revision
+        /// A revision or an instant.
+        case moment
         case count(ClosedRange<Int>)
         case choice([String])
     }
@@ -87,7 +94,12 @@ extension Resource {
         case (.suite, .delete): [.prefixToRemove, .drop, .dryRun, .override]
         case (.suite, .put), (.suite, .patch): [.dryRun, .override]
         case (.keys, .get), (.keys, .head): [.prefix, .limit, .after, .at]
-        case (.setting, .get), (.setting, .head): [.raw, .wait]
+        case (.setting, .get), (.setting, .head): [.raw, .wait, .at]
+        case (.schema, .get), (.schema, .head): [.at]
+        case (.history, .get), (.history, .head): [.watchedKey, .prefix, .before, .historyLimit, .by]
+        case (.difference, .get), (.difference, .head): [.from, .to]
+        case (.undo, .post), (.undoOfSeveral, .post): [.onConflict, .dryRun, .override]
+        case (.restore, .post): [.onRestoreConflict, .dryRun, .override]
         case (.setting, .put), (.setting, .patch), (.setting, .delete): [.dryRun, .override]
         case (.schema, .put): [.onConflict, .dryRun]
         case (.schema, .delete): [.dryRun]
@@ -121,7 +133,12 @@ extension Parameter {
     static let limit = Parameter("limit", .count(1...mostListed))
     static let after = Parameter("after", .text)
     static let view = Parameter("view", .choice(SuiteView.allCases.map(\.rawValue)))
-    static let at = Parameter("at", .revision)
+    static let at = Parameter("at", .moment)
+    static let before = Parameter("before", .revision)
+    static let historyLimit = Parameter("limit", .count(1...1000))
+    static let by = Parameter("by", .filledText)
+    static let from = Parameter("from", .moment)
+    static let to = Parameter("to", .moment)
     static let raw = Parameter("raw", .flag)
     static let dryRun = Parameter("dryRun", .flag)
     static let override = Parameter("override", .choice(["locked"]))
@@ -135,6 +152,7 @@ extension Parameter {
     static let changeLimit = Parameter("limit", .count(1...mostListed))
     static let latest = Parameter("latest", .flag)
     static let onConflict = Parameter("onConflict", .choice(["keep", "reset"]))
+    static let onRestoreConflict = Parameter("onConflict", .choice(["skip"]))
 }
 
 extension Method {

@@ -73,6 +73,7 @@ struct Route {
     private static func versioned(_ segments: inout PathSegments, in bytes: Span<UInt8>) -> Route? {
         guard let collection = segments.next(in: bytes) else { return Route(.service) }
         if bytes.holds("transaction", in: collection) { return Route(.transaction) }
+        if bytes.holds("undo", in: collection) { return Route(.undoOfSeveral) }
         if bytes.holds("observe", in: collection) { return Route(.observationOfSeveral) }
         if bytes.holds("caller", in: collection) { return Route(.caller) }
         if bytes.holds("reload", in: collection) { return Route(.reload) }
@@ -82,6 +83,10 @@ struct Route {
         guard let part = segments.next(in: bytes) else { return Route(.suite, suite: suite) }
         if bytes.holds("schema", in: part) { return Route(.schema, suite: suite) }
         if bytes.holds("observe", in: part) { return Route(.observation, suite: suite) }
+        if bytes.holds("history", in: part) { return Route(.history, suite: suite) }
+        if bytes.holds("diff", in: part) { return Route(.difference, suite: suite) }
+        if bytes.holds("undo", in: part) { return Route(.undo, suite: suite) }
+        if bytes.holds("restore", in: part) { return Route(.restore, suite: suite) }
         guard bytes.holds("keys", in: part) else { return nil }
         guard let key = segments.next(in: bytes) else { return Route(.keys, suite: suite) }
         return key.isEmpty ? nil : Route(.setting, suite: suite, key: key)

@@ -31,7 +31,7 @@ extension APIRequest {
         _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
     ) throws(Problem) -> WriteRequest {
         do throws(Problem) {
-            return try read(target, bytes, body: body)
+            return try read(target, bytes, body: body, on: state)
         } catch {
             // A malformed request repeats no earlier one, so the lock comes first after all.
             try checkLock(target, on: state)
@@ -40,7 +40,7 @@ extension APIRequest {
     }
 
     private func read(
-        _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>
+        _ target: WriteTarget, _ bytes: Span<UInt8>, body: Span<UInt8>, on state: State
     ) throws(Problem) -> WriteRequest {
         let (suite, key) = (target.suite, target.key)
         if head.field(.contentEncoding) != nil {
@@ -51,10 +51,13 @@ extension APIRequest {
                 .badRequest,
                 "a transaction takes no If-Match and no If-None-Match; say what must hold in the member if of its body")
         }
+        if route.resource == .undoOfSeveral, head.has(.ifMatch) || head.has(.ifNoneMatch) {
+            throw Problem(.badRequest, "If-Match and If-None-Match are about one suite: undo in /v1/suites/SUITE/undo")
+        }
         let format = bodyFormat(in: bytes)
         let document = try document(body, format)
         let command = try command(suite, key, document ?? .null, format, body)
-        try checkGrants(command)
+        try checkGrants(command, on: state)
         var request = WriteRequest(command)
         request.reader = caller?.reader
         // A millisecond or two on the loop; as long as it takes beside it.
@@ -120,12 +123,21 @@ extension APIRequest {
         case (.suite, .put, let suite?, _): return .replaceSuite(suite, try Self.map(document))
         case (.suite, .delete, let suite?, _): return try removal(of: suite)
         case (.schema, .put, let suite?, _):
-            let policy = query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
-            return Self.schema(document, body, of: suite, onConflict: policy)
+            return Self.schema(document, body, of: suite, onConflict: conflictPolicy)
         case (.schema, .delete, let suite?, _): return .removeSchema(suite)
         case (.transaction, .post, _, _): return .transaction(try Self.read(document))
+        case (.undo, .post, let suite?, _):
+            return .undo(try Self.read(document), of: suite, onConflict: conflictPolicy)
+        case (.undoOfSeveral, .post, _, _):
+            return .undo(try Self.read(document), of: nil, onConflict: conflictPolicy)
+        case (.restore, .post, let suite?, _):
+            return .restore(suite, try Self.read(document), skipsConflicts: query.has(.onRestoreConflict))
         default: throw Problem(.methodNotAllowed, "\(method.name) writes nothing here")
         }
+    }
+
+    private var conflictPolicy: WriteRequest.ConflictPolicy {
+        query.text(.onConflict).flatMap { WriteRequest.ConflictPolicy(rawValue: $0) } ?? .refuse
     }
 
     private func removal(of suite: SuiteName) throws(Problem) -> WriteRequest.Command {

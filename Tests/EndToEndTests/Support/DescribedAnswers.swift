@@ -116,7 +116,7 @@ extension DescribedAnswers {
     /// Rules that OpenAPI has no words for, by what is said of them.
     private static let unsaid = [
         "leave out wait, or at", "say which suites to observe", "does not go with text/event-stream",
-        "is still to come", "drop removes the whole suite",
+        "is still to come", "drop removes the whole suite", "changed nothing in suite",
     ]
 
     func checkRequest(_ request: Request, _ place: Place, _ answer: RawResponse, of name: String) {
@@ -144,6 +144,10 @@ extension DescribedAnswers {
             if !allows(.string(value), parameter(name, in: "path")?["schema"]) { wrongs.append("the name \(value)") }
         }
         guard let query = request.target.queryParameters else { return nil }
+        for parameter in place.parameters where parameter["in"] == "query" && parameter["required"] == true {
+            let name = parameter["name"]?.string ?? ""
+            if !query.contains(where: { $0.0 == name }) { wrongs.append("a query without \(name)") }
+        }
         for (name, values) in query {
             guard let schema = parameter(name, in: "query")?["schema"] else {
                 wrongs.append("the parameter \(name)")

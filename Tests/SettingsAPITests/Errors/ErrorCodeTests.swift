@@ -7,7 +7,8 @@ struct ErrorCodeTests {
     static let contract: [(status: Int, codes: Set<String>)] = [
         (400, ["bad_request"]), (401, ["unauthorized"]), (403, ["forbidden", "locked"]),
         (404, ["unknown_suite", "unknown_key", "not_set", "no_schema", "unknown_path"]),
-        (405, ["method_not_allowed"]), (408, ["timeout"]), (409, ["schema_conflict", "changed_since", "invalid_stored"]),
+        (405, ["method_not_allowed"]), (408, ["timeout"]),
+        (409, ["schema_conflict", "changed_since", "invalid_stored"]),
         (410, ["history_gone"]), (412, ["precondition_failed"]), (413, ["too_large"]), (414, ["too_large"]),
         (415, ["unsupported_media_type"]), (421, ["misdirected"]),
         (422, ["invalid_value", "invalid_operation", "invalid_schema", "idempotency_mismatch", "unknown_key"]),

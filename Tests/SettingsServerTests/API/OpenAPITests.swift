@@ -95,6 +95,7 @@ struct OpenAPITests {
             case .key: reference("KeyName")
             case .place: ["anyOf": [reference("Cursor"), reference("Revision")]]
             case .revision: reference("Revision")
+            case .moment: ["anyOf": [reference("Revision"), reference("Time")]]
             case .count(let range):
                 [
                     "type": "integer", "minimum": .integer(Int64(range.lowerBound)),

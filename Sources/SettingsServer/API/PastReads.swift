@@ -1,0 +1,85 @@
+internal import HTTPWire
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+
+/// Reads of the past.
+extension State {
+    /// Answers a read of a setting or a suite as it was.
+    func past(
+        _ reading: Reading, at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>
+    ) throws(Problem) -> Rendering {
+        try past(at: moment, request, bytes) { suite, state, place throws(Problem) in
+            try reading.result(of: suite, at: Cursor(epoch: state.epoch, revision: place), now: state.cursor)
+        }
+    }
+
+    /// Answers a read of the suite in the path as it was. However small the suite is, the whole history may have to be
+    /// undone: not on the loop.
+    func past(
+        at moment: Moment, _ request: APIRequest, _ bytes: Span<UInt8>,
+        _ read: @escaping @Sendable (Suite, State, Revision) throws(Problem) -> ReadResult
+    ) throws(Problem) -> Rendering {
+        let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
+        let known = try request.knownTags(in: bytes)
+        let wanted = try request.ifMatch(in: bytes)
+        return Rendering(weight: 4 * Rendering.mostOnLoop) {
+            do throws(Problem) {
+                let place = try self.revision(at: moment, of: name)
+                guard let suite = try self.suite(name, at: place) else {
+                    throw self.unknownSuite(name, for: reader, at: place)
+                }
+                let result = try read(suite, self, place)
+                if let wanted, let tag = result.tag, !result.isRefusal {
+                    try wanted.check(
+                        "what was asked for, as of revision \(place),", at: tag,
+                        current: .suite(SuiteRevision(suite: name, revision: suite.revision)))
+                }
+                return result.answer(to: known, self.cursor).make()
+            } catch {
+                return Response(error, cursor: self.cursor)
+            }
+        }
+    }
+
+    /// Lists the commits of a suite, the newest first.
+    func history(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
+        var keys: [KeyName] = []
+        for text in request.query.texts(.watchedKey) {
+            do {
+                keys.append(try KeyName(text))
+            } catch {
+                throw Problem(error)
+            }
+        }
+        let question = HistoryQuestion(
+            suite: try request.suite(in: bytes),
+            filter: KeyFilter(keys: keys, prefixes: request.query.texts(.prefix)), by: request.query.text(.by),
+            before: request.query.revision(.before), limit: request.query.count(.historyLimit) ?? 50,
+            reader: request.caller?.reader)
+        return Rendering(weighing: { self.weight(of: question, upTo: $0) }) {
+            do throws(Problem) {
+                return Response(json: try self.history(question).jsonBytes(), cursor: self.cursor)
+            } catch {
+                return Response(error, cursor: self.cursor)
+            }
+        }
+    }
+
+    /// Compares two places in the history of a suite.
+    func difference(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
+        let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
+        guard let from = request.query.moment(.from) else {
+            throw Problem(.badRequest, "the parameter from is missing: a revision, or an instant, to compare with")
+        }
+        let to = request.query.moment(.to) ?? .revision(revision)
+        return Rendering(weight: 4 * Rendering.mostOnLoop) {
+            do throws(Problem) {
+                let found = try self.difference(of: name, from: from, to: to, for: reader)
+                return Response(json: found.jsonBytes(), cursor: self.cursor)
+            } catch {
+                return Response(error, cursor: self.cursor)
+            }
+        }
+    }
+}
