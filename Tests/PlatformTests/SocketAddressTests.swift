@@ -54,3 +54,29 @@ struct SocketAddressTests {
         #expect(error?.host == host && error?.reason.isEmpty == false)
     }
 }
+
+struct AddressRangeTests {
+    static let rows: [(range: String, inside: [String], outside: [String])] = [
+        ("192.0.2.1", ["192.0.2.1", "::ffff:192.0.2.1"], ["192.0.2.2", "::1"]),
+        ("10.0.0.0/8", ["10.0.0.0", "10.255.255.255"], ["11.0.0.0", "9.255.255.255"]),
+        ("192.0.2.64/26", ["192.0.2.64", "192.0.2.127"], ["192.0.2.128", "192.0.2.63"]),
+        ("0.0.0.0/0", ["0.0.0.0", "255.255.255.255"], ["::", "2001:db8::1"]),
+        ("2001:db8::/33", ["2001:db8::1", "2001:db8:7fff::"], ["2001:db8:8000::", "2001:db9::"]),
+        ("::1", ["::1"], ["::", "127.0.0.1"]), ("2001:db8::8/127", ["2001:db8::9"], ["2001:db8::a"]),
+    ]
+
+    @Test("A range has the addresses that begin with its bits", arguments: rows)
+    func contains(text: String, inside: [String], outside: [String]) throws {
+        let range = try #require(AddressRange(text))
+        #expect(range.description == text)
+        for address in inside { #expect(range.contains(try #require(IPAddress(address))), "\(address)") }
+        for address in outside { #expect(!range.contains(try #require(IPAddress(address))), "\(address)") }
+    }
+
+    @Test(
+        "Anything else is no range",
+        arguments: ["", "/8", "10/8", "10.0.0.0/", "10.0.0.0/33", "::/129", "10.0.0.0/-1", "localhost", "[::1]"])
+    func malformed(text: String) {
+        #expect(AddressRange(text) == nil)
+    }
+}

@@ -128,9 +128,9 @@ extension Problem {
     }
 
     /// True if it says nothing about what was asked: it cannot be done at the moment, or a proxy says it, as a daemon gives
-    /// everything a code. Nor does the refusal of a token: it may be renewed.
+    /// everything a code.
     var isNoVerdict: Bool {
-        isTransient || code == .unauthorized || self.status >= 500 && self.status != 501 && self.status != 505
+        isTransient || self.status >= 500 && self.status != 501 && self.status != 505
             || self.codeName.isEmpty
     }
 }

@@ -64,6 +64,25 @@ struct OriginTests {
         Self.expectReadable(answer)
     }
 
+    @Test(
+        "A page of a configured origin uses its token, and can read the refusal of a wrong one; another page has no use of one"
+    )
+    func token() throws {
+        let guarded = try GuardedDaemon(["page": ["app:read"]], given: ["PUT app/keys/a 1"]) {
+            $0.origins = [Self.origin]
+        }
+        for (name, status) in [("page", 200), ("wrong", 401)] {
+            let answer = try guarded.send(Request("GET app/keys/a", "Origin: \(Self.origin)"), as: name)
+            #expect(answer.status == status)
+            Self.expectReadable(answer)
+        }
+        #expect(try guarded.send(Request("GET app/keys/a", "Origin: https://evil.example"), as: "page").status == 403)
+        let preflight = try guarded.send(
+            Request("OPTIONS app/keys/a", "Origin: \(Self.origin)", "Access-Control-Request-Method: GET"), as: nil)
+        #expect(preflight.status == 204)
+        #expect(Self.list("Access-Control-Allow-Headers", of: preflight).contains("Authorization"))
+    }
+
     @Test("A page of another origin can read a stream and its events")
     func stream() throws {
         let daemon = try Self.daemon()

@@ -1,0 +1,92 @@
+import Glibc
+import SettingsModel
+import TestSupport
+import Testing
+
+/// What a reload takes from the configuration, and what it leaves for a restart.
+@Suite(.ownThread)
+struct ReloadTests {
+    private let directory: TemporaryDirectory
+    private let daemon: TestDaemon
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        let file = try directory.file("settingsd.json", #"{"hosts":["old.example"],"log":"info"}"#)
+        daemon = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", file])
+    }
+
+    private func reload(_ configuration: String) throws -> RawResponse {
+        _ = try directory.file("settingsd.json", configuration)
+        return try daemon.send("POST /v1/reload")
+    }
+
+    @Test("Hosts, origins and limits count at once, and options that need a restart are named")
+    func options() throws {
+        let old = Request("GET /v1", "Host: old.example"), new = Request("GET /v1", "Host: new.example")
+        let page = Request("GET /v1", "Origin: https://console.example")
+        let body = Request("PUT app/keys/a \"\(String(repeating: "a", count: 3000))\"")
+        #expect(try [old, new, page, body].map { try daemon.send($0).status } == [200, 421, 403, 201])
+        let answer = try reload(
+            #"{"hosts":["new.example"],"origins":["https://console.example"],"log":"info","loops":3,"stopSeconds":3,"#
+                + #""limits":{"bodyBytes":2048,"watchersPerAddress":0}}"#)
+        #expect(answer.text == #"{"reloaded":true,"needsRestart":["loops","stopSeconds"]}"#)
+        #expect(try [old, new, page, body].map { try daemon.send($0).status } == [421, 200, 200, 413])
+        #expect(try daemon.send(page).field("Access-Control-Allow-Origin") == "https://console.example")
+        #expect(try daemon.send("GET app/observe?since=99&wait=9").status == 429)
+        let line = try #require(daemon.process).line(containing: "configuration reloaded")
+        #expect(line.hasSuffix("these count after a restart: loops, stopSeconds"))
+        #expect(try reload("{}").json?["needsRestart"] == [])
+        #expect(try [old, new, page, body].map { try daemon.send($0).status } == [421, 421, 403, 200])
+    }
+
+    @Test("A connection that waits keeps its page's fields when origins change")
+    func origins() throws {
+        #expect(try reload(#"{"origins":["https://b.example"]}"#).status == 200)
+        let cursor = try daemon.done("PUT app/keys/a 1").cursorText
+        let waiting = try WaitingPeer(
+            daemon, Request("GET app/observe?since=\(cursor)&wait=60", "Origin: https://b.example"))
+        #expect(try reload(#"{"origins":["https://a.example","https://c.example"]}"#).status == 200)
+        try daemon.done("PUT app/keys/a 2")
+        #expect(try waiting.answer().field("Access-Control-Allow-Origin") == "https://b.example")
+        let other = try daemon.send(Request("GET app", "Origin: https://a.example"))
+        #expect(other.field("Access-Control-Allow-Origin") == "https://a.example")
+    }
+
+    static let mistakes: [(text: String, hint: String)] = [
+        ("{", "settingsd.json"), (#"{"host":["a"]}"#, "did you mean hosts?"),
+        (#"{"access":{"tokens":"/none"}}"#, "settingsd token create"),
+        (#"{"access":{"users":{"no-such-user":["*:read"]}}}"#, "no-such-user"),
+        (#"{"access":{"anonymous":["*:reed"]}}"#, "did you mean read?"),
+        (#"{"trustedProxies":["here"]}"#, "10.0.0.0/8"), (#"{"access":{"anonymous":"*:read"}}"#, "list of grants"),
+    ]
+
+    @Test("A mistake changes nothing, and the answer and the log name it", arguments: mistakes)
+    func mistake(text: String, hint: String) throws {
+        let answer = try reload(text)
+        #expect(answer.status == 422)
+        #expect(answer.json?["detail"]?.string?.contains(hint) == true, "\(answer.text)")
+        #expect(try #require(daemon.process).line(containing: "reload failed: ").contains("everything stays as it was"))
+        #expect(try daemon.send(Request("GET /v1", "Host: old.example")).status == 200)
+    }
+
+    @Test("Access control comes into force at a reload, and ends what waited without a credential")
+    func access() throws {
+        try daemon.done("PUT app/keys/a 1")
+        let waiting = try WaitingPeer(daemon, "GET none/observe?wait=60")
+        #expect(try reload(#"{"access":{"anonymous":["app:read"]}}"#).status == 200)
+        #expect(try waiting.answer().status == 401)
+        #expect(try daemon.send("GET app/keys/a").status == 200)
+        #expect(try daemon.send("PUT app/keys/a 2").status == 401)
+        #expect(try daemon.send("POST /v1/reload").status == 401)
+        _ = try directory.file("settingsd.json", "{}")
+        try #require(daemon.process).signal(SIGHUP)
+        while try daemon.send("PUT app/keys/a 3").status == 401 {}
+        #expect(try daemon.send("GET app/keys/a?raw").text == "3")
+    }
+
+    @Test("A reload takes no body")
+    func body() throws {
+        #expect(try daemon.send("POST /v1/reload {}").status == 400)
+        #expect(try daemon.send("GET /v1/reload").status == 405)
+    }
+}
