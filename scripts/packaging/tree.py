@@ -35,7 +35,9 @@ def fill(program, folder):
     version = documents(program, folder)
     installed = folder / "usr/bin/settingsd"
     installed.parent.mkdir(parents=True)
-    subprocess.run(["strip", "--strip-all", "-o", installed, program], check=True)
+    # What differs between two builds of the same sources in different folders goes, too.
+    hashes = ["--remove-section=.swift_modhash", "--remove-section=.note.gnu.build-id"]
+    subprocess.run(["strip", "--strip-all", *hashes, "-o", installed, program], check=True)
     installed.chmod(0o755)
     _copy(ROOT / "config/settingsd.service", folder / "usr/lib/systemd/system/settingsd.service")
     _copy(SOURCES / "sysusers.conf", folder / "usr/lib/sysusers.d/settingsd.conf")
