@@ -56,12 +56,12 @@ extension Endpoint where Output == [SuiteListing.Entry] {
 }
 
 extension Endpoint where Output == SuiteState {
-    /// The values of a suite, or of its keys that begin with a prefix; with `at`, as it was after that commit.
+    /// The values of a suite, or of its keys that begin with a prefix; with `at`, as it was then.
     public static func suite(
-        _ suite: SuiteName, view: ValueView = .effective, prefix: String? = nil, at moment: Revision? = nil
+        _ suite: SuiteName, view: ValueView = .effective, prefix: String? = nil, at moment: Moment? = nil
     ) -> Endpoint {
         let target = RequestTarget.suite(suite).with("view", view == .effective ? nil : view.rawValue)
-            .with("prefix", prefix).with("at", moment?.description)
+            .with("prefix", prefix).with("at", moment?.text)
         return Endpoint(Request(.get, target))
     }
 }
@@ -80,18 +80,18 @@ extension Endpoint where Output == Answer<KeyListing> {
     /// A page of the keys of a suite with all that is known of each. When there are more, `next` is where to go on.
     public static func keys(
         of suite: SuiteName, prefix: String? = nil, after: KeyName? = nil, limit: Int? = nil,
-        at moment: Revision? = nil
+        at moment: Moment? = nil
     ) -> Endpoint {
         let target = RequestTarget("v1", "suites", suite.text, "keys").with("prefix", prefix)
-            .with("after", after?.text).with("limit", limit.map(String.init)).with("at", moment?.description)
+            .with("after", after?.text).with("limit", limit.map(String.init)).with("at", moment?.text)
         return Endpoint(Request(.get, target)) { reply throws(SettingsError) in try reply.answer() }
     }
 }
 
 extension Endpoint where Output == [KeyListing.Entry] {
     /// All keys of a suite, page by page. What changes meanwhile may be seen in the one page and not in the next, unless
-    /// it is asked how the suite was `at` a revision.
-    public static func allKeys(of suite: SuiteName, prefix: String? = nil, at moment: Revision? = nil) -> Endpoint {
+    /// it is asked how the suite was at a moment.
+    public static func allKeys(of suite: SuiteName, prefix: String? = nil, at moment: Moment? = nil) -> Endpoint {
         .all(
             page: { .keys(of: suite, prefix: prefix, after: $0, at: moment) }, content: { ($0.keys, $0.next) })
     }
@@ -99,8 +99,10 @@ extension Endpoint where Output == [KeyListing.Entry] {
 
 extension Endpoint where Output == Answer<SettingState> {
     /// One setting. Throws `notSet` if it has no value, and `invalidStored` if what is stored does not fit the schema.
-    public static func setting(_ key: KeyName, in suite: SuiteName) -> Endpoint {
-        Endpoint(Request(.get, .key(key, suite))) { reply throws(SettingsError) in try reply.answer() }
+    public static func setting(_ key: KeyName, in suite: SuiteName, at moment: Moment? = nil) -> Endpoint {
+        Endpoint(Request(.get, .key(key, suite).with("at", moment?.text))) { reply throws(SettingsError) in
+            try reply.answer()
+        }
     }
 }
 
@@ -118,8 +120,8 @@ extension Endpoint where Output == Answer<SettingState>? {
 
 extension Endpoint where Output == SchemaDocument {
     /// The schema of a suite as it was sent. Throws `noSchema` if there is none.
-    public static func schema(of suite: SuiteName) -> Endpoint {
-        Endpoint(Request(.get, .schema(suite))) { reply throws(SettingsError) in
+    public static func schema(of suite: SuiteName, at moment: Moment? = nil) -> Endpoint {
+        Endpoint(Request(.get, .schema(suite).with("at", moment?.text))) { reply throws(SettingsError) in
             guard let revision = reply.tag else { throw reply.malformed("the schema has no ETag") }
             return SchemaDocument(document: try reply.json(), revision: revision)
         }

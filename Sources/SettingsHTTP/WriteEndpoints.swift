@@ -73,7 +73,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
 }
 
 extension Endpoint {
-    fileprivate static func write<Body: JSONReadable>(_ request: Request, _ options: WriteOptions) -> Endpoint
+    static func write<Body: JSONReadable>(_ request: Request, _ options: WriteOptions) -> Endpoint
     where Output == Answer<Body> {
         var request = request
         request.target = request.target.with(flag: "dryRun", options.isDryRun)

@@ -11,8 +11,10 @@ public struct Timestamp: Hashable, Sendable {
     /// The years 0 to 9999.
     private static let range: ClosedRange<Int64> = -62_167_219_200_000...253_402_300_799_999
 
-    /// Clamps the moment to the range, so that any clock gives a text that reads back.
-    package init(milliseconds: Int64) {
+    /// Makes a moment. It is clamped to the range, so that any clock gives a text that reads back.
+    ///
+    /// - Parameter milliseconds: milliseconds since the beginning of 1970.
+    public init(milliseconds: Int64) {
         self.milliseconds = min(max(milliseconds, Self.range.lowerBound), Self.range.upperBound)
     }
 

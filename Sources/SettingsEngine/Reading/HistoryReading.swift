@@ -108,7 +108,8 @@ extension State {
         let admitted = commit.changes.filter { $0.suite == question.suite && question.filter.admits($0.key) }
         let changes = shown(admitted, to: question.reader)
         // A commit without changes was kept for its request key, or is about the suite as a whole.
-        guard !changes.isEmpty || question.filter.isEverything && !ofSuite.isEmpty else { return nil }
+        let isOfSuite = ofSuite.contains { $0.kind != .created || admitted.isEmpty }
+        guard !changes.isEmpty || question.filter.isEverything && isOfSuite else { return nil }
         return HistoryCommit(
             revision: commit.revision, time: commit.time, origin: commit.origin, hasSchema: hasSchema,
             isDrop: ofSuite.contains { $0.kind == .dropped }, changes: changes)

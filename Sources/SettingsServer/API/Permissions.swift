@@ -106,8 +106,8 @@ extension APIRequest {
                 }
             }
         case .undo(let undo, let suite, _):
-            // Names alone cannot say what a commit did; so its suites have to be readable, before it is looked at.
             let commit = try state.commit(toUndo: undo.revision, in: suite, for: caller.reader)
+            try checkShown(commit, in: suite, to: caller)
             for change in commit.suiteChanges where suite == nil || change.suite == suite {
                 try caller.demand(.schema, on: change.suite, .all)
             }
@@ -123,6 +123,17 @@ extension APIRequest {
             }
         default: break
         }
+    }
+
+    /// Throws 403 if a commit did what the caller may not read. The names of that stay out of the error.
+    private func checkShown(_ commit: Commit, in suite: SuiteName?, to caller: Caller) throws(Problem) {
+        let grants = caller.grants
+        let isShown =
+            commit.suiteChanges.allSatisfy { $0.suite != suite ?? $0.suite || grants.show($0.suite) }
+            && commit.changes.allSatisfy { $0.suite != suite ?? $0.suite || grants.show($0.suite, $0.key) }
+        guard !isShown else { return }
+        throw Problem(
+            .forbidden, "this caller may not undo commit \(commit.revision), which did what the caller may not read")
     }
 
     var overridesLocks: Bool { query.text(.override) != nil }

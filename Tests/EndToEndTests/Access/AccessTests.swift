@@ -54,6 +54,12 @@ struct AccessTests {
             #"POST /v1/transaction?override=locked {"do":[{"op":"set","suite":"app","key":"fixed","value":3}]}"#,
             "write",
             "override"),
+        Endpoint("GET app/history", "read"), Endpoint("GET app/diff?from=0", "read"),
+        Endpoint("GET app/keys/a?at=2", "read"), Endpoint("GET app/schema?at=1", "read"),
+        Endpoint(#"POST app/undo {"revision":2}"#, "write"), Endpoint(#"POST /v1/undo {"revision":2}"#, "write"),
+        Endpoint(#"POST app/undo {"revision":1}"#, "write", "schema"),
+        Endpoint(#"POST app/restore {"to":2}"#, "write"), Endpoint(#"POST app/restore {"to":2,"keys":["a"]}"#, "write"),
+        Endpoint(#"POST app/restore?override=locked {"to":2}"#, "write", "override"),
         Endpoint("GET /metrics", "admin"), Endpoint("POST /v1/reload", "admin"),
     ]
 

@@ -54,6 +54,14 @@ struct HidingTests {
         #expect(try guarded.send("GET app.one/keys?limit=1", as: "player").json?["next"] == "player.name")
         let changes = try guarded.send("GET app.one/observe?since=0", as: "player").json?["changes"]?.array
         #expect(changes?.map { $0["key"] } == ["player.volume", "player.name"])
+        let commits = try guarded.send("GET app.one/history", as: "player").json?["commits"]?.array
+        #expect(commits?.map { $0["changes"]?.array?.map { $0["key"] } } == [["player.name"], ["player.volume"]])
+        let difference = try guarded.send("GET app.one/diff?from=0", as: "player").json?["changes"]?.array
+        #expect(difference?.map { $0["key"] } == ["player.name", "player.volume"])
+        for request: Request in [#"POST app.one/undo {"revision":1}"#, #"POST /v1/undo {"revision":5}"#] {
+            let answer = try guarded.send(request, as: "player")
+            #expect(answer.status == 403 && !answer.text.contains("hidden") && !answer.text.contains("key a"))
+        }
         for request: Request in [
             "GET app.one/keys/a", "GET app.one/schema", "PUT app.one {}", "DELETE app.one",
             "DELETE app.one?prefix=pl", "PUT app.one/keys/a 1", #"PATCH app.one {"player.name":1,"a":2}"#,
@@ -137,6 +145,10 @@ struct HidingTests {
         let change = try guarded.send("GET vault/observe?since=0&key=password", as: "reads").json?["changes"]?.array?
             .first
         #expect(change?["secret"] == true && change?["old"] == nil && change?["new"] == nil)
+        for target in ["history", "diff?from=0", "keys?at=2", "keys/password?at=2"] {
+            let answer = try guarded.send(Request("GET vault/\(target)"), as: "reads")
+            #expect(answer.text.contains(#""secret":true"#) && !answer.text.contains("hunter2"), "\(answer.text)")
+        }
     }
 
     static let withoutSecrets: [(request: Request, status: Int)] = [
@@ -146,6 +158,8 @@ struct HidingTests {
         (#"POST /v1/transaction {"if":[{"suite":"vault","key":"counter","stored":true}],"do":[]}"#, 200),
         (#"PATCH vault {"password":{"a":1}}"#, 403), (#"PATCH vault {"password":"new"}"#, 200),
         (#"PUT vault/schema {"additionalProperties":{}}"#, 403), ("DELETE vault/schema", 403),
+        (#"POST vault/undo {"revision":1}"#, 403), (#"POST vault/undo {"revision":2}"#, 200),
+        (#"POST vault/restore {"to":2}"#, 200),
         ("DELETE vault/keys/password", 200), (#"PUT vault/keys/password "x""#, 200), ("PUT vault/keys/password 1", 422),
     ]
 

@@ -55,7 +55,7 @@ struct EndpointTests {
         #expect(Set(replaced.changes.map(\.key.text)) == ["a.y", "c"])
         #expect(try client.send(.suite(names.app, prefix: "a.")).contents.values.map(\.key.text) == ["a.x"])
         #expect(try client.send(.suite(names.app, view: .default)).contents.values.isEmpty)
-        let past = try client.send(.suite(names.app, view: .stored, at: merged.revision))
+        let past = try client.send(.suite(names.app, view: .stored, at: .revision(merged.revision)))
         #expect(past.contents.values.count == 2 && past.cursor.revision == merged.revision)
         #expect(try client.send(.suite(names.app, changedFrom: replaced.revision)) == nil)
         #expect(try client.send(.suite(names.app, changedFrom: merged.revision))?.revision == replaced.revision)
@@ -65,6 +65,31 @@ struct EndpointTests {
         #expect(try client.send(.drop(names.app)).changed)
         let error = #expect(throws: SettingsError.self) { try client.send(.suite(names.app)) }
         #expect(error?.code == .unknownSuite)
+    }
+
+    @Test("The past is listed, compared, read and put back", arguments: ServedDaemon.Transport.allCases)
+    func pastListedComparedRead(transport: ServedDaemon.Transport) throws {
+        let daemon = try ServedDaemon()
+        let client = try daemon.client(transport).blocking
+        let options = WriteOptions(note: "to begin with")
+        let first = try client.send(.merge(["volume": 1, "theme": "red"], into: names.app, options))
+        let second = try client.send(.set(names.theme, to: "blue", in: names.app))
+        let history = try client.send(.history(of: names.app))
+        #expect(history.commits.map(\.revision) == [second.revision, first.revision] && history.oldest == .zero)
+        #expect(history.commits.last?.note == "to begin with" && history.commits.last?.changes.count == 2)
+        #expect(try client.send(.history(of: names.app, keys: [names.theme], limit: 1)).next == second.revision)
+        #expect(try client.send(.setting(names.theme, in: names.app, at: .revision(first.revision))).value == "red")
+        let later = Moment.instant(Timestamp(milliseconds: history.commits[0].time.milliseconds + 60_000))
+        #expect(try client.send(.suite(names.app, at: later))["theme"] == "blue")
+        let difference = try client.send(.difference(of: names.app, from: .revision(first.revision)))
+        #expect(difference.changes.map(\.key) == [names.theme] && !difference.isSchemaChanged)
+        let undone = try client.send(.undo(second.revision, in: names.app))
+        #expect(undone.changes.first?.new == "red")
+        let error = #expect(throws: SettingsError.self) { try client.send(.undo(second.revision)) }
+        #expect(error?.code == .changedSince)
+        let restored = try client.send(
+            .restore(names.app, to: .revision(second.revision), keys: [names.theme], options.repeatable()))
+        #expect(restored.changes.first?.new == "blue" && restored.changes.first?.note == "to begin with")
     }
 
     @Test("A schema is set, read as it was sent, and removed", arguments: ServedDaemon.Transport.allCases)
@@ -158,7 +183,7 @@ struct EndpointTests {
         let keys = try client.send(.keys(of: suite, limit: 2))
         #expect(keys.keys.map(\.setting.value) == [1, 2] && keys.keys.allSatisfy(\.isWritable))
         #expect(try client.send(.keys(of: suite, after: keys.next, limit: 2)).keys.map(\.setting.key.text) == ["k3"])
-        #expect(try client.send(.allKeys(of: suite, at: keys.revision)).count == 3)
+        #expect(try client.send(.allKeys(of: suite, at: .revision(keys.revision))).count == 3)
         #expect(try client.send(.allKeys(of: suite, prefix: "k2")).count == 1)
     }
 
