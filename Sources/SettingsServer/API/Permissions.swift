@@ -106,14 +106,7 @@ extension APIRequest {
                 }
             }
         case .undo(let undo, let suite, _):
-            let commit = try state.commit(toUndo: undo.revision, in: suite, for: caller.reader)
-            try checkShown(commit, in: suite, to: caller)
-            for change in commit.suiteChanges where suite == nil || change.suite == suite {
-                try caller.demand(.schema, on: change.suite, .all)
-            }
-            for change in commit.changes where suite == nil || change.suite == suite {
-                for right in rights { try caller.demand(right, on: change.suite, .key(change.key.text)) }
-            }
+            try checkUndo(of: undo.revision, in: suite, by: caller, rights, on: state)
         case .restore(let suite, let restore, _):
             for right in rights {
                 for key in restore.keys ?? [] { try caller.demand(right, on: suite, .key(key.text)) }
@@ -125,15 +118,26 @@ extension APIRequest {
         }
     }
 
-    /// Throws 403 if a commit did what the caller may not read. The names of that stay out of the error.
-    private func checkShown(_ commit: Commit, in suite: SuiteName?, to caller: Caller) throws(Problem) {
-        let grants = caller.grants
-        let isShown =
-            commit.suiteChanges.allSatisfy { $0.suite != suite ?? $0.suite || grants.show($0.suite) }
-            && commit.changes.allSatisfy { $0.suite != suite ?? $0.suite || grants.show($0.suite, $0.key) }
-        guard !isShown else { return }
-        throw Problem(
-            .forbidden, "this caller may not undo commit \(commit.revision), which did what the caller may not read")
+    /// What a commit did cannot be told from names. So its suites and keys are looked at, and a refusal names none that the
+    /// caller may not read.
+    private func checkUndo(
+        of revision: Revision, in suite: SuiteName?, by caller: Caller, _ rights: [Rights], on state: State
+    ) throws(Problem) {
+        let commit: Commit
+        do throws(Problem) {
+            commit = try state.commit(toUndo: revision, in: suite, for: caller.reader)
+        } catch {
+            // Of all suites, a caller that does not see them all cannot tell a hidden commit from none.
+            throw suite == nil && caller.reader != nil ? caller.refusal(toUndo: revision) : error
+        }
+        for change in commit.suiteChanges where suite == nil || change.suite == suite {
+            guard caller.reader?.showAll(of: change.suite) ?? true else { throw caller.refusal(toUndo: revision) }
+            try caller.demand(.schema, on: change.suite, .all)
+        }
+        for change in commit.changes where suite == nil || change.suite == suite {
+            guard caller.reader?.show(change.suite, change.key) ?? true else { throw caller.refusal(toUndo: revision) }
+            for right in rights { try caller.demand(right, on: change.suite, .key(change.key.text)) }
+        }
     }
 
     var overridesLocks: Bool { query.text(.override) != nil }

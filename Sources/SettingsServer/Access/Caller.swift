@@ -69,6 +69,12 @@ extension Caller {
         throw Problem.unauthorized("this needs a token: send it as Authorization: Bearer TOKEN")
     }
 
+    /// The refusal to undo a commit of which the caller may not read all. It names nothing of it.
+    package func refusal(toUndo revision: Revision) -> Problem {
+        let detail = "this caller may not undo commit \(revision): not all that it did is the caller's to read, or it did nothing"
+        return isKnown ? Problem(.forbidden, detail) : .unauthorized(detail)
+    }
+
     private func refusal(_ missing: Grant, _ deed: String) -> Problem {
         guard !isKnown else { return Problem(missing: missing, to: deed) }
         return Problem.unauthorized("callers without a token may not \(deed); send one as Authorization: Bearer TOKEN")
