@@ -47,6 +47,27 @@ struct SecureClientTests {
         #expect(try client.blocking.send(.setting(strange, in: app)).value == .string(text))
     }
 
+    @Test(
+        "A token reaches the daemon over https in both forms, and a wrong one is its refusal", arguments: [false, true])
+    func token(speaksHTTP2: Bool) async throws {
+        let folder = try TemporaryDirectory()
+        let file = folder.path + "/tokens.json"
+        let made = try ChildProcess.run(["token", "create", "ci", "--grant", "*:read,write", "--access.tokens", file])
+        let daemon = try SecureDaemon(speaksHTTP2: speaksHTTP2, options: ["--access.tokens", file])
+        let client = try daemon.client(token: AccessToken(made.output))
+        #expect(try client.blocking.send(.caller).name == "token:ci")
+        #expect(try await client.send(.set(strange, to: 1, in: app)).by == "token:ci")
+        for token in [nil, AccessToken("wrong")] {
+            let stranger = try daemon.client(token: token)
+            let error = #expect(throws: SettingsError.self) { try stranger.blocking.send(.caller) }
+            #expect(error?.code == .unauthorized, "\(error as Any)")
+            let write = await #expect(throws: SettingsError.self) {
+                try await stranger.send(.set(strange, to: 2, in: app))
+            }
+            #expect(write?.code == .unauthorized && write?.outcome == .notDone, "\(write as Any)")
+        }
+    }
+
     @Test("There are no cookies, and nothing is kept to be answered from") func thereNoCookiesNothing() throws {
         let daemon = try SecureDaemon()
         let client = try daemon.client().blocking

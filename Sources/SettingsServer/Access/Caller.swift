@@ -71,7 +71,8 @@ extension Caller {
 
     /// The refusal to undo a commit of which the caller may not read all. It names nothing of it.
     package func refusal(toUndo revision: Revision) -> Problem {
-        let detail = "this caller may not undo commit \(revision): not all that it did is the caller's to read, or it did nothing"
+        let detail =
+            "this caller may not undo commit \(revision): not all that it did is the caller's to read, or it did nothing"
         return isKnown ? Problem(.forbidden, detail) : .unauthorized(detail)
     }
 

@@ -133,10 +133,13 @@ struct HidingTests {
         #expect(told == ["player.name", "player.volume"])
         let difference = try guarded.send("GET app.one/diff?from=0", as: "player").json
         #expect(difference?["changes"]?.array?.map { $0["key"] } == ["player.name", "player.volume"])
-        for (target, revision) in [("/v1/undo", 1), ("/v1/undo", 4), ("/v1/undo", 5), ("/v1/undo", 99), ("app.one/undo", 1)] {
+        for (target, revision) in [
+            ("/v1/undo", 1), ("/v1/undo", 4), ("/v1/undo", 5), ("/v1/undo", 99), ("app.one/undo", 1),
+        ] {
             let answer = try guarded.send(Request(#"POST \#(target) {"revision":\#(revision)}"#), as: "player")
             #expect(answer.status == 403, "\(revision): \(answer.text)")
-            let detail = "this caller may not undo commit \(revision): not all that it did is the caller's to read, or it did nothing"
+            let detail =
+                "this caller may not undo commit \(revision): not all that it did is the caller's to read, or it did nothing"
             #expect(answer.json?["detail"]?.string == detail)
         }
         #expect(try guarded.send(#"POST /v1/undo {"revision":3}"#, as: "player").status == 200)

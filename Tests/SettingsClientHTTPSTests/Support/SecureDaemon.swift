@@ -16,10 +16,11 @@ final class SecureDaemon {
     private let silent: LocalPort
     let port: UInt16
 
-    init(speaksHTTP2: Bool = false) throws {
+    /// - Parameter options: those of the daemon beside its data and address.
+    init(speaksHTTP2: Bool = false, options: [String] = []) throws {
         let certificates = try Certificates.shared()
         data = try TemporaryDirectory()
-        daemon = try DaemonProcess(data: data.path + "/data")
+        daemon = try DaemonProcess(data: data.path + "/data", options: options)
         silent = try LocalPort()
         var failure = ""
         for _ in 0..<5 {
@@ -46,8 +47,8 @@ final class SecureDaemon {
         try ServerAddress("https://\(host):\(port)")
     }
 
-    func client(timeout: Duration = .seconds(30)) throws -> SettingsClient {
-        SettingsClient(try address(), timeout: timeout)
+    func client(token: AccessToken? = nil, timeout: Duration = .seconds(30)) throws -> SettingsClient {
+        SettingsClient(try address(), token: token, timeout: timeout)
     }
 
     /// The same daemon without a proxy.
