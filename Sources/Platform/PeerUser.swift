@@ -85,9 +85,9 @@ package enum SystemUsers {
     }
 
     /// Looks up an entry, whose texts lie in a buffer for as long as that takes.
-    private static func find<Found>(_ body: (UnsafeMutablePointer<CChar>, Int, inout Found?) -> Void) -> Found? {
+    private static func find<Value>(_ body: (UnsafeMutablePointer<CChar>, Int, inout Value?) -> Void) -> Value? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: 64 << 10) { buffer in
-            var found: Found?
+            var found: Value?
             if let start = buffer.baseAddress { body(start, buffer.count, &found) }
             return found
         }

@@ -62,7 +62,9 @@ package final class Daemon: Sendable {
         let isStopping = StopFlag()
         let budget = MemoryBudget(limit: configuration.bufferBytes)
         let board = PolicyBoard(policies)
-        let audit = configuration.auditFile.map { AuditLog($0, most: configuration.auditBytes, log) }
+        let audit = configuration.auditFile.map {
+            AuditLog($0, most: configuration.auditBytes, log, clock: { Self.now() })
+        }
         let reloader = Reloader(given, addresses, room: room, board, audit, log, reread: reread ?? { given })
         let service = Service(
             store: store, policies: board,

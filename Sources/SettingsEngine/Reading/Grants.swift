@@ -104,20 +104,6 @@ extension State {
     }
 }
 
-extension WriteAnswer {
-    /// The answer as a writer sees it that may not see everything.
-    package func shown(to reader: Grants, on state: State) -> WriteAnswer {
-        var answer = self
-        switch body {
-        case .setting(let setting): answer.body = .setting(setting.shown(to: reader))
-        case .summary(var summary):
-            summary.changes = state.shown(summary.changes, to: reader)
-            answer.body = .summary(summary)
-        }
-        return answer
-    }
-}
-
 extension Suite {
     /// Returns contents of the suite as a reader sees them: secrets that it may not read are listed by name only.
     package func shown(_ contents: SuiteContents, to reader: Grants?) -> SuiteContents {

@@ -141,3 +141,17 @@ package struct WriteAnswer: Sendable {
         return limit - rest
     }
 }
+
+extension WriteAnswer {
+    /// The answer as a writer sees it that may not see everything.
+    package func shown(to reader: Grants, on state: State) -> WriteAnswer {
+        var answer = self
+        switch body {
+        case .setting(let setting): answer.body = .setting(setting.shown(to: reader))
+        case .summary(var summary):
+            summary.changes = state.shown(summary.changes, to: reader)
+            answer.body = .summary(summary)
+        }
+        return answer
+    }
+}

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Platform
-internal import SettingsAPI
+package import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
@@ -22,6 +22,7 @@ package final class AuditLog: Sendable {
 
     private let path: String
     private let log: Log
+    private let clock: @Sendable () -> Timestamp
     private let queue = DispatchQueue(label: "settingsd.audit", qos: .utility)
     private let file: Mutex<File>
     private let waiting = Atomic(0)
@@ -36,9 +37,10 @@ package final class AuditLog: Sendable {
     }
 
     /// - Parameter most: the size at which the file is renamed; 0 for never.
-    package init(_ path: String, most: Int, _ log: Log) {
+    package init(_ path: String, most: Int, _ log: Log, clock: @escaping @Sendable () -> Timestamp) {
         self.path = path
         self.log = log
+        self.clock = clock
         file = Mutex(File(most: most))
         // So that a path that cannot be written is noticed at the start, and not with the first commit.
         queue.async { self.append([]) }
@@ -57,7 +59,7 @@ package final class AuditLog: Sendable {
             return
         }
         queue.async {
-            if let line = Self.line(answer, entry, on: state()) { self.append(line) }
+            if let line = self.line(answer, entry, on: state()) { self.append(line) }
             self.waiting.subtract(1, ordering: .relaxed)
         }
     }
@@ -107,7 +109,7 @@ extension AuditLog {
         if file.most > 0, file.size > 0, file.size + line.count > file.most {
             file.open = nil
             // Several may come in a millisecond, and none may take the place of another.
-            var name = "\(path).\(Daemon.now())"
+            var name = "\(path).\(clock())"
             while (try? POSIXFileSystem().status(name)) != nil { name += "+" }
             do throws(FileError) {
                 try POSIXFileSystem().rename(path, to: name)
@@ -126,7 +128,7 @@ extension AuditLog {
 /// Lines.
 extension AuditLog {
     /// Returns the line of an answer with its end; nil if it tells of no new commit.
-    private static func line(_ answer: WriteAnswer, _ entry: Entry, on state: State) -> [UInt8]? {
+    private func line(_ answer: WriteAnswer, _ entry: Entry, on state: State) -> [UInt8]? {
         guard let revision = answer.commit else { return nil }
         var changes: [Change] = []
         switch answer.body {
@@ -136,7 +138,7 @@ extension AuditLog {
                 Change(
                     suite: setting.suite, key: setting.key, old: previous.value, new: setting.value,
                     oldSource: previous.source, source: setting.source, revision: revision,
-                    modified: setting.modified ?? Daemon.now(), isSecret: setting.isSecret)
+                    modified: setting.modified ?? clock(), isSecret: setting.isSecret)
             ]
         case .summary(let summary):
             guard summary.changed, !summary.isReplayed else { return nil }
@@ -149,7 +151,7 @@ extension AuditLog {
             return change
         }
         return AuditLine(
-            time: changes.first?.modified ?? Daemon.now(), revision: revision, entry: entry, changes: shown
+            time: changes.first?.modified ?? clock(), revision: revision, entry: entry, changes: shown
         ).jsonBytes() + [UInt8(ascii: "\n")]
     }
 }
