@@ -69,7 +69,9 @@ package final class Daemon: Sendable {
         let service = Service(
             store: store, policies: board,
             metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
-            budget: budget, audit: audit, reload: { reloader.reload($0) }, debug: { log.debug($0) },
+            budget: budget,
+            backups: BackupMaker { state throws(FileError) in try DataDirectory(path).backup(of: state) }, audit: audit,
+            reload: { reloader.reload($0) }, debug: { log.debug($0) },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {
             // Listens last, so that each connection is served.
@@ -160,7 +162,7 @@ package final class Daemon: Sendable {
     }
 
     /// A name for a history that begins.
-    static func newEpoch() -> Epoch {
+    package static func newEpoch() -> Epoch {
         let letters = Array("0123456789abcdefghijklmnopqrstuvwxyz")
         while true {
             if let epoch = Epoch(String((0..<8).compactMap { _ in letters.randomElement() })) { return epoch }

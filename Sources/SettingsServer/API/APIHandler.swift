@@ -25,6 +25,7 @@ final class APIHandler: RequestHandler {
     /// Writes that the writer has, by their identifiers.
     var owed = OwedWrites()
     var longAnswers = LongAnswers()
+    var backups: [Ticket: SentBackup] = [:]
     /// Answers by the class of their status that the metrics do not have yet.
     private var counts = [0, 0, 0, 0, 0]
     /// What the last request of the present batch was for.
@@ -186,6 +187,7 @@ final class APIHandler: RequestHandler {
         // A write that was handed over is done all the same.
         watchers.remove(ticket)
         longAnswers.remove(ticket)
+        endBackup(ticket)
     }
 
     func peerHalfClosed(_ ticket: Ticket) {
@@ -197,11 +199,12 @@ final class APIHandler: RequestHandler {
     }
 
     func drained(_ ticket: Ticket) {
-        watchers.proceed(ticket)
+        if backups[ticket] != nil { sendBackup(ticket) } else { watchers.proceed(ticket) }
     }
 
     func stopping() {
         watchers.stopping()
+        abortBackups()
     }
 
     func counted(_ response: Response) -> Response {

@@ -28,7 +28,7 @@ extension Resource {
         return switch self {
         case .health, .ready: .nothing
         case .service, .description, .caller, .suites, .observationOfSeveral, .transaction, .undoOfSeveral: .someGrant
-        case .metrics, .reload: .admin
+        case .metrics, .reload, .backup: .admin
         case .suite: .suite(isRead ? .read : .write, isRead || method != .put ? .some : .whole)
         case .keys, .observation, .history, .difference: .suite(.read, .some)
         case .undo, .restore: .suite(isRead ? .read : .write, .some)

@@ -184,6 +184,7 @@ extension APIHandler {
         case .difference: return give(try state.difference(request, bytes), to: ticket)
         case .keys: return give(try state.keys(request, bytes), to: ticket)
         case .suites: return give(state.suites(request), to: ticket)
+        case .backup: return try backUp(request.method, exchange, on: state)
         case .caller: return .answer(counted(service.caller(request.caller)))
         case .service: return .answer(counted(service.description()))
         case .health: return .answer(counted(service.health()))

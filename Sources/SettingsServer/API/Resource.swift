@@ -21,6 +21,7 @@ enum Resource: String, CaseIterable, Sendable {
     case undoOfSeveral = "/v1/undo"
     case caller = "/v1/caller"
     case reload = "/v1/reload"
+    case backup = "/v1/backup"
     case health = "/healthz"
     case ready = "/readyz"
     case metrics = "/metrics"
@@ -29,7 +30,8 @@ enum Resource: String, CaseIterable, Sendable {
     /// The methods, without HEAD (which goes with GET) and OPTIONS (which all have).
     var methods: [Method] {
         switch self {
-        case .service, .suites, .keys, .observation, .observationOfSeveral, .history, .difference, .caller, .health,
+        case .service, .suites, .keys, .observation, .observationOfSeveral, .history, .difference, .caller, .backup,
+            .health,
             .ready, .metrics, .description:
             [.get]
         case .suite, .setting: [.get, .put, .patch, .delete]

@@ -77,6 +77,7 @@ struct Route {
         if bytes.holds("observe", in: collection) { return Route(.observationOfSeveral) }
         if bytes.holds("caller", in: collection) { return Route(.caller) }
         if bytes.holds("reload", in: collection) { return Route(.reload) }
+        if bytes.holds("backup", in: collection) { return Route(.backup) }
         guard bytes.holds("suites", in: collection) else { return nil }
         guard let suite = segments.next(in: bytes) else { return Route(.suites) }
         guard !suite.isEmpty else { return nil }

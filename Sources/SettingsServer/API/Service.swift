@@ -19,6 +19,7 @@ package struct Service: Sendable {
     let metrics: ServiceMetrics
     let watchers: WatcherCount
     let audit: AuditLog?
+    let backups: BackupMaker
     /// Reads the configuration again, all or nothing, on a queue of its own.
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     /// Logs what helps to find a defect.
@@ -34,7 +35,7 @@ package struct Service: Sendable {
 
     package init(
         store: Store, policies: PolicyBoard, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
-        budget: MemoryBudget, audit: AuditLog? = nil,
+        budget: MemoryBudget, backups: BackupMaker, audit: AuditLog? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
             $0(.success(ReloadReport()))
         },
@@ -46,6 +47,7 @@ package struct Service: Sendable {
         self.policies = policies
         self.metrics = metrics
         self.audit = audit
+        self.backups = backups
         self.reload = reload
         self.debug = debug
         self.obstacle = obstacle

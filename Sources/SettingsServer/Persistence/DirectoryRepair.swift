@@ -172,13 +172,7 @@ private struct RepairPlan {
     /// The order matters: until the journal stands there is a directory that refuses to start, and can be repaired
     /// again; from then on it starts, whatever was not moved yet.
     func apply() throws(FileError) {
-        _ = try SnapshotWriter.write(state, journal: state.revision, in: directory)
-        let head = JournalHead(epoch: state.epoch, revision: state.revision, after: state.revision, durability: .always)
-        do throws(JournalFile.Failure) {
-            _ = try JournalFile(head, in: directory)
-        } catch {
-            throw error.cause
-        }
+        try directory.begin(with: state)
         for (name, aside) in moves {
             try directory.fileSystem.rename(directory.path(of: name), to: directory.path(of: aside))
         }
@@ -208,6 +202,17 @@ private struct RepairPlan {
 }
 
 extension DataDirectory {
+    /// Writes what a start goes on from: a snapshot of a state, and a journal that follows it.
+    func begin(with state: State) throws(FileError) {
+        _ = try SnapshotWriter.write(state, journal: state.revision, in: self)
+        let head = JournalHead(epoch: state.epoch, revision: state.revision, after: state.revision, durability: .always)
+        do throws(JournalFile.Failure) {
+            _ = try JournalFile(head, in: self)
+        } catch {
+            throw error.cause
+        }
+    }
+
     /// The highest revision that can be read anywhere: in the names of files, in journals however damaged, also in what
     /// was set aside.
     fileprivate func highestRevision(in listing: Listing, from lowest: Revision) throws(RecoveryError) -> Revision {

@@ -17,12 +17,19 @@ struct SnapshotReader {
     static func read(
         _ snapshot: DataDirectory.Numbered, in directory: DataDirectory, limits: History.Limits
     ) throws(RecoveryError) -> Snapshot {
-        var reader = try SnapshotReader(snapshot.name, directory)
-        let found = try reader.snapshot(limits)
+        let found = try read(named: snapshot.name, in: directory, limits: limits)
         guard found.state.revision == snapshot.revision else {
             throw directory.damage(snapshot.name, line: 1, "it is of revision \(found.state.revision)")
         }
         return found
+    }
+
+    /// Reads a snapshot whatever its name.
+    static func read(
+        named name: String, in directory: DataDirectory, limits: History.Limits
+    ) throws(RecoveryError) -> Snapshot {
+        var reader = try SnapshotReader(name, directory)
+        return try reader.snapshot(limits)
     }
 
     private init(_ name: String, _ directory: DataDirectory) throws(RecoveryError) {

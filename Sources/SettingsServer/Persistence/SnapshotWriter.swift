@@ -27,15 +27,24 @@ struct SnapshotWriter {
         let name = DataDirectory.snapshotName(at: state.revision)
         do throws(FileError) {
             let file = try OpenFile(directory.temporaryPath(of: name), .replacing, in: directory.fileSystem)
-            var writer = SnapshotWriter(file, isAbandoned)
-            try writer.write(state, journal)
+            let size = try write(state, journal: journal, to: file, isAbandoned: isAbandoned)
             try directory.placeTemporary(name)
-            return writer.offset
+            return size
         } catch {
             // Only room is lost if it stays: the next start removes it.
             try? directory.removeTemporary(name)
             throw error
         }
+    }
+
+    /// Writes a snapshot into a file, durably, and returns its size.
+    @discardableResult
+    static func write(
+        _ state: State, journal: Revision, to file: OpenFile, isAbandoned: @escaping () -> Bool = { false }
+    ) throws(FileError) -> Int {
+        var writer = SnapshotWriter(file, isAbandoned)
+        try writer.write(state, journal)
+        return writer.offset
     }
 
     private init(_ file: OpenFile, _ isAbandoned: @escaping () -> Bool) {

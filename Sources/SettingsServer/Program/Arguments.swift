@@ -8,6 +8,8 @@ package struct Arguments: Sendable {
         case check
         /// Says what of a damaged data directory would be cut off, and cuts it off if that is confirmed.
         case repair(isConfirmed: Bool)
+        /// Fills an empty data directory from a backup, whose path is the next word.
+        case restore(file: String?)
         /// Makes, lists or revokes tokens.
         case token(TokenCommand)
     }
@@ -133,7 +135,7 @@ extension Arguments {
     private mutating func take(_ option: Option, _ given: String?) throws(ProgramError) {
         let value = JSONValue.string(try self.value(given, of: option.flag, option.argument ?? ""))
         switch command {
-        case .check, .repair:
+        case .check, .repair, .restore:
             guard option.name == "data" else {
                 throw Self.usage("\(option.flag) is for running the daemon", "leave it out")
             }
@@ -169,17 +171,20 @@ extension Arguments {
         switch command {
         case .serve where text.hasSameBytes(as: "check"): try begin(.check)
         case .serve where text.hasSameBytes(as: "repair"): try begin(.repair(isConfirmed: false))
+        case .serve where text.hasSameBytes(as: "restore"): try begin(.restore(file: nil))
+        case .restore(nil): command = .restore(file: text)
         case .serve where text.hasSameBytes(as: "token"): try begin(.token(TokenCommand()))
         case .token(let token): command = .token(try Self.add(text, to: token))
         case .check, .repair:
             guard values["data"] == nil else { throw Self.twoDirectories }
             values["data"] = [.string(text)]
         default:
-            let nearest = NameSuggestion.nearest(to: text, among: ["check", "repair", "token"], limit: 1).first
+            let nearest = NameSuggestion.nearest(to: text, among: ["check", "repair", "restore", "token"], limit: 1)
+                .first
             throw Self.usage(
                 "unknown command \(Self.quoted(text))",
                 nearest.map { "did you mean \($0)?" }
-                    ?? "it may be check, repair or token; without one, the daemon runs")
+                    ?? "it may be check, repair, restore or token; without one, the daemon runs")
         }
     }
 
@@ -250,6 +255,7 @@ extension Arguments {
             "usage: settingsd [OPTION]...                 run the daemon",
             "       settingsd check [DIR]                 say whether a data directory is sound",
             "       settingsd repair [DIR] [--yes]        say what a repair would cut off; with --yes, do it",
+            "       settingsd restore FILE [--data DIR]   fill an empty data directory from a backup",
             "       settingsd token create NAME --grant GRANT... [--expires TIME]",
             "       settingsd token list",
             "       settingsd token revoke NAME           make, list and revoke tokens in the file of --access.tokens",

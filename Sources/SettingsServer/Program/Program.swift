@@ -31,6 +31,9 @@ package enum Program {
             case .repair(let isConfirmed):
                 let path = try location(of: try options.configuration()).path
                 leave(try repair(path, isConfirmed: isConfirmed))
+            case .restore(let file):
+                let configuration = try options.configuration()
+                try restore(file, try location(of: configuration).path, configuration)
             case .serve:
                 try serve(try options.configuration()) { () throws(ConfigurationError) in
                     try options.configuration()
@@ -82,6 +85,23 @@ package enum Program {
             case .repaired: say("done")
             }
             return .success
+        } catch {
+            throw ProgramError(StartError.recovery(error))
+        }
+    }
+
+    /// Fills a data directory from a backup.
+    private static func restore(
+        _ file: String?, _ path: String, _ configuration: Configuration
+    ) throws(ProgramError) {
+        guard let file else {
+            throw ProgramError(
+                .usage, "restore needs the file of a backup", remedy: "write settingsd restore FILE --data DIR")
+        }
+        do {
+            let restore = try DirectoryRestore(
+                of: file, into: DataDirectory(path), limits: configuration.history, newEpoch: Daemon.newEpoch)
+            for line in restore.lines { say(line) }
         } catch {
             throw ProgramError(StartError.recovery(error))
         }

@@ -299,6 +299,12 @@ extension EventLoop {
         connection.whenDrained(ticket, context)
     }
 
+    /// Closes the connection of an answer that cannot be finished.
+    package func abort(_ ticket: Ticket) {
+        guard let (connection, context) = find(ticket) else { return }
+        connection.close(context)
+    }
+
     /// Reads the handler's `moreFields` again. Those that owed answers have must keep their places.
     package func renewFields() {
         dispatchPrecondition(condition: .onQueue(queue))

@@ -31,7 +31,8 @@ final class APIServer {
         let service = Service(
             store: store, policies: PolicyBoard(Policies()),
             metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)),
-            budget: budget, obstacle: { nil })
+            budget: budget, backups: BackupMaker { _ throws(FileError) in throw FileError(.write, "backup", code: 28) },
+            obstacle: { nil })
         parser = service.parser
         watchers = service.watchers
         renderer = service.renderer

@@ -85,7 +85,10 @@ struct ArgumentsTests {
             ),
             ("--listen", "--listen has no value: write --listen HOST:PORT|unix:PATH"),
             ("chek", #"unknown command "chek": did you mean check?"#),
-            ("serve", #"unknown command "serve": it may be check, repair or token; without one, the daemon runs"#),
+            (
+                "serve",
+                #"unknown command "serve": it may be check, repair, restore or token; without one, the daemon runs"#
+            ),
             ("check /a /b", "two data directories are given: give one"),
             ("check /a --data /b", "two data directories are given: give one"),
             ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),

@@ -1,0 +1,111 @@
+import Dispatch
+import Platform
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// Section 13 of the contract: a copy of all that is stored, taken while everything goes on, and a directory made of it.
+@Suite(.ownThread)
+struct BackupTests {
+    private static let story: [Request] = [
+        Samples.schema, Request("PUT app/keys/volume 0.25", "Settings-Note: softer"), "PUT app/keys/count 3",
+        "PUT b/keys/x [1,{\"y\":null}]", "DELETE b/keys/x", "PUT c/keys/z 1", "DELETE c?drop", Samples.narrow,
+    ]
+
+    private func restore(_ backup: RawResponse, in directory: TemporaryDirectory) throws -> [String] {
+        let file = directory.path + "/backup.json"
+        try Self.write(backup.body, to: file)
+        return try DirectoryRestore(
+            of: file, into: DataDirectory(directory.path + "/data"), limits: History.Limits(),
+            newEpoch: Daemon.newEpoch
+        ).lines
+    }
+
+    private static func write(_ bytes: [UInt8], to path: String) throws {
+        try OpenFile(path, .replacing, in: POSIXFileSystem()).write(bytes.span, at: 0)
+    }
+
+    @Test("A restored backup has all that was stored, its history too, in a new epoch")
+    func restored() throws {
+        let daemon = try TestDaemon()
+        for request in Self.story { try daemon.done(request) }
+        let backup = try daemon.done("GET /v1/backup")
+        #expect(backup.field("Content-Disposition")?.contains(".json") ?? false)
+        let directory = try TemporaryDirectory()
+        let lines = try restore(backup, in: directory)
+        #expect(lines.first?.hasPrefix("restored: ") ?? false)
+        let second = try TestDaemon(in: directory, data: directory.path + "/data")
+        let places: [(target: String, member: String)] = [
+            ("/v1/suites", "suites"), ("app", "values"), ("app", "invalid"), ("app/keys", "keys"), ("b/keys", "keys"),
+            ("app/schema", "properties"), ("app/history", "commits"), ("c/history", "commits"), ("app?at=3", "values"),
+        ]
+        for (target, member) in places {
+            let request = Request("GET \(target)")
+            #expect(try second.done(request).json?[member] == daemon.done(request).json?[member], "\(target)")
+        }
+        let epochs = try [daemon, second].map { try $0.done("GET /v1").json?["cursor"]?.string?.prefix { $0 != "." } }
+        #expect(epochs[0] != epochs[1])
+        #expect(throws: RecoveryError.self) { try restore(backup, in: directory) }
+    }
+
+    @Test("A backup that is cut short or changed is refused, wherever that is")
+    func damaged() throws {
+        let daemon = try TestDaemon()
+        for request in Self.story { try daemon.done(request) }
+        let backup = try daemon.done("GET /v1/backup").body
+        let directory = try TemporaryDirectory()
+        let (file, data) = (directory.path + "/backup.json", DataDirectory(directory.path + "/data"))
+        func isRefused(_ bytes: [UInt8]) throws -> Bool {
+            try Self.write(bytes, to: file)
+            do throws(RecoveryError) {
+                _ = try DirectoryRestore(of: file, into: data, limits: History.Limits(), newEpoch: Daemon.newEpoch)
+                return false
+            } catch {
+                return error.kind == .damaged && error.description.contains("no whole backup")
+            }
+        }
+        for length in 0..<backup.count { try #require(try isRefused(Array(backup[..<length])), "cut at \(length)") }
+        for place in stride(from: 0, to: backup.count, by: 7) {
+            var bytes = backup
+            bytes[place] ^= 1
+            try #require(try isRefused(bytes), "changed at \(place)")
+        }
+        #expect(try !isRefused(backup))
+    }
+
+    @Test("A backup under load is of one moment, that of its cursor")
+    func underLoad() throws {
+        let daemon = try TestDaemon { $0.history.commits = 200_000 }
+        let writers = DispatchGroup()
+        for writer in 0..<4 {
+            let port = daemon.port
+            DispatchQueue.global().async(group: writers) {
+                for number in 0..<300 {
+                    let map = Request(#"PATCH app {"a\#(writer)":\#(number),"b\#(writer)":\#(number)}"#)
+                    do {
+                        let answer = try RawClient(port: port).ask(map)
+                        #expect(answer.status == 200, "\(answer.text)")
+                    } catch {
+                        Issue.record(error)
+                    }
+                }
+            }
+        }
+        try daemon.done(#"PATCH app {"begun":true}"#)
+        for _ in 0..<5 {
+            let backup = try daemon.done("GET /v1/backup")
+            let revision = try #require(backup.revision)
+            let directory = try TemporaryDirectory()
+            _ = try restore(backup, in: directory)
+            let second = try TestDaemon(in: directory, data: directory.path + "/data")
+            let restored = try second.done("GET app?raw").json
+            #expect(try daemon.done(Request("GET app?at=\(revision)&raw")).json == restored)
+            for writer in 0..<4 { #expect(restored?["a\(writer)"] == restored?["b\(writer)"]) }
+            second.stop()
+        }
+        #expect(writers.wait(timeout: .now() + 60) == .success)
+    }
+}
