@@ -35,9 +35,11 @@ def fill(program, folder):
     version = documents(program, folder)
     installed = folder / "usr/bin/settingsd"
     installed.parent.mkdir(parents=True)
-    # What differs between two builds of the same sources in different folders goes, too.
+    # What differs between two builds of the same sources in different folders goes, too. The tool is that of the Swift
+    # toolchain: strip of binutils makes the table of relocations writable again.
+    objcopy = pathlib.Path(shutil.which("swift") or "swift").resolve().with_name("llvm-objcopy")
     hashes = ["--remove-section=.swift_modhash", "--remove-section=.note.gnu.build-id"]
-    subprocess.run(["strip", "--strip-all", *hashes, "-o", installed, program], check=True)
+    subprocess.run([objcopy, "--strip-all", *hashes, program, installed], check=True)
     installed.chmod(0o755)
     _copy(ROOT / "config/settingsd.service", folder / "usr/lib/systemd/system/settingsd.service")
     _copy(SOURCES / "sysusers.conf", folder / "usr/lib/sysusers.d/settingsd.conf")
