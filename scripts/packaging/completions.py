@@ -18,8 +18,9 @@ def bash(usage):
             cases.append(f"{flag}) return ;;")
     commands = []
     for name, (words, _) in usage.commands.items():
-        folders = "; compopt -o filenames; COMPREPLY=($(compgen -d -- \"$word\"))" if FOLDER in words else ""
-        commands.append(f"{name}) words='{' '.join(_fixed(words) + _options(words))}'{folders} ;;")
+        kind = {FILE: "-f", FOLDER: "-d", None: None}[_operand(words)]
+        paths = f"; compopt -o filenames; COMPREPLY=($(compgen {kind} -- \"$word\"))" if kind else ""
+        commands.append(f"{name}) words='{' '.join(_fixed(words) + _options(words))}'{paths} ;;")
     words = [*usage.commands, *(option.flag for option in usage.options)]
     return f"""\
 # bash completion for settingsd
@@ -51,7 +52,8 @@ def zsh(usage):
     cases = []
     for name, (words, _) in usage.commands.items():
         fixed = [f"compadd -- {' '.join(_fixed(words))}"] if _fixed(words) else []
-        cases.append(f"{name}) {'; '.join(fixed + ['_files -/'] * (FOLDER in words))} ;;")
+        paths = {FILE: ["_files"], FOLDER: ["_files -/"], None: []}[_operand(words)]
+        cases.append(f"{name}) {'; '.join(fixed + paths)} ;;")
     return f"""\
 #compdef settingsd
 # zsh completion for settingsd
@@ -82,7 +84,8 @@ def fish(usage):
         lines.append(f"complete -c settingsd -l {flag[2:]} {values} -d '{_fish(text)}'".replace("  ", " "))
     for name, (words, text) in usage.commands.items():
         lines.append(f"complete -c settingsd -n __fish_use_subcommand -a {name} -d '{_fish(text)}'")
-        values = _fixed(words) + ["(__fish_complete_directories)"] * (FOLDER in words)
+        paths = {FILE: ["(__fish_complete_path)"], FOLDER: ["(__fish_complete_directories)"], None: []}
+        values = _fixed(words) + paths[_operand(words)]
         lines.append(f"complete -c settingsd -n '__fish_seen_subcommand_from {name}' -a '{' '.join(values)}'")
     return "\n".join(lines) + "\n"
 
@@ -90,6 +93,11 @@ def fish(usage):
 def _fixed(words):
     """The words that are typed as they stand, each once; those in capitals stand for others."""
     return [word for word in dict.fromkeys(words) if word.islower() and word[0] != "-"]
+
+
+def _operand(words):
+    """What a path is that a command takes: a file goes before the folder of an option."""
+    return next((kind for kind in (FILE, FOLDER) if kind in words), None)
 
 
 def _options(words):
