@@ -3,6 +3,7 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     case host, contentLength, transferEncoding, connection, expect
     case ifMatch, ifNoneMatch, idempotencyKey, lastEventID, settingsNote, forwardedFor
     case accept, contentType, contentEncoding, prefer
+    case requestID, traceParent
     case origin, authorization, accessControlRequestMethod, accessControlRequestHeaders
 
     /// The name as it is usually written.
@@ -23,6 +24,8 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
         case .contentType: "Content-Type"
         case .contentEncoding: "Content-Encoding"
         case .prefer: "Prefer"
+        case .requestID: "X-Request-Id"
+        case .traceParent: "traceparent"
         case .origin: "Origin"
         case .authorization: "Authorization"
         case .accessControlRequestMethod: "Access-Control-Request-Method"
@@ -33,11 +36,13 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
     /// True if a request may have the field on several lines.
     ///
     /// The lines of `Connection`, `Transfer-Encoding`, `Prefer`, `X-Forwarded-For` and the lists of tags are taken together, as RFC 9110 (5.3)
-    /// says of fields that are lists. Of `Accept` the first line counts. Any other field given twice is refused: a proxy
+    /// says of fields that are lists. Of `Accept` and of the names of requests the first line counts. Any other field given twice is refused: a proxy
     /// may have read the other one.
     var mayRepeat: Bool {
         switch self {
-        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor: true
+        case .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor, .requestID,
+            .traceParent:
+            true
         default: false
         }
     }
@@ -57,7 +62,8 @@ package enum FieldName: UInt8, CaseIterable, Sendable {
             }
         case 8: candidate = .ifMatch
         case 10: candidate = .connection
-        case 12: candidate = .contentType
+        case 11: candidate = .traceParent
+        case 12: candidate = bytes[name.lowerBound] | 0x20 == UInt8(ascii: "x") ? .requestID : .contentType
         case 13:
             switch bytes[name.lowerBound] | 0x20 {
             case UInt8(ascii: "a"): candidate = .authorization

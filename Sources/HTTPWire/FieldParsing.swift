@@ -106,7 +106,7 @@ extension MessageParser {
         case .connection: takeConnection(value, bytes)
         case .expect where kind == .request: try takeExpectation(value, bytes)
         case .host, .expect, .ifMatch, .ifNoneMatch, .idempotencyKey, .lastEventID, .settingsNote, .forwardedFor,
-            .accept,
+            .requestID, .traceParent, .accept,
             .contentType, .contentEncoding, .prefer, .origin, .authorization, .accessControlRequestMethod,
             .accessControlRequestHeaders:
             break

@@ -10,6 +10,8 @@ package struct Response: Sendable {
     package var body: [UInt8]
     /// True if the connection is closed after it.
     package var closes: Bool
+    /// The number of the error that it tells of, for counting; 0 if it tells of none. Not sent.
+    package var refusal: UInt8 = 0
     /// Kept for as long as a connection has not sent the body.
     package var owner: (any AnyObject & Sendable)?
 

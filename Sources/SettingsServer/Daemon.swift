@@ -24,6 +24,7 @@ package final class Daemon: Sendable {
     private let memoryTicker: Ticker
     private let reloader: Reloader
     private let audit: AuditLog?
+    private let accessLog: AccessLog
 
     /// Recovers what is in the data directory and begins to serve it.
     ///
@@ -68,10 +69,10 @@ package final class Daemon: Sendable {
         let reloader = Reloader(given, addresses, room: room, board, audit, log, reread: reread ?? { given })
         let service = Service(
             store: store, policies: board,
-            metrics: ServiceMetrics(started: Self.now()), watchers: configuration.watchers,
+            storage: persistence.figures, watchers: configuration.watchers,
             budget: budget,
             backups: BackupMaker { state throws(FileError) in try DataDirectory(path).backup(of: state) }, audit: audit,
-            reload: { reloader.reload($0) }, debug: { log.debug($0) },
+            reload: { reloader.reload($0) }, debug: { log.debug($0) }, slow: { log.warning($0) }, clock: { Self.now() },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {
             // Listens last, so that each connection is served.
@@ -84,6 +85,7 @@ package final class Daemon: Sendable {
         reloader.serve(server, service.watchers)
         self.reloader = reloader
         self.audit = audit
+        accessLog = service.accessLog
         directory = path
         self.store = store
         self.persistence = persistence
@@ -116,9 +118,10 @@ package final class Daemon: Sendable {
         isStopping.set()
         log.info("stopping")
         store.stopping()
-        server.stop(within: bound) { [store, persistence, audit, ticker, memoryTicker, bound] in
+        server.stop(within: bound) { [store, persistence, audit, accessLog, ticker, memoryTicker, bound] in
             store.whenIdle { _ in
                 audit?.finish()
+                accessLog.finish()
                 ticker.stop()
                 memoryTicker.stop()
                 do throws(FileError) {

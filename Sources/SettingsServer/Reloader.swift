@@ -79,6 +79,7 @@ extension Policies {
     init(_ configuration: Configuration) throws(ConfigurationError) {
         self.init(hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins))
         proxies = configuration.proxies
+        logging = configuration.logging
         let options = configuration.access
         guard options.isConfigured else { return }
         var tokens: [TokenFile.Token] = []

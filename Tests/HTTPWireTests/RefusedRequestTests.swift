@@ -143,8 +143,10 @@ struct RefusedFieldTests {
 
     static let duplicates: [RefusedRequest] = FieldName.allCases
         .filter {
-            ![.host, .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor].contains(
-                $0)
+            ![
+                .host, .connection, .transferEncoding, .accept, .ifMatch, .ifNoneMatch, .prefer, .forwardedFor,
+                .requestID, .traceParent,
+            ].contains($0)
         }
         .map { name in
             let value = name == .expect ? "100-continue" : "1"

@@ -26,10 +26,19 @@ final class APIHandler: RequestHandler {
     var owed = OwedWrites()
     var longAnswers = LongAnswers()
     var backups: [Ticket: SentBackup] = [:]
-    /// Answers by the class of their status that the metrics do not have yet.
-    private var counts = [0, 0, 0, 0, 0]
-    /// What the last request of the present batch was for.
-    private var lastResource: (method: Method, resource: Resource)?
+    var figures = LoopFigures()
+    /// The request that is looked at, or was last.
+    var current = RequestLookedAt(since: 0)
+    /// Its caller; known only for an access log.
+    private var caller: String?
+    /// Requests that are answered later.
+    var underWay: [Ticket: RequestUnderWay] = [:]
+    /// The ticket of the request that is looked at; nil once it is answered.
+    var lookedAt: Ticket?
+    private(set) var logging: RequestLogging
+    /// Lines of the access log of the present batch.
+    var lines: [UInt8] = []
+    private var requestCount = 0
     private let listener: ListenerID
     private(set) lazy var watchers = Watchers(service, on: loop, for: self, listener)
 
@@ -42,6 +51,7 @@ final class APIHandler: RequestHandler {
         origins = CrossOrigin(policies.hosts)
         access = policies.access
         proxies = policies.proxies.isEmpty ? nil : policies.proxies
+        logging = policies.logging
         listener = service.store.addListener(mailbox)
         mailbox.handler = self
     }
@@ -52,6 +62,7 @@ final class APIHandler: RequestHandler {
         origins = CrossOrigin(policies.hosts, after: origins)
         access = policies.access
         proxies = policies.proxies.isEmpty ? nil : policies.proxies
+        logging = policies.logging
         loop.renewFields()
         watchers.expelStrangers()
     }
@@ -70,6 +81,32 @@ final class APIHandler: RequestHandler {
     func handle(
         _ head: RequestHead, _ bytes: Span<UInt8>, body: Span<UInt8>, _ exchange: Exchange
     ) -> Handling {
+        current = RequestLookedAt(since: exchange.arrived)
+        lookedAt = exchange.ticket
+        if logging.access != .off { caller = nil }
+        defer { lookedAt = nil }
+        let handling = decide(head, bytes, body, exchange)
+        switch handling {
+        case .answer(let response): note(response, current) { text(of: head, bytes, exchange) }
+        case .later, .laterAlone:
+            guard lookedAt != nil else { break }
+            let text = logging.isOn ? text(of: head, bytes, exchange) : nil
+            underWay[exchange.ticket] = RequestUnderWay(request: current, text: text)
+        case .notYet: break
+        }
+        return handling
+    }
+
+    private func text(of head: RequestHead, _ bytes: Span<UInt8>, _ exchange: Exchange) -> RequestText {
+        requestCount += 1
+        let number = "\(loop.index)-\(requestCount)"
+        return RequestText(head, bytes, from: exchange.peer, by: caller, number: number)
+    }
+
+    /// Decides on a request: answers it, or has it answered later.
+    private func decide(
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange
+    ) -> Handling {
         // A read must see what its connection wrote before.
         if exchange.isBehind, head.method.isSafe { return .notYet }
         do throws(Problem) {
@@ -78,7 +115,7 @@ final class APIHandler: RequestHandler {
             return refuse(error, at: service.store.state.cursor, exchange)
         }
         if let preflight = origins.preflight(head, bytes, at: service.store.state.cursor) {
-            return .answer(counted(preflight))
+            return .answer(preflight)
         }
         guard let proxies, proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
         var seen = exchange
@@ -97,7 +134,11 @@ final class APIHandler: RequestHandler {
         } catch {
             return refuse(error, at: service.store.state.cursor, exchange)
         }
-        if let setting = plainSetting(head, bytes, for: caller?.reader) { return .answer(counted(setting)) }
+        if logging.access != .off { self.caller = caller?.name }
+        if let setting = plainSetting(head, bytes, for: caller?.reader) {
+            current.route = RouteName(method: head.method, resource: .setting)
+            return .answer(setting)
+        }
         // A refusal has the cursor of the state that it was decided on.
         let state = service.store.state
         do throws(Problem) {
@@ -112,16 +153,16 @@ final class APIHandler: RequestHandler {
         on state: State
     ) throws(Problem) -> Handling {
         if head.isServerWide {
-            return .answer(counted(Response(allowing: Resource.allowedSomewhere, state.cursor)))
+            return .answer(Response(allowing: Resource.allowedSomewhere, state.cursor))
         }
         let route = try Route(head, in: bytes)
-        lastResource = (head.method, route.resource)
+        current.route = RouteName(method: head.method, resource: route.resource)
         if let suite = plainSuite(route, head, bytes, for: caller?.reader, on: state) {
-            return .answer(counted(suite))
+            return .answer(suite)
         }
         let request = try APIRequest(head, route, in: bytes, from: caller, exchange.user)
         if head.method == .options {
-            return .answer(counted(Response(allowing: route.resource.allowed, state.cursor)))
+            return .answer(Response(allowing: route.resource.allowed, state.cursor))
         }
         try request.checkGrants(in: bytes)
         guard head.method.isSafe else {
@@ -139,14 +180,18 @@ final class APIHandler: RequestHandler {
 
     private func refuse(_ problem: Problem, at cursor: Cursor, _ exchange: Exchange) -> Handling {
         // An earlier write of the connection may lift a lock, or move the cursor.
-        exchange.isBehind ? .notYet : .answer(counted(Response(problem, cursor: cursor)))
+        exchange.isBehind ? .notYet : .answer(Response(problem, cursor: cursor))
     }
 
     func rejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
         let problem = head.flatMap { refusal(before: rejection, $0, bytes, from: peer, user) } ?? Problem(rejection)
-        return counted(Response(problem, cursor: service.store.state.cursor))
+        let response = Response(problem, cursor: service.store.state.cursor)
+        note(response, RequestLookedAt(since: loop.now)) {
+            head.map { RequestText($0, bytes, from: peer, by: nil, number: "\(loop.index)-0") }
+        }
+        return response
     }
 
     /// Returns the refusal of a request with too large a body that comes before the one of its size, as 403 does.
@@ -171,19 +216,19 @@ final class APIHandler: RequestHandler {
 
     func batchEnded() {
         handOver()
-        if counts.contains(where: { $0 != 0 }) {
-            service.metrics.add(counts)
-            for index in counts.indices { counts[index] = 0 }
-        }
+        guard !lines.isEmpty else { return }
+        service.accessLog.write(lines)
+        lines.removeAll(keepingCapacity: true)
     }
 
     func wasSlow(nanoseconds: UInt64) {
-        service.metrics.addSlowBatch()
-        let last = lastResource.map { "; the last request was \($0.method.name) \($0.resource.rawValue)" } ?? ""
+        figures.slowBatches += 1
+        let last = current.route.map { "; the last request was \($0.method.name) \($0.resource.rawValue)" } ?? ""
         service.debug("loop \(loop.index) was busy for \(nanoseconds / 1_000_000) ms\(last)")
     }
 
     func closed(_ ticket: Ticket) {
+        noteClosed(ticket)
         // A write that was handed over is done all the same.
         watchers.remove(ticket)
         longAnswers.remove(ticket)
@@ -207,10 +252,6 @@ final class APIHandler: RequestHandler {
         abortBackups()
     }
 
-    func counted(_ response: Response) -> Response {
-        counts[min(max(response.status / 100, 1), 5) - 1] += 1
-        return response
-    }
 }
 
 extension APIHandler {
@@ -229,7 +270,7 @@ extension APIHandler {
                     case .success(let report): Response(json: report.jsonBytes(), cursor: cursor)
                     case .failure(let problem): Response(problem, cursor: cursor)
                     }
-                handler.loop.respond(ticket, handler.counted(response))
+                handler.answer(ticket, response)
             }
         }
         return .laterAlone
@@ -259,6 +300,11 @@ final class LoopMailbox: WriteReplies, PublicationListener, @unchecked Sendable 
 
     func published() {
         run { $0.watchers.published() }
+    }
+
+    /// Calls the body on the loop, with nil if that has stopped.
+    func ask(_ body: @escaping @Sendable (APIHandler?) -> Void) {
+        loop.run { body(self.handler) }
     }
 
     func run(_ work: @escaping @Sendable (APIHandler) -> Void) {

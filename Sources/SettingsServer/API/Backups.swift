@@ -38,7 +38,8 @@ package final class BackupMaker: Sendable {
     }
 
     /// Reads the piece at an offset, on a queue of its own: the disk may have to be waited for.
-    func read(_ file: OpenFile, at offset: Int, _ completion: @escaping @Sendable (Result<[UInt8], FileError>) -> Void) {
+    func read(_ file: OpenFile, at offset: Int, _ completion: @escaping @Sendable (Result<[UInt8], FileError>) -> Void)
+    {
         queue.async {
             var piece = [UInt8](repeating: 0, count: 256 << 10)
             do throws(FileError) {
@@ -65,7 +66,7 @@ extension APIHandler {
         var head = Response(status: 200, contentType: .json, fields: FieldBlock(cursor: state.cursor, tag: nil))
         head.fields.append(
             "Content-Disposition", text: "attachment; filename=\"settingsd-\(state.cursor).json\"")
-        guard method != .head else { return .answer(counted(head)) }
+        guard method != .head else { return .answer(head) }
         guard service.backups.begin() else {
             var problem = Problem(.overloaded, "another backup is being taken; try again when that is done")
             problem.retryAfterMs = 5000
@@ -76,14 +77,14 @@ extension APIHandler {
             mailbox.run { handler in
                 switch result {
                 case .success(let file):
-                    guard handler.loop.begin(ticket, handler.counted(head)) else { return handler.service.backups.end() }
+                    guard handler.begin(ticket, head) else { return handler.service.backups.end() }
                     handler.backups[ticket] = SentBackup(file: file)
                     handler.sendBackup(ticket)
                 case .failure(let error):
                     handler.service.backups.end()
                     let code: ErrorCode = error.isFull ? .insufficientStorage : .storageFailed
                     let problem = Problem(code, "cannot write the backup before it is sent: \(error.reason)")
-                    handler.loop.respond(ticket, handler.counted(Response(problem, cursor: cursor)))
+                    handler.answer(ticket, Response(problem, cursor: cursor))
                 }
             }
         }

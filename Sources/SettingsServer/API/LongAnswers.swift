@@ -91,8 +91,13 @@ struct LongAnswers {
     fileprivate struct Made: Sendable {
         let head: Response
         let body: Body
+        /// The nanoseconds that rendering it took.
+        let time: UInt64
 
-        init(_ response: Response, _ charge: MemoryBudget.Charge) {
+        init(_ rendering: Rendering, _ charge: MemoryBudget.Charge) {
+            let start = MonotonicClock.system.now()
+            let response = rendering.make()
+            time = MonotonicClock.system.now() &- start
             charge.resize(to: response.body.count)
             body = Body(response.body, charge)
             var head = response
@@ -133,10 +138,10 @@ extension APIHandler {
         _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false,
         held: MemoryBudget.Charge? = nil
     ) -> Handling {
-        guard rendering.isLong else { return .answer(counted(rendering.make())) }
+        guard rendering.isLong else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
         guard isOwed || !service.renderer.isFull else {
-            return .answer(counted(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor)))
+            return .answer(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor))
         }
         make(rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held)
         return .later
@@ -145,7 +150,7 @@ extension APIHandler {
     /// Answers with what another caller is being sent, or has the caller wait for an answer that is being made for others.
     /// Returns nil if no such answer is sent or being made.
     func share(_ key: LongAnswers.Key, with ticket: Ticket) -> Handling? {
-        if let response = longAnswers.recent(key) { return .answer(counted(response)) }
+        if let response = longAnswers.recent(key) { return .answer(response) }
         guard longAnswers.isBeingMade(key) else { return nil }
         _ = longAnswers.add(ticket, to: key)
         return .later
@@ -159,7 +164,7 @@ extension APIHandler {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let mailbox = mailbox
         var job = BackgroundQueue.Job(bytes: { rendering.bytes }, held: held) { charge in
-            let made = LongAnswers.Made(rendering.make(), charge)
+            let made = LongAnswers.Made(rendering, charge)
             // Before the loop hears of the answer: to have both charged could cost the connection.
             held?.resize(to: 0)
             mailbox.run { $0.finish(made, key) }
@@ -192,13 +197,14 @@ extension APIHandler {
             if case .question(let question, _, let revision) = key, question.form.isOfStream {
                 watchers.sent(ticket, made.response, upTo: revision)
             } else {
-                loop.respond(ticket, counted(made.response))
+                underWay[ticket]?.rendering = made.time
+                answer(ticket, made.response)
             }
         }
     }
 
     private func refuse(_ key: LongAnswers.Key) {
         let response = Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor)
-        for ticket in longAnswers.finish(key) { loop.respond(ticket, counted(response)) }
+        for ticket in longAnswers.finish(key) { answer(ticket, response) }
     }
 }

@@ -7,6 +7,7 @@ package struct Policies: Sendable {
     /// Nil without access control.
     package var access: AccessPolicy?
     package var proxies = TrustedProxies()
+    package var logging = RequestLogging()
 
     package init(hosts: HostPolicy = HostPolicy(), access: AccessPolicy? = nil) {
         self.hosts = hosts
@@ -33,6 +34,9 @@ package final class PolicyBoard: Sendable {
     func leave(_ mailbox: LoopMailbox) {
         posted.withLock { $0.readers.removeAll { $0 === mailbox } }
     }
+
+    /// The mailboxes of all loops.
+    var loops: [LoopMailbox] { posted.withLock { $0.readers } }
 
     /// Puts other policies in force, and waits until each loop goes by them. Not to be called on a loop.
     package func post(_ policies: Policies) {

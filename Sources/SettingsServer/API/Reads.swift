@@ -185,14 +185,14 @@ extension APIHandler {
         case .keys: return give(try state.keys(request, bytes), to: ticket)
         case .suites: return give(state.suites(request), to: ticket)
         case .backup: return try backUp(request.method, exchange, on: state)
-        case .caller: return .answer(counted(service.caller(request.caller)))
-        case .service: return .answer(counted(service.description()))
-        case .health: return .answer(counted(service.health()))
-        case .ready: return .answer(counted(service.readiness()))
+        case .caller: return .answer(service.caller(request.caller))
+        case .service: return .answer(service.description())
+        case .health: return .answer(service.health())
+        case .ready: return .answer(service.readiness())
         case .metrics:
-            // It counts the keys of all suites.
-            return give(Rendering(weight: state.suites.count / 2) { [service] in service.metricsText() }, to: ticket)
-        case .description: return .answer(counted(service.document()))
+            gatherFigures(for: ticket)
+            return .later
+        case .description: return .answer(service.document())
         case .undo, .restore, .undoOfSeveral, .transaction, .reload:
             throw Problem(.methodNotAllowed, "this is sent with POST")
         }
@@ -213,7 +213,7 @@ extension APIHandler {
             if let wanted { try reading.check(wanted, result, on: state) }
         } catch {
             // With the cursor of the state that was looked at, not a later one.
-            return .answer(counted(Response(error, cursor: state.cursor)))
+            return .answer(Response(error, cursor: state.cursor))
         }
         if mayWait, result.isKnown(by: known) {
             return try watchers.wait(
@@ -230,10 +230,10 @@ extension APIHandler {
         do throws(Problem) {
             let observation = try ObserveRequest(request, bytes)
             guard observation.isStream, request.method == .head else { return watchers.observe(observation, exchange) }
-            loop.begin(exchange.ticket, counted(Watchers.head(at: state.cursor)))
+            begin(exchange.ticket, Watchers.head(at: state.cursor))
             return .later
         } catch {
-            return .answer(counted(Response(toObserver: error, cursor: state.cursor)))
+            return .answer(Response(toObserver: error, cursor: state.cursor))
         }
     }
 }

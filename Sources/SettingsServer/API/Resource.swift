@@ -4,7 +4,7 @@ internal import SettingsEngine
 /// A resource of the interface: its path, its methods and their parameters.
 ///
 /// The one table that the router and the errors for wrong methods and parameters go by. A test holds `openapi.json` to it.
-enum Resource: String, CaseIterable, Sendable {
+enum Resource: String, CaseIterable, Sendable, BitwiseCopyable {
     case service = "/v1"
     case suites = "/v1/suites"
     case suite = "/v1/suites/{suite}"

@@ -3,7 +3,6 @@ internal import HTTPWire
 package import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
-internal import Synchronization
 
 /// A service that the handlers of all loops share: the store, the limits, and what the daemon says of itself.
 package struct Service: Sendable {
@@ -16,7 +15,11 @@ package struct Service: Sendable {
 
     let store: Store
     let policies: PolicyBoard
-    let metrics: ServiceMetrics
+    let storage: StorageFigures
+    let started: Timestamp
+    /// The time of day.
+    let clock: @Sendable () -> Timestamp
+    let accessLog = AccessLog()
     let watchers: WatcherCount
     let audit: AuditLog?
     let backups: BackupMaker
@@ -24,6 +27,8 @@ package struct Service: Sendable {
     let reload: @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void
     /// Logs what helps to find a defect.
     let debug: @Sendable (String) -> Void
+    /// Logs a request that was slow.
+    let slow: @Sendable (String) -> Void
     /// The problem that keeps the daemon from taking writes; nil if it takes them.
     let obstacle: @Sendable () -> Problem?
     /// The memory for what is on its way.
@@ -34,22 +39,26 @@ package struct Service: Sendable {
     let parser: BackgroundQueue
 
     package init(
-        store: Store, policies: PolicyBoard, metrics: ServiceMetrics, watchers limits: WatcherLimits = WatcherLimits(),
-        budget: MemoryBudget, backups: BackupMaker, audit: AuditLog? = nil,
+        store: Store, policies: PolicyBoard, storage: StorageFigures = StorageFigures(),
+        watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget, backups: BackupMaker,
+        audit: AuditLog? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
             $0(.success(ReloadReport()))
         },
-        debug: @escaping @Sendable (String) -> Void = { _ in },
-        obstacle: @escaping @Sendable () -> Problem?
+        debug: @escaping @Sendable (String) -> Void = { _ in }, slow: @escaping @Sendable (String) -> Void = { _ in },
+        clock: @escaping @Sendable () -> Timestamp, obstacle: @escaping @Sendable () -> Problem?
     ) {
+        self.clock = clock
+        started = clock()
         watchers = WatcherCount(limits)
         self.store = store
         self.policies = policies
-        self.metrics = metrics
+        self.storage = storage
         self.audit = audit
         self.backups = backups
         self.reload = reload
         self.debug = debug
+        self.slow = slow
         self.obstacle = obstacle
         self.budget = budget
         renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
@@ -89,21 +98,24 @@ extension Service {
         status("ok")
     }
 
-    /// Answers `/readyz`: 200 if writes are taken, else why not. That the audit file cannot be written keeps no write back.
+    /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. That the audit file cannot be written
+    /// keeps no write back.
     func readiness() -> Response {
-        if let obstacle = obstacle() { return Response(obstacle, cursor: store.state.cursor) }
-        return status("ready", audit: audit?.isFailing ?? false ? "failing" : nil)
-    }
-
-    /// Answers `/metrics`.
-    func metricsText() -> Response {
-        let state = store.state
-        let text = metrics.text(
-            state, watchers: watchers.total, budget: budget, lostLines: audit?.lostLines ?? 0,
-            isReady: obstacle() == nil)
-        return Response(
-            status: 200, contentType: .prometheus, fields: FieldBlock(cursor: state.cursor, tag: nil),
-            body: Array(text.utf8))
+        let obstacle = obstacle()
+        let isAuditFailing = audit?.isFailing ?? false
+        let conditions: JSONObject = [
+            "running": .string(obstacle?.code == .shuttingDown ? "stopping" : "ok"),
+            "storage": .string(obstacle?.code == .storageFailed ? "failing" : "ok"),
+            "audit": .string(audit == nil ? "off" : isAuditFailing ? "failing" : "ok"),
+        ]
+        guard let obstacle else {
+            return status("ready", audit: isAuditFailing ? "failing" : nil, conditions)
+        }
+        var response = Response(obstacle, cursor: store.state.cursor)
+        // The problem is an object; its last byte closes it.
+        response.body.removeLast()
+        response.body += Array(",\"conditions\":".utf8) + JSONValue.object(conditions).bytes() + [UInt8(ascii: "}")]
+        return response
     }
 
     /// Answers `/openapi.json`.
@@ -111,74 +123,10 @@ extension Service {
         Response(json: Self.openAPI, cursor: store.state.cursor)
     }
 
-    private func status(_ word: String, audit: String? = nil) -> Response {
+    private func status(_ word: String, audit: String? = nil, _ conditions: JSONObject? = nil) -> Response {
         var body: JSONObject = ["status": .string(word)]
+        body["conditions"] = conditions.map { .object($0) }
         body["audit"] = audit.map { .string($0) }
         return Response(json: JSONValue.object(body).bytes(), cursor: store.state.cursor)
-    }
-}
-
-/// A set of counters that `/metrics` shows.
-package final class ServiceMetrics: Sendable {
-    private let answered: Mutex<[Int]> = Mutex([0, 0, 0, 0, 0])
-    private let slowBatches = Atomic(0)
-    private let started: Timestamp
-
-    package init(started: Timestamp) {
-        self.started = started
-    }
-
-    /// Adds answers by the class of their status. Each loop counts its own and adds them once in a batch of events.
-    func add(_ counts: [Int]) {
-        answered.withLock { answered in
-            for index in answered.indices { answered[index] += counts[index] }
-        }
-    }
-
-    /// Counts a batch of events that took longer than any should.
-    func addSlowBatch() {
-        slowBatches.add(1, ordering: .relaxed)
-    }
-
-    /// Writes all metrics in the text form of Prometheus.
-    func text(
-        _ state: State, watchers: Int, budget: MemoryBudget, lostLines: Int, isReady: Bool
-    ) -> String {
-        var settings = 0
-        state.suites.forEach { suite in
-            settings += suite.keyCount
-            return true
-        }
-        var text = ""
-        func metric(_ name: String, _ kind: String, _ help: String, _ samples: [(labels: String, value: String)]) {
-            text += "# HELP settingsd_\(name) \(help)\n# TYPE settingsd_\(name) \(kind)\n"
-            for sample in samples { text += "settingsd_\(name)\(sample.labels) \(sample.value)\n" }
-        }
-        let classes = answered.withLock { $0 }.enumerated().map { index, count in
-            (labels: "{status=\"\(index + 1)xx\"}", value: String(count))
-        }
-        metric("info", "gauge", "The version that runs.", [("{version=\"\(Service.version)\"}", "1")])
-        metric("requests_total", "counter", "Requests answered, by the class of their status.", classes)
-        metric("revision", "counter", "The revision of the last commit.", [("", "\(state.revision)")])
-        metric("suites", "gauge", "Suites.", [("", "\(state.suites.count)")])
-        metric("keys", "gauge", "Keys with a value or listed by a schema, in all suites.", [("", "\(settings)")])
-        metric("history_commits", "gauge", "Recent commits that are kept.", [("", "\(state.history.count)")])
-        metric(
-            "history_bytes", "gauge", "Bytes of memory that the commits that are kept take, about.",
-            [("", "\(state.history.size)")])
-        metric("watchers", "gauge", "Requests that wait for something to happen.", [("", "\(watchers)")])
-        metric(
-            "buffer_bytes", "gauge", "Bytes of requests and answers that are on their way.", [("", "\(budget.used)")])
-        metric(
-            "slow_batches_total", "counter", "Batches of events that took an event loop over 20 milliseconds.",
-            [("", "\(slowBatches.load(ordering: .relaxed))")])
-        metric(
-            "audit_lost_lines_total", "counter", "Lines of the audit file that could not be written.",
-            [("", "\(lostLines)")])
-        metric("ready", "gauge", "1 while writes are taken.", [("", isReady ? "1" : "0")])
-        metric(
-            "start_time_seconds", "gauge", "When the daemon started, in seconds since 1970.",
-            [("", "\(started.milliseconds / 1000)")])
-        return text
     }
 }

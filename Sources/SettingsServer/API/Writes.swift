@@ -175,8 +175,9 @@ extension APIHandler {
         if let entry = write.audit, case .success(let answer) = outcome.result {
             service.audit?.add(answer, entry) { [store = service.store] in store.state }
         }
+        if let times = outcome.times { underWay[write.ticket]?.times = times }
         guard outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
-            return loop.respond(write.ticket, counted(outcome.response(to: write, on: service.store.state)))
+            return answer(write.ticket, outcome.response(to: write, on: service.store.state))
         }
         let state = service.store.state
         let rendering = Rendering(weighing: { outcome.weight(upTo: $0) }) { outcome.response(to: write, on: state) }

@@ -42,6 +42,7 @@ package struct Configuration: Sendable {
     /// How long a clean stop may take, in seconds.
     package var stopBound = 10
     package var logLevel = Log.Level.info
+    package var logging = RequestLogging()
 
     package init() {}
 }

@@ -207,6 +207,14 @@ extension Option {
         .integer("stopSeconds", 0...3600, \.stopBound, "how long connections have at a stop"),
         .word("log", \.logLevel, "the lowest level that is logged")
             .onCommandLine(Log.Level.allCases.map(\.rawValue).joined(separator: "|")).reloaded(),
+        .word(
+            "accessLog", \.logging.access,
+            "a line on standard output for each request: none, in the common log format, or in JSON"
+        ).reloaded(),
+        .integer(
+            "slowRequestMs", 0...3_600_000, \.logging.slowMilliseconds,
+            "milliseconds from which on a request is logged as slow, with where the time went; 0 for never"
+        ).reloaded(),
     ]
 
     private static func host(_ text: String, _ name: String) throws(ConfigurationError) -> String {

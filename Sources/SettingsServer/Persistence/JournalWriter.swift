@@ -21,15 +21,17 @@ struct JournalWriter {
     private let directory: DataDirectory
     private let options: LocalLog.Options
     private let syncing: BackgroundTask<SyncReport>
+    private let figures: StorageFigures
     private var lastSync: UInt64 = 0
     /// The bytes of the write that failed last.
     private var refused = 0
 
     /// - Parameter head: the head of the first file that is begun.
-    init(_ head: JournalHead, in directory: DataDirectory, _ options: LocalLog.Options) {
+    init(_ head: JournalHead, in directory: DataDirectory, _ options: LocalLog.Options, _ figures: StorageFigures) {
         self.head = head
         self.directory = directory
         self.options = options
+        self.figures = figures
         trusted = head.revision
         syncing = BackgroundTask(label: "settingsd.sync", qos: .userInitiated, runsInline: options.runsInline)
     }
@@ -60,7 +62,7 @@ struct JournalWriter {
         do throws(JournalFile.Failure) {
             try file?.append(batch)
             if options.durability == .always {
-                try file?.sync()
+                try figures.timing { () throws(JournalFile.Failure) in try file?.sync() }
                 trusted = file?.place.last ?? trusted
             }
         } catch {
@@ -98,9 +100,9 @@ struct JournalWriter {
         let now = now()
         guard now &- lastSync >= options.syncInterval else { return }
         lastSync = now
-        syncing.begin { _ in
+        syncing.begin { [figures] _ in
             do throws(FileError) {
-                try file.file.syncData()
+                try figures.timing { () throws(FileError) in try file.file.syncData() }
                 return SyncReport(file: file.file, place: file.place, error: nil)
             } catch {
                 return SyncReport(file: file.file, place: file.place, error: error)

@@ -32,6 +32,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private let log: Log
     private let clock: @Sendable () -> UInt64
     private let obstacle = Mutex<CommitLogError?>(nil)
+    package let figures = StorageFigures()
 
     /// The lock of the directory; nil after ``close(within:)``.
     private var lock: DirectoryLock?
@@ -101,7 +102,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         let head = JournalHead(
             epoch: latest.epoch, revision: latest.revision, after: after, durability: options.durability,
             directory: name)
-        journal = JournalWriter(head, in: directory, options)
+        journal = JournalWriter(head, in: directory, options, figures)
     }
 
     /// The reason why writes are refused now; nil if they are taken. May be called from any thread.
@@ -167,6 +168,18 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         journal.syncIfDue(now: clock)
         if displaced == nil { snapshotIfDue() }
+        noteFigures()
+    }
+
+    private func noteFigures() {
+        let (journalBytes, snapshots) = (journal.file?.place.end ?? 0, snapshots)
+        figures.update { kept in
+            kept.journalBytes = journalBytes
+            kept.replayBytes = snapshots.grown
+            kept.snapshotBytes = snapshots.size
+            kept.snapshotTime = snapshots.written
+            kept.failedSnapshots = snapshots.failed
+        }
     }
 
     // MARK: The journal

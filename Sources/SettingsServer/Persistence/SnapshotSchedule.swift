@@ -21,7 +21,10 @@ struct SnapshotSchedule {
     var grown: Int
     private let options: LocalLog.Options
     private let task: BackgroundTask<Report>
-    private var size = 0
+    private(set) var size = 0
+    /// When the newest was written; nil if none was since the start.
+    private(set) var written: UInt64?
+    private(set) var failed = 0
     /// The time when the newest was written.
     private var time: UInt64
     /// The time before which none is begun, after one failed.
@@ -77,6 +80,7 @@ struct SnapshotSchedule {
             grown += report.grown
             postpone(now: now)
             if error.code == ECANCELED { return nil }
+            failed += 1
             log.warning("cannot write a snapshot: \(error); it is retried, nothing is lost")
             return nil
         }
@@ -86,6 +90,7 @@ struct SnapshotSchedule {
     mutating func note(_ revision: Revision, size: Int, now: UInt64) {
         latest = max(latest, revision)
         self.size = size
+        written = now
         time = now
         notBefore = 0
         failures = 0

@@ -42,13 +42,20 @@ enum OpenFileLimit {
     }
 
     /// The number of open descriptors, inherited ones included.
-    private static var openCount: Int {
+    static var openCount: Int {
         guard let directory = opendir("/proc/self/fd") else { return 0 }
         defer { closedir(directory) }
         var count = 0
         while readdir(directory) != nil { count += 1 }
         // Less the directory itself, and its entries "." and "..".
         return count - 3
+    }
+
+    /// The number that may be open.
+    static var most: Int {
+        var limit = rlimit()
+        getrlimit(resource, &limit)
+        return Int(clamping: limit.rlim_cur)
     }
 
     private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -11,6 +11,7 @@ package final class Store: Sendable {
     private let published: Published
     private let writer: Writer
     private let limits: WriteLimits
+    let figures = WriteFigures()
     private let prepared = Mutex(Prepared())
 
     /// A store over a recovered state.
@@ -26,7 +27,8 @@ package final class Store: Sendable {
         published = Published(state)
         self.limits = limits
         writer = Writer(
-            state, published: published, log: log, limits: limits, monotonic: monotonic, clock: clock)
+            state, published: published, log: log, limits: limits, figures: figures, monotonic: monotonic,
+            clock: clock)
     }
 
     /// The published state.
@@ -132,6 +134,19 @@ package struct WriteOutcome: Sendable {
     package var result: Result<WriteAnswer, Problem>
     /// The place in history that a refusal was decided at.
     package var cursor: Cursor
+    /// Where the time went, if it was much.
+    var times: WriteTimes?
+}
+
+/// The times that a write took, in nanoseconds.
+struct WriteTimes: Sendable {
+    var waiting: UInt64 = 0
+    /// Of all writes that were decided together.
+    var deciding: UInt64 = 0
+    var syncing: UInt64 = 0
+
+    /// The time from which on it is told where it went.
+    static let much: UInt64 = 5_000_000
 }
 
 /// A receiver of the outcomes of writes.

@@ -20,15 +20,17 @@ final class WriterSession: @unchecked Sendable {
     private var isInDoubt = false
 
     private let limits: WriteLimits
+    private let figures: WriteFigures
     private let monotonic: MonotonicClock
 
     init(
-        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, monotonic: MonotonicClock,
-        clock: @escaping @Sendable () -> Timestamp
+        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, figures: WriteFigures,
+        monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.published = published
         self.log = log
         self.limits = limits
+        self.figures = figures
         self.monotonic = monotonic
         self.clock = clock
         publishedState = state
@@ -63,6 +65,7 @@ final class WriterSession: @unchecked Sendable {
         fileprivate var firstStaged: (answer: Int, outcome: Int)?
         /// The writes that were decided, and the nanoseconds that took.
         fileprivate(set) var count = 0
+        fileprivate var start: UInt64 = 0
         fileprivate(set) var time: UInt64 = 0
         /// Writes that turned out to be long, to be decided after others.
         fileprivate(set) var long: [Writer.Parcel] = []
@@ -71,6 +74,8 @@ final class WriterSession: @unchecked Sendable {
     /// The outcomes of those writes of a parcel that are of one turn.
     fileprivate struct Answer: Sendable {
         let replies: any WriteReplies
+        /// When the parcel came.
+        let since: UInt64
         var outcomes: [WriteOutcome] = []
     }
 
@@ -83,7 +88,7 @@ final class WriterSession: @unchecked Sendable {
         var bounds = Bounds(limits, time, monotonic)
         deciding: while !line.isEmpty {
             let parcel = line.parcels[line.parcel]
-            var answer = Answer(replies: parcel.replies)
+            var answer = Answer(replies: parcel.replies, since: parcel.since)
             answer.outcomes.reserveCapacity(parcel.writes.count - line.write)
             defer { turn.answers.append(answer) }
             while line.write < parcel.writes.count {
@@ -105,7 +110,7 @@ final class WriterSession: @unchecked Sendable {
             }
             (line.parcel, line.write) = (line.parcel + 1, 0)
         }
-        (turn.count, turn.time) = (bounds.count, monotonic.now() - bounds.start)
+        (turn.count, turn.start, turn.time) = (bounds.count, bounds.start, monotonic.now() - bounds.start)
         return turn
     }
 
@@ -137,6 +142,8 @@ final class WriterSession: @unchecked Sendable {
     /// to call once the answers are on their way.
     private func flush(_ turn: inout Turn, mayWait: Bool) -> [any PublicationListener] {
         guard mustFlush(turn) else { return [] }
+        let start = monotonic.now()
+        defer { note(&turn, flushed: start) }
         do {
             try flush()
             isInDoubt = false
@@ -151,6 +158,19 @@ final class WriterSession: @unchecked Sendable {
             staged.recall(to: publishedState)
             if let first { refuse(&turn.answers, from: first, because: error) }
             return []
+        }
+    }
+
+    /// Notes the times of a turn that was flushed.
+    private func note(_ turn: inout Turn, flushed start: UInt64) {
+        let now = monotonic.now()
+        figures.add(turn.count, times: turn.answers.lazy.map { now &- $0.since })
+        for position in turn.answers.indices where now &- turn.answers[position].since > WriteTimes.much {
+            let waiting = turn.start &- min(turn.start, turn.answers[position].since)
+            let times = WriteTimes(waiting: waiting, deciding: turn.time, syncing: now &- start)
+            for outcome in turn.answers[position].outcomes.indices {
+                turn.answers[position].outcomes[outcome].times = times
+            }
         }
     }
 

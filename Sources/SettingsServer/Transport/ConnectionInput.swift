@@ -197,8 +197,8 @@ extension Connection {
         let number = nextNumber
         let isBehind = !owed.isEmpty
         let exchange = Exchange(
-            loop: context.loop, ticket: ticket(number), peer: peer, user: user, isBehind: isBehind,
-            longBody: longBody)
+            loop: context.loop, ticket: ticket(number), peer: peer, user: user, arrived: context.now,
+            isBehind: isBehind, longBody: longBody)
         let form = AnswerForm(of: head, fields: context.handler.fields(for: head, message))
         context.offered = form
         isOffering = true

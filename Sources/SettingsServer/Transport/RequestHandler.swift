@@ -82,6 +82,8 @@ package struct Exchange: Sendable {
     package internal(set) var peer: SocketAddress
     /// The user of a Unix domain socket, unless that is a proxy.
     package internal(set) var user: PeerUser?
+    /// When the turn began in which it came, in nanoseconds of `EventLoop.now`.
+    package let arrived: UInt64
     /// True if earlier requests of the connection are not answered yet. A handler that wants them to take effect first
     /// returns `.notYet`, or queues behind them.
     package let isBehind: Bool

@@ -30,9 +30,8 @@ final class APIServer {
         let budget = MemoryBudget(limit: 256 << 20)
         let service = Service(
             store: store, policies: PolicyBoard(Policies()),
-            metrics: ServiceMetrics(started: Timestamp(milliseconds: 0)),
             budget: budget, backups: BackupMaker { _ throws(FileError) in throw FileError(.write, "backup", code: 28) },
-            obstacle: { nil })
+            clock: { Timestamp(milliseconds: 1) }, obstacle: { nil })
         parser = service.parser
         watchers = service.watchers
         renderer = service.renderer

@@ -34,7 +34,7 @@ extension Watchers {
             }
         try subscribe(
             exchange, question, of: request.caller, after: place, sink: .stream(.catchingUp), on: state)
-        loop.begin(ticket, handler.counted(Self.head(at: service.store.state.cursor)))
+        handler.begin(ticket, Self.head(at: service.store.state.cursor))
         push(EventText.opening, to: ticket)
         if isMissing { sendMissing(ticket, subject, on: state) } else { proceed(ticket) }
         return .later

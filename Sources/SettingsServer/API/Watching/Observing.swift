@@ -108,7 +108,7 @@ extension Watchers {
             }
         } catch {
             // With the cursor of the state that was looked at: from a later one the client would miss commits.
-            return .answer(handler.counted(Response(toObserver: error, cursor: state.cursor)))
+            return .answer(Response(toObserver: error, cursor: state.cursor))
         }
     }
 
@@ -147,7 +147,7 @@ extension Watchers {
         case .nothing, .undecided:
             let place = max(place, state.revision)
             guard seconds > 0, !isStopping else {
-                return .answer(handler.counted(noChanges(subject, after: place, on: state)))
+                return .answer(noChanges(subject, after: place, on: state))
             }
             try subscribe(exchange, changes, of: request.caller, after: place, on: state)
         }
@@ -169,10 +169,10 @@ extension Watchers {
         }
         do throws(Problem) {
             if case .answer(let response) = try answer(request, finding, on: state, exchange) {
-                loop.respond(exchange.ticket, response)
+                handler.answer(exchange.ticket, response)
             }
         } catch {
-            loop.respond(exchange.ticket, handler.counted(Response(toObserver: error, cursor: state.cursor)))
+            handler.answer(exchange.ticket, Response(toObserver: error, cursor: state.cursor))
         }
     }
 }

@@ -94,6 +94,14 @@ extension Watchers {
             Subscription(
                 ticket: exchange.ticket, topic: entry.topic, position: entry.position, peer: peer, caller: caller,
                 form: question.form, place: place, sink: sink))
+        handler.noteWaiting(exchange.ticket)
+    }
+
+    /// The streams of events, as of now.
+    var streamCount: Int {
+        subscriptions.tickets.count { ticket in
+            if case .stream? = subscriptions[ticket]?.sink { true } else { false }
+        }
     }
 
     func remove(_ ticket: Ticket) {
@@ -173,7 +181,9 @@ extension Watchers {
             subscription.isDue = true
             becameDue = true
         }
-        if becameDue { due.append(ticket) }
+        guard becameDue else { return }
+        handler.figures.wakeUps += 1
+        due.append(ticket)
     }
 
     private func takeTurn() {
@@ -188,10 +198,10 @@ extension Watchers {
             }
             if let given, let subscription = subscriptions.remove(ticket, if: given.answers) {
                 forget(subscription)
-                loop.respond(ticket, handler.counted(given.response))
+                handler.answer(ticket, given.response)
             } else if let kept = keptAnswer(to: ticket, on: state) {
                 given = kept
-                respond(to: ticket, .answer(handler.counted(kept.response)))
+                respond(to: ticket, .answer(kept.response))
             } else {
                 look(at: ticket, on: state)
                 // One look may take a millisecond.
@@ -238,7 +248,7 @@ extension Watchers {
                 guard isGone || !result.isKnown(by: known) else { return }
                 respond(to: ticket, question, on: state) { result.rendering }
             } catch {
-                respond(to: ticket, .answer(handler.counted(Response(error, cursor: state.cursor))))
+                respond(to: ticket, .answer(Response(error, cursor: state.cursor)))
             }
         case .stateEvent, .commitEvents: lookAtStream(subscription, on: state)
         case .noChanges: break
@@ -285,7 +295,7 @@ extension Watchers {
             return
         }
         let response = Response(toObserver: .credentialEnded, cursor: service.store.state.cursor)
-        respond(to: ticket, .answer(handler.counted(response)))
+        respond(to: ticket, .answer(response))
     }
 
     /// The daemon stops: all subscriptions are answered, and no request waits from now on.
@@ -349,7 +359,7 @@ extension Watchers {
         _ rendering: () -> Rendering
     ) -> Handling {
         if let response = handler.cache.response(to: question, after: place, at: state.revision) {
-            return .answer(handler.counted(response))
+            return .answer(response)
         }
         let key = LongAnswers.Key.question(question, place: place, revision: state.revision)
         if let shared = handler.share(key, with: ticket) { return shared }
@@ -357,7 +367,7 @@ extension Watchers {
         guard !rendering.isLong else { return handler.give(rendering, to: ticket, as: key) }
         let response = rendering.make()
         keep(response, for: question, after: place, on: state)
-        return .answer(handler.counted(response))
+        return .answer(response)
     }
 
     /// Keeps an answer for other callers with the same question.
@@ -382,6 +392,6 @@ extension Watchers {
 
     private func respond(to ticket: Ticket, _ handling: Handling) {
         remove(ticket)
-        if case .answer(let response) = handling { loop.respond(ticket, response) }
+        if case .answer(let response) = handling { handler.answer(ticket, response) }
     }
 }

@@ -1,0 +1,93 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsModel
+internal import Synchronization
+
+/// The method and the resource of a request.
+struct RouteName: Hashable, BitwiseCopyable {
+    let method: Method
+    let resource: Resource
+}
+
+/// The figures of one loop. It counts without locks, and they are summed when they are asked for.
+struct LoopFigures: Sendable {
+    /// Answers by the class of their status.
+    private(set) var statuses = [0, 0, 0, 0, 0]
+    /// The times of reading a setting, which most requests do.
+    private var readings = Histogram.times
+    private var others: [RouteName: Histogram] = [:]
+    private(set) var refusals: [UInt8: Int] = [:]
+    /// Watchers that commits have woken.
+    var wakeUps = 0
+    /// Streams of events, as of now.
+    var streams = 0
+    var slowRequests = 0
+    var slowBatches = 0
+
+    private static let reading = RouteName(method: .get, resource: .setting)
+
+    /// The times by route.
+    var times: [RouteName: Histogram] {
+        var times = others
+        if readings.count > 0 { times[Self.reading] = readings }
+        return times
+    }
+
+    /// Counts an answer.
+    mutating func count(_ status: Int, _ refusal: UInt8) {
+        statuses[min(max(status / 100, 1), 5) - 1] += 1
+        if refusal != 0 { refusals[refusal, default: 0] += 1 }
+    }
+
+    /// Counts the time of a request.
+    mutating func count(_ route: RouteName, _ nanoseconds: UInt64) {
+        if route == Self.reading { return readings.add(nanoseconds) }
+        others[route, default: .times].add(nanoseconds)
+    }
+
+    mutating func add(_ other: LoopFigures) {
+        for index in statuses.indices { statuses[index] += other.statuses[index] }
+        readings.add(other.readings)
+        others.merge(other.others) { mine, others in
+            var sum = mine
+            sum.add(others)
+            return sum
+        }
+        refusals.merge(other.refusals, uniquingKeysWith: +)
+        wakeUps += other.wakeUps
+        streams += other.streams
+        slowRequests += other.slowRequests
+        slowBatches += other.slowBatches
+    }
+}
+
+/// A sum of the figures of all loops, which come one after the other.
+final class FigureSum: Sendable {
+    private let state: Mutex<(sum: LoopFigures, missing: Int)>
+
+    init(of loops: Int) {
+        state = Mutex((LoopFigures(), loops))
+    }
+
+    /// Adds those of a loop, none if it has stopped. Returns the sum if they were the last.
+    func add(_ figures: LoopFigures?) -> LoopFigures? {
+        state.withLock { state in
+            if let figures { state.sum.add(figures) }
+            state.missing -= 1
+            return state.missing == 0 ? state.sum : nil
+        }
+    }
+}
+
+extension ErrorCode {
+    /// The number by which refusals are counted, from 1.
+    var number: UInt8 { UInt8((Self.allCases.firstIndex(of: self) ?? 0) + 1) }
+
+    /// Returns the code of such a number.
+    init?(number: UInt8) {
+        let index = Int(number) - 1
+        guard Self.allCases.indices.contains(index) else { return nil }
+        self = Self.allCases[index]
+    }
+}

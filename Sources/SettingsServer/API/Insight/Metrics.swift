@@ -1,0 +1,161 @@
+internal import HTTPWire
+internal import Platform
+internal import SettingsAPI
+internal import SettingsEngine
+internal import SettingsModel
+
+/// A text of metrics as Prometheus reads it.
+private struct MetricsText {
+    var text = ""
+
+    mutating func begin(_ name: String, _ kind: String, _ help: String) {
+        text += "# HELP \(name) \(help)\n# TYPE \(name) \(kind)\n"
+    }
+
+    mutating func add(_ name: String, _ labels: [(String, String)], _ value: String) {
+        let list = labels.map { "\($0.0)=\"\($0.1)\"" }.joined(separator: ",")
+        text += "\(name)\(list.isEmpty ? "" : "{\(list)}") \(value)\n"
+    }
+
+    mutating func gauge(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        begin(name, "gauge", help)
+        add(name, [], value.description)
+    }
+
+    mutating func counter(_ name: String, _ help: String, _ value: some CustomStringConvertible) {
+        begin(name, "counter", help)
+        add(name, [], value.description)
+    }
+
+    /// Adds the samples of a histogram of which `begin` has told.
+    ///
+    /// - Parameter unit: what a value of one is divided by.
+    mutating func add(_ name: String, _ labels: [(String, String)], _ histogram: Histogram, unit: Double) {
+        for (bound, count) in histogram.buckets {
+            let bound = bound.map { Self.number(Double($0) / unit) } ?? "+Inf"
+            add("\(name)_bucket", labels + [("le", bound)], "\(count)")
+        }
+        add("\(name)_sum", labels, Self.number(Double(histogram.sum) / unit))
+        add("\(name)_count", labels, "\(histogram.count)")
+    }
+
+    private static func number(_ value: Double) -> String {
+        value == value.rounded() && value < 1e15 ? "\(Int(value))" : "\(value)"
+    }
+}
+
+extension Service {
+    private static let nanoseconds = 1e9
+
+    /// Answers `/metrics`, with the figures of all loops.
+    func metricsText(_ loops: LoopFigures) -> Response {
+        let state = store.state
+        var text = MetricsText()
+        addRequests(loops, to: &text)
+        addWaiting(loops, to: &text)
+        addStorage(to: &text)
+        addState(state, to: &text)
+        addProcess(to: &text)
+        return Response(
+            status: 200, contentType: .prometheus, fields: FieldBlock(cursor: state.cursor, tag: nil),
+            body: Array(text.text.utf8))
+    }
+
+    private func addRequests(_ loops: LoopFigures, to text: inout MetricsText) {
+        let answered = "settingsd_requests_total"
+        text.begin(answered, "counter", "Requests answered, by the class of their status.")
+        for (index, count) in loops.statuses.enumerated() {
+            text.add(answered, [("status", "\(index + 1)xx")], "\(count)")
+        }
+        let refused = "settingsd_refusals_total"
+        text.begin(refused, "counter", "Requests refused, by the code of the error.")
+        for (number, count) in loops.refusals.sorted(by: { $0.key < $1.key }) {
+            guard let code = ErrorCode(number: number) else { continue }
+            text.add(refused, [("code", code.rawValue)], "\(count)")
+        }
+        let times = "settingsd_request_seconds"
+        text.begin(
+            times, "histogram", "Time from when a request was read to its answer, but for those that wait for a change."
+        )
+        let routes = loops.times.map { (method: $0.key.method.name, route: $0.key.resource.rawValue, times: $0.value) }
+        for route in routes.sorted(by: { ($0.route, $0.method) < ($1.route, $1.method) }) {
+            text.add(times, [("method", route.method), ("route", route.route)], route.times, unit: Self.nanoseconds)
+        }
+        text.counter(
+            "settingsd_slow_requests_total", "Requests that took as long as slowRequestMs or longer.",
+            loops.slowRequests)
+        text.counter(
+            "settingsd_slow_batches_total", "Batches of events that took an event loop over 20 milliseconds.",
+            loops.slowBatches)
+    }
+
+    private func addWaiting(_ loops: LoopFigures, to text: inout MetricsText) {
+        text.gauge("settingsd_watchers", "Requests that wait for something to happen.", watchers.total)
+        text.gauge("settingsd_streams", "Those of them that are streams of events.", loops.streams)
+        text.counter("settingsd_wakeups_total", "Watchers that commits have woken.", loops.wakeUps)
+        text.gauge("settingsd_buffer_bytes", "Bytes of requests and answers that are on their way.", budget.used)
+        text.counter(
+            "settingsd_access_log_lost_batches_total", "Batches of lines of the access log that were lost.",
+            accessLog.lostBatches)
+        text.counter(
+            "settingsd_audit_lost_lines_total", "Lines of the audit file that could not be written.",
+            audit?.lostLines ?? 0)
+    }
+
+    private func addStorage(to text: inout MetricsText) {
+        let (writes, disk) = (store.figures.contents, storage.contents)
+        let commits = "settingsd_commit_seconds"
+        text.begin(commits, "histogram", "Time from handing writes to the writer until they are durable.")
+        text.add(commits, [], writes.commits, unit: Self.nanoseconds)
+        let batches = "settingsd_batch_writes"
+        text.begin(batches, "histogram", "Writes that were made durable together.")
+        text.add(batches, [], writes.batches, unit: 1)
+        let syncs = "settingsd_sync_seconds"
+        text.begin(syncs, "histogram", "Time of a sync of the journal.")
+        text.add(syncs, [], disk.syncs, unit: Self.nanoseconds)
+        text.counter("settingsd_failed_syncs_total", "Syncs of the journal that failed.", disk.failedSyncs)
+        text.gauge("settingsd_journal_bytes", "Size of the journal.", disk.journalBytes)
+        text.gauge("settingsd_replay_bytes", "Bytes of commits behind the newest snapshot.", disk.replayBytes)
+        text.gauge(
+            "settingsd_snapshot_bytes", "Size of the newest snapshot; 0 if none was written since the start.",
+            disk.snapshotBytes)
+        let written = "settingsd_snapshot_timestamp_seconds"
+        text.begin(written, "gauge", "When the newest snapshot was written, if one was since the start.")
+        if let time = disk.snapshotTime {
+            let age = Int64(MonotonicClock.system.now() &- time) / 1_000_000_000
+            text.add(written, [], "\(clock().milliseconds / 1000 - age)")
+        }
+        text.counter("settingsd_failed_snapshots_total", "Snapshots that could not be written.", disk.failedSnapshots)
+        text.gauge("settingsd_ready", "1 while writes are taken.", obstacle() == nil ? 1 : 0)
+    }
+
+    private func addState(_ state: State, to text: inout MetricsText) {
+        var keys = 0
+        state.suites.forEach { suite in
+            keys += suite.keyCount
+            return true
+        }
+        text.gauge("settingsd_revision", "The revision of the last commit.", state.revision)
+        text.gauge("settingsd_suites", "Suites.", state.suites.count)
+        text.gauge("settingsd_keys", "Keys with a value or listed by a schema, in all suites.", keys)
+        text.gauge("settingsd_history_commits", "Recent commits that are kept.", state.history.count)
+        text.gauge(
+            "settingsd_history_bytes", "Bytes of memory that the commits that are kept take, about.",
+            state.history.size)
+    }
+
+    private func addProcess(to text: inout MetricsText) {
+        let process = ProcessFigures()
+        let build = "settingsd_build_info"
+        text.begin(build, "gauge", "The version that runs.")
+        text.add(build, [("version", Self.version)], "1")
+        text.gauge(
+            "process_start_time_seconds", "When the daemon started, in seconds since 1970.",
+            started.milliseconds / 1000)
+        text.counter("process_cpu_seconds_total", "Time of a core that was used.", process.seconds)
+        text.gauge("process_resident_memory_bytes", "Memory that is resident.", process.residentBytes)
+        text.gauge("process_virtual_memory_bytes", "Memory that is mapped.", process.virtualBytes)
+        text.gauge("process_open_fds", "Files and sockets that are open.", process.openFiles)
+        text.gauge("process_max_fds", "Files and sockets that may be open.", process.mostFiles)
+    }
+}

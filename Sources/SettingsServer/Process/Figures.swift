@@ -1,0 +1,104 @@
+internal import Platform
+internal import Synchronization
+
+/// A histogram of times in nanoseconds, or of numbers.
+struct Histogram: Sendable {
+    /// The upper bounds of the buckets; what lies above the last is in one more.
+    private let bounds: [UInt64]
+    private var counts: [Int]
+    private(set) var sum: UInt64 = 0
+
+    private init(_ bounds: [UInt64]) {
+        self.bounds = bounds
+        counts = Array(repeating: 0, count: bounds.count + 1)
+    }
+
+    /// Times from a tenth of a millisecond to five seconds.
+    static let times = Histogram([
+        100_000, 500_000, 2_500_000, 10_000_000, 50_000_000, 250_000_000, 1_000_000_000, 5_000_000_000,
+    ])
+    /// Numbers from one to 4096.
+    static let numbers = Histogram([1, 4, 16, 64, 256, 1024, 4096])
+
+    var count: Int { counts.reduce(0, +) }
+
+    mutating func add(_ value: UInt64) {
+        var bucket = 0
+        while bucket < bounds.count, value > bounds[bucket] { bucket += 1 }
+        counts[bucket] += 1
+        sum &+= value
+    }
+
+    mutating func add(_ other: Histogram) {
+        for bucket in counts.indices { counts[bucket] += other.counts[bucket] }
+        sum &+= other.sum
+    }
+
+    /// The buckets as Prometheus has them: bound, and the number of values up to it.
+    var buckets: [(bound: UInt64?, count: Int)] {
+        var total = 0
+        return counts.indices.map { bucket in
+            total += counts[bucket]
+            return (bucket < bounds.count ? bounds[bucket] : nil, total)
+        }
+    }
+}
+
+/// The figures of writes: one lock for a turn of the writer, none for a read.
+package final class WriteFigures: Sendable {
+    struct Contents {
+        /// From handing over to being durable, of writes that came together.
+        var commits = Histogram.times
+        /// The writes of a turn.
+        var batches = Histogram.numbers
+    }
+
+    private let kept = Mutex(Contents())
+
+    var contents: Contents { kept.withLock { $0 } }
+
+    func add(_ count: Int, times: some Sequence<UInt64>) {
+        kept.withLock { kept in
+            kept.batches.add(UInt64(count))
+            for time in times { kept.commits.add(time) }
+        }
+    }
+}
+
+/// The figures of the data directory, which the writer and the queues beside it note.
+package final class StorageFigures: Sendable {
+    struct Contents {
+        var syncs = Histogram.times
+        var failedSyncs = 0
+        var journalBytes = 0
+        /// The bytes of commits that a start would replay, about.
+        var replayBytes = 0
+        var snapshotBytes = 0
+        /// When the newest snapshot was written, in monotonic nanoseconds; nil if none was since the start.
+        var snapshotTime: UInt64?
+        var failedSnapshots = 0
+    }
+
+    private let kept = Mutex(Contents())
+
+    package init() {}
+
+    var contents: Contents { kept.withLock { $0 } }
+
+    func update(_ change: (inout Contents) -> Void) { kept.withLock { change(&$0) } }
+
+    /// Times a sync.
+    func timing<Failure: Error>(_ sync: () throws(Failure) -> Void) throws(Failure) {
+        let start = MonotonicClock.system.now()
+        var isDone = false
+        defer {
+            let time = MonotonicClock.system.now() &- start
+            update { kept in
+                kept.syncs.add(time)
+                if !isDone { kept.failedSyncs += 1 }
+            }
+        }
+        try sync()
+        isDone = true
+    }
+}

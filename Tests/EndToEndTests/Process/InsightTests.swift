@@ -1,0 +1,143 @@
+import Foundation
+import SettingsModel
+import TestSupport
+import Testing
+
+/// What a daemon tells of itself: metrics, the rules that go by them, and the lines of requests.
+@Suite(.ownThread)
+struct InsightTests {
+    private static let root = URL(filePath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private static func text(_ path: String) throws -> String {
+        try String(contentsOf: root.appending(path: path), encoding: .utf8)
+    }
+
+    /// The metrics of a daemon that has had some of all requests.
+    private func metrics() throws -> String {
+        let daemon = try TestDaemon()
+        try daemon.done("PUT app/keys/a 1")
+        for _ in 0..<3 { try daemon.done("GET app/keys/a") }
+        _ = try daemon.send("GET none/keys/a")
+        return try daemon.send("GET /metrics").text
+    }
+
+    private static var hasPromtool: Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/promtool") }
+
+    private func promtool(_ command: String) throws {
+        let (process, pipe) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", "/usr/bin/promtool \(command) 2>&1"]
+        process.standardOutput = pipe
+        try process.run()
+        let said = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0, "\(said)")
+        #expect(said.isEmpty || said.contains("SUCCESS"), "\(said)")
+    }
+
+    @Test("promtool finds nothing wrong with the metrics and the rules", .enabled(if: InsightTests.hasPromtool))
+    func lint() throws {
+        let directory = try TemporaryDirectory()
+        let path = try directory.file("metrics", metrics())
+        try promtool("check metrics < '\(path)'")
+        try promtool("check rules '\(Self.root.path)/config/alerts.yml'")
+    }
+
+    @Test("Requests are counted by route, status and refusal")
+    func counts() throws {
+        let text = try metrics()
+        let route = #"method="GET",route="/v1/suites/{suite}/keys/{key}""#
+        #expect(text.contains("settingsd_request_seconds_count{\(route)} 4\n"), "\(text)")
+        #expect(text.contains("settingsd_request_seconds_bucket{\(route),le=\"+Inf\"} 4\n"))
+        #expect(text.contains("settingsd_requests_total{status=\"2xx\"} 4\n"))
+        #expect(text.contains("settingsd_requests_total{status=\"4xx\"} 1\n"))
+        #expect(text.contains("settingsd_refusals_total{code=\"unknown_suite\"} 1\n"))
+        #expect(text.contains("settingsd_batch_writes_count 1\n"))
+        #expect(text.contains("settingsd_commit_seconds_count 1\n"))
+    }
+
+    @Test("The rules and the dashboard use metrics that there are, and the manual has each alert")
+    func names() throws {
+        let lines = try metrics().split(separator: "\n").filter { $0.hasPrefix("# TYPE ") }
+        let known = Set(lines.map { String($0.split(separator: " ")[2]) })
+        for file in ["config/alerts.yml", "config/grafana.json"] {
+            let used = try Self.text(file).matches(of: /\b(settingsd|process)_[a-z_]+/).map { String($0.output.0) }
+            #expect(used.count > 10)
+            for name in used {
+                let base = name.replacing(/_(bucket|sum|count)$/, with: "")
+                #expect(known.contains(name) || known.contains(base), "\(file): \(name)")
+            }
+        }
+        let manual = try Self.text("docs/operations.md")
+        for alert in try Self.text("config/alerts.yml").matches(of: /alert: (\w+)/) {
+            #expect(manual.contains("| `\(alert.output.1)` |"))
+        }
+        #expect(try JSONValue(parsing: Array(Self.text("config/grafana.json").utf8)).object != nil)
+    }
+
+    @Test("Readiness lists each condition")
+    func conditions() throws {
+        let answer = try TestDaemon().send("GET /readyz")
+        #expect(answer.json?["conditions"] == ["running": "ok", "storage": "ok", "audit": "off"])
+    }
+
+    private func process(_ options: String) throws -> (TestDaemon, TemporaryDirectory) {
+        let directory = try TemporaryDirectory()
+        let configuration = try directory.file("c", options)
+        let data = directory.path + "/data"
+        return (try TestDaemon(ofItsOwnIn: directory, data: data, options: ["--config", configuration]), directory)
+    }
+
+    /// What a daemon has written on standard output, once it has stopped.
+    private func output(_ daemon: TestDaemon) throws -> String {
+        let process = try #require(daemon.process)
+        process.signal(SIGTERM)
+        return try process.end().output
+    }
+
+    private func linesOfOutput(_ daemon: TestDaemon) throws -> [JSONObject] {
+        try output(daemon).split(separator: "\n").compactMap { try JSONValue(parsing: Array($0.utf8)).object }
+    }
+
+    @Test("The access log has a line of JSON for each request, with the names that it gives itself")
+    func accessLog() throws {
+        let (daemon, _) = try process(#"{"accessLog":"json"}"#)
+        let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+        try daemon.done(Request("PUT app/keys/secret 123456789", "X-Request-Id: r1", "traceparent: \(trace)"))
+        try daemon.done(Request("GET app/keys/secret", "X-Request-Id: r2"))
+        let answer = try daemon.send(Request("GET app/keys/secret?what", "X-Request-Id: r3"))
+        let lines = try linesOfOutput(daemon)
+        let put = try #require(lines.first { $0["id"] == "r1" })
+        #expect(put["method"] == "PUT" && put["target"] == "/v1/suites/app/keys/secret" && put["status"] == 201)
+        #expect(put["traceparent"] == .string(trace))
+        #expect(put["peer"] == "127.0.0.1")
+        let get = try #require(lines.first { $0["id"] == "r2" })
+        #expect(get["status"] == 200 && get["traceparent"] == nil)
+        let bad = try #require(lines.first { $0["id"] == "r3" })
+        #expect(bad["status"] == 400 && bad["bytes"] == .integer(Int64(answer.body.count)))
+    }
+
+    @Test("The access log in the common form has a line for each request, also for one that names itself too long")
+    func commonLog() throws {
+        let (daemon, _) = try process(#"{"accessLog":"common"}"#)
+        try daemon.done(Request("PUT app/keys/a 1", "X-Request-Id: \(String(repeating: "x", count: 200))"))
+        let line = try output(daemon)
+        #expect(line.hasPrefix("127.0.0.1 - - ["))
+        #expect(line.contains("\"PUT /v1/suites/app/keys/a HTTP/1.1\" 201 "))
+        #expect(!line.contains("xxx"))
+    }
+
+    @Test("A slow request is named in the log, with where its time went")
+    func slow() throws {
+        let (daemon, _) = try process(#"{"slowRequestMs":1}"#)
+        let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
+        try daemon.done(Request("PUT app {\(body)}", "X-Request-Id: r1"))
+        let line = try #require(daemon.process).line(containing: "slow request: PUT /v1/suites/app took ")
+        for part in [" ms waiting for the writer", " ms deciding", " ms syncing", "status 200", "id r1"] {
+            #expect(line.contains(part), "\(line)")
+        }
+        #expect(try daemon.send("GET /metrics").text.contains("\nsettingsd_slow_requests_total "))
+        daemon.stop()
+    }
+}
