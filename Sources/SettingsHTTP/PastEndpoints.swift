@@ -41,7 +41,7 @@ extension Endpoint where Output == Answer<WriteSummary> {
     ///   - revision: the commit.
     ///   - suite: the suite; nil for all suites that the commit touched.
     ///   - isForced: true to undo it though it was changed since.
-    ///   - policy: what becomes of stored values that a schema which comes back does not allow.
+    ///   - policy: how to treat stored values that a schema which comes back does not allow.
     ///   - options: the conditions of the write.
     public static func undo(
         _ revision: Revision, in suite: SuiteName? = nil, isForced: Bool = false,

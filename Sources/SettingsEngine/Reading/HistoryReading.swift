@@ -90,7 +90,9 @@ extension State {
 
     /// The weight of answering the question at most; if that is more than a limit, some number above the limit.
     package func weight(of question: HistoryQuestion, upTo limit: Int) -> Int {
-        var weight = question.filter.isEverything && question.by == nil ? 0 : history.count(of: question.suite)
+        // Of those that are asked for, the newest may stand behind very many others.
+        guard question.filter.isEverything, question.by == nil, question.reader == nil else { return limit + 1 }
+        var weight = 0
         var left = question.limit
         let end = question.before ?? revision.advanced(by: 1) ?? revision
         history.forEachReversed(of: question.suite, before: end) { kept in
@@ -131,7 +133,9 @@ extension State {
             return true
         }
         let none = Suite(name, revision: .zero, floor: .zero)
-        let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before ?? none, to: after ?? none) }
+        let changes = keys.ordered(by: <).compactMap {
+            Change(of: $0, from: before ?? none, to: after ?? none, for: reader)
+        }
         return SuiteDifference(
             suite: name, cursor: Cursor(epoch: epoch, revision: end), schemaRevision: after?.schemaRevision ?? .zero,
             isSchemaChanged: before?.schema?.schema.document != after?.schema?.schema.document,
@@ -141,10 +145,16 @@ extension State {
 
 extension Change {
     /// The change of a key from one past of its suite to another; nil if both show the same.
-    fileprivate init?(of key: KeyName, from before: Suite, to after: Suite) {
+    fileprivate init?(of key: KeyName, from before: Suite, to after: Suite, for reader: Grants?) {
         let (old, new) = (before.record(key), after.record(key))
         let (oldValue, value) = (before.effectiveValue(of: old), after.effectiveValue(of: new))
-        guard oldValue != value || old.standing != new.standing || old.stored != new.stored else { return nil }
+        // Whether two values of a hidden secret are equal is hidden, too.
+        let isHidden = before.isHidden(old, from: reader) || after.isHidden(new, from: reader)
+        let differs =
+            isHidden
+            ? old.revision != new.revision
+            : oldValue != value || old.standing != new.standing || old.stored != new.stored
+        guard differs else { return nil }
         self.init(
             suite: after.id, key: key, old: oldValue, new: value, oldSource: old.standing.source,
             source: new.standing.source, revision: new.revision, modified: new.modified,

@@ -155,9 +155,15 @@ extension History {
         logs.with(suite.text.utf8Span.span) { log in log.commits.forEachReversed(before: revision, body) }
     }
 
-    /// The number of commits that are kept of a suite.
-    package func count(of suite: SuiteName) -> Int {
-        logs.with(suite.text.utf8Span.span) { $0.commits.count } ?? 0
+    /// The weight of undoing the commits after a revision that touched a suite; if that is more than a limit, some number
+    /// above the limit.
+    func weight(of suite: SuiteName, after revision: Revision, upTo limit: Int) -> Int {
+        var weight = 0
+        forEach(of: suite, after: revision) { kept in
+            weight += kept.size / 8
+            return weight <= limit
+        }
+        return weight
     }
 
     /// Returns the last commit that was not later than an instant; nil if none that is kept was. Looks at one commit after

@@ -108,11 +108,11 @@ extension WriteDraft {
         suite.records.forEach { record in
             let isLifted =
                 record.stored != nil && suite.isHidden(record, from: reader)
-                && !(schema?.isSecret(record.name) ?? false)
+                && !(schema?.judges(record.name, as: suite.schema?.schema) ?? false)
             if isLifted { lifted = record.key }
             return !isLifted
         }
-        if let lifted { throw Problem(secret: lifted, of: suite.id, to: "take writeOnly from") }
+        if let lifted { throw Problem(secret: lifted, of: suite.id, to: "change the rules of") }
     }
 
     private func checkSchemaGuards(of name: SuiteName, _ suite: Suite?) throws(Problem) {
@@ -144,6 +144,23 @@ extension WriteDraft {
         problem.conflicts = told
         problem.errors = conflicts.suite.map { $0.inSuite(suite, under: .root) }
         return problem
+    }
+}
+
+extension Schema {
+    /// True if a key is a secret here, and is held against the rules that another schema has for it. Other rules could find
+    /// out a value bit by bit.
+    fileprivate func judges(_ name: String, as other: Schema?) -> Bool {
+        guard isSecret(name), let rules = key(name), let other, let others = other.key(name) else { return false }
+        return standaloneDocument(of: rules) == other.standaloneDocument(of: others)
+            && (!hasSuiteRules || suiteRules == other.suiteRules)
+    }
+
+    /// The document without the rules of single keys.
+    private var suiteRules: JSONObject {
+        var rules = document.object ?? [:]
+        rules["properties"] = nil
+        return rules
     }
 }
 

@@ -17,13 +17,13 @@ extension WriteDraft {
     ) throws(Problem) -> WriteDecision {
         let commit = try state.commit(toUndo: undo.revision, in: name, for: request.reader)
         if let name { try checkGuards(of: name) }
-        let names = name.map { [$0] } ?? commit.suites
+        let parts = commit.parts.filter { name == nil || $0.suite == name }
         if !undo.isForced {
-            let later = names.compactMap { state.changes(since: commit, in: $0, for: request.reader) }
+            let later = parts.compactMap { state.changes(since: $0, of: commit.revision, for: request.reader) }
             guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
         }
         var inverse = Inverse()
-        for name in names { try self.undo(commit, in: name, onConflict: policy, &inverse) }
+        for part in parts { try self.undo(part, onConflict: policy, &inverse) }
         return finish(
             name.map { .suite($0) }, suites: inverse.suites, inverse.changes.filter(\.isDifferent),
             schema: inverse.schema)
@@ -40,6 +40,7 @@ extension WriteDraft {
         try checkGuards(of: name)
         let filter = KeyFilter(keys: restore.keys ?? [], prefixes: restore.prefix.map { [$0] } ?? [])
         let suite = state.suite(name)
+        try checkSecrets(of: past, suite, filter)
         var values = past.differences(from: suite, filter).map { key in
             let record = past.record(key)
             return PastValue(key: key, stored: record.stored, isSecret: past.isSecret(record))
@@ -78,12 +79,15 @@ extension WriteDraft {
 
     /// Decides the inverse of a commit in one suite: first the schema, then the values, under that schema.
     private mutating func undo(
-        _ commit: Commit, in name: SuiteName, onConflict policy: WriteRequest.ConflictPolicy, _ inverse: inout Inverse
+        _ part: CommitPart, onConflict policy: WriteRequest.ConflictPolicy, _ inverse: inout Inverse
     ) throws(Problem) {
-        var draft = part(on: state)
-        let changes = commit.suiteChanges.filter { $0.suite == name && $0.kind != .created }
+        let name = part.suite
+        for change in part.changes where change.isSecret || state.suite(name)?.isSecret(change.key) ?? false {
+            try checkSecret(change.key, of: name)
+        }
+        var draft = self.part(on: state)
         var first: Commit?
-        if let change = changes.first {
+        if let change = part.suiteChanges.first(where: { $0.kind != .created }) {
             let decision = try draft.putBack(change, onConflict: policy)
             first = decision.commit
             var state = state
@@ -96,9 +100,9 @@ extension WriteDraft {
                 inverse.schema = inverse.suites.isEmpty ? decision.schema : nil
             }
             steps = draft.steps
-            draft = part(on: state)
+            draft = self.part(on: state)
         }
-        let values = commit.changes.filter { $0.suite == name }.map { change in
+        let values = part.changes.map { change in
             PastValue(
                 key: change.key, stored: change.oldStored,
                 isSecret: change.record.wasSecret || change.isSecret && change.oldStored != nil)
@@ -108,6 +112,23 @@ extension WriteDraft {
         steps = draft.steps
         inverse.suites += (first?.suiteChanges ?? []) + (second?.suiteChanges ?? [])
         inverse.changes += (first?.changes ?? []).followed(by: second?.changes ?? [])
+    }
+
+    /// Throws if a key is a secret that the writer may not read: what comes of putting a value back would tell if it is the
+    /// one that is there.
+    private func checkSecret(_ key: KeyName, of suite: SuiteName) throws(Problem) {
+        guard let reader = request.reader, !reader.showSecret(suite, key) else { return }
+        throw Problem(secret: key, of: suite, to: "put back")
+    }
+
+    private func checkSecrets(of past: Suite, _ suite: Suite?, _ filter: KeyFilter) throws(Problem) {
+        guard request.reader != nil else { return }
+        let keys = Set((past.records.elements + (suite?.records.elements ?? [])).map(\.key).filter(filter.admits))
+        for key in keys.ordered(by: <) {
+            let (then, now) = (past.record(key), suite?.record(key))
+            guard past.isSecret(then) || now.map({ suite?.isSecret($0) ?? false }) ?? false else { continue }
+            if then.revision != now?.revision { try checkSecret(key, of: past.id) }
+        }
     }
 
     /// A draft of a part of this write, without what is about the write as a whole.
@@ -229,27 +250,23 @@ extension State {
     }
 
     /// The later changes of what a commit did to a suite; nil if there are none.
-    fileprivate func changes(since commit: Commit, in name: SuiteName, for reader: Grants?) -> [Change]? {
-        let suite = suite(name)
-        let keys = Set(
-            commit.changes.filter { change in
-                change.suite == name && suite?.record(change.key).revision != commit.revision
-            }.map(\.key))
-        let isSuiteChanged = commit.suiteChanges.contains { change in
-            guard change.suite == name else { return false }
-            return switch change.kind {
+    fileprivate func changes(since part: CommitPart, of revision: Revision, for reader: Grants?) -> [Change]? {
+        let (name, suite) = (part.suite, suite(part.suite))
+        let keys = Set(part.changes.map(\.key).filter { suite?.record($0).revision != revision })
+        let isSuiteChanged = part.suiteChanges.contains { change in
+            switch change.kind {
             case .created: false
             case .dropped: suite != nil
-            case .schemaSet, .schemaRemoved: suite?.schemaRevision != commit.revision
+            case .schemaSet, .schemaRemoved: suite?.schemaRevision != revision
             }
         }
         // The keys of a suite that was dropped are gone in that very commit.
-        let isGone = suite == nil && commit.suiteChanges.contains { $0.suite == name && $0.kind == .dropped }
-        guard isSuiteChanged || !keys.isEmpty && !isGone || isGone && wasBegun(name, after: commit.revision) else {
+        let isGone = suite == nil && part.suiteChanges.contains { $0.kind == .dropped }
+        guard isSuiteChanged || !keys.isEmpty && !isGone || isGone && wasBegun(name, after: revision) else {
             return nil
         }
-        let later = history.commits(of: name, after: commit.revision).flatMap(\.commit.changes)
-        // An error has the value of no secret, whoever reads it.
+        let later = history.commits(of: name, after: revision).flatMap(\.commit.changes)
+        // An error has the value of no secret, for any reader.
         return shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: reader).map {
             $0.isSecret ? $0.concealed() : $0
         }
@@ -279,7 +296,29 @@ extension Suite {
     }
 }
 
+/// What a commit did to one suite.
+private struct CommitPart {
+    let suite: SuiteName
+    var suiteChanges: [SuiteChange] = []
+    var changes: [Change] = []
+}
+
 extension Commit {
+    /// What it did, suite by suite.
+    fileprivate var parts: [CommitPart] {
+        var parts: [CommitPart] = []
+        var positions: [SuiteName: Int] = [:]
+        func position(_ suite: SuiteName) -> Int {
+            if let position = positions[suite] { return position }
+            positions[suite] = parts.count
+            parts.append(CommitPart(suite: suite))
+            return parts.count - 1
+        }
+        for change in suiteChanges { parts[position(change.suite)].suiteChanges.append(change) }
+        for change in changes { parts[position(change.suite)].changes.append(change) }
+        return parts
+    }
+
     /// The suites that it touches, each once.
     var suites: [SuiteName] {
         var seen: Set<SuiteName> = []

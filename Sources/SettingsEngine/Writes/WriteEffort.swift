@@ -14,7 +14,7 @@ extension State {
             suite(name)?.weight(upTo: limit) ?? 0
         case .refuseSchema: 0
         case .undo(let undo, let suite, _): effort(of: undo, in: suite, upTo: limit)
-        case .restore(let name, _, _): history.count(of: name) + (suite(name)?.weight(upTo: limit) ?? 0)
+        case .restore(let name, let restore, _): effort(of: restore, in: name, upTo: limit)
         case .transaction(let transaction):
             transaction.operations.reduce(0) { $0 > limit ? $0 : $0 + effort(of: $1, upTo: limit) }
         }
@@ -54,8 +54,16 @@ extension State {
         guard let kept = history.commit(undo.revision) else { return 0 }
         // A schema is held against all that is stored.
         let suites = Set(kept.commit.suiteChanges.map(\.suite))
-        let later = kept.commit.suites.reduce(0) { $0 + history.count(of: $1) }
-        return suites.reduce(later + kept.size / 8) { $0 > limit ? $0 : $0 + (suite($1)?.weight(upTo: limit) ?? 0) }
+        let later = kept.commit.suites.reduce(kept.size / 8) {
+            $0 > limit ? $0 : $0 + history.weight(of: $1, after: undo.revision, upTo: limit)
+        }
+        return suites.reduce(later) { $0 > limit ? $0 : $0 + (suite($1)?.weight(upTo: limit) ?? 0) }
+    }
+
+    private func effort(of restore: RestoreRequest, in name: SuiteName, upTo limit: Int) -> Int {
+        // All commits may have to be looked at for the last one before an instant.
+        guard case .revision(let revision) = restore.moment else { return limit + 1 }
+        return history.weight(of: name, after: revision, upTo: limit) + (suite(name)?.weight(upTo: limit) ?? 0)
     }
 
     private func effort(of operation: Transaction.Operation, upTo limit: Int) -> Int {

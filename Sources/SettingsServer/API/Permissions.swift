@@ -31,7 +31,9 @@ extension Resource {
         case .metrics, .reload, .backup: .admin
         case .suite: .suite(isRead ? .read : .write, isRead || method != .put ? .some : .whole)
         case .keys, .observation, .history, .difference: .suite(.read, .some)
-        case .undo, .restore: .suite(isRead ? .read : .write, .some)
+        // What undoing takes depends on what the commit did.
+        case .undo: .suite(.read, .some)
+        case .restore: .suite(isRead ? .read : .write, .some)
         case .setting: .suite(isRead ? .read : .write, .key)
         case .schema: .suite(isRead ? .read : .schema, .whole)
         }
@@ -130,7 +132,8 @@ extension APIRequest {
             // Of all suites, a caller that does not see them all cannot tell a hidden commit from none.
             throw suite == nil && caller.reader != nil ? caller.refusal(toUndo: revision) : error
         }
-        for change in commit.suiteChanges where suite == nil || change.suite == suite {
+        // A suite that began with the commit stays.
+        for change in commit.suiteChanges where change.kind != .created && (suite == nil || change.suite == suite) {
             guard caller.reader?.showAll(of: change.suite) ?? true else { throw caller.refusal(toUndo: revision) }
             try caller.demand(.schema, on: change.suite, .all)
         }

@@ -178,8 +178,12 @@ struct HidingTests {
         (#"POST /v1/transaction {"if":[{"suite":"vault","key":"counter","stored":true}],"do":[]}"#, 200),
         (#"PATCH vault {"password":{"a":1}}"#, 403), (#"PATCH vault {"password":"new"}"#, 200),
         (#"PUT vault/schema {"additionalProperties":{}}"#, 403), ("DELETE vault/schema", 403),
-        (#"POST vault/undo {"revision":1}"#, 403), (#"POST vault/undo {"revision":2}"#, 200),
-        (#"POST vault/restore {"to":2}"#, 200),
+        (#"POST vault/undo {"revision":1}"#, 403), (#"POST vault/undo {"revision":2}"#, 403),
+        (#"POST vault/restore {"to":2}"#, 403), (#"POST vault/restore {"to":3,"keys":["plain"]}"#, 200),
+        (
+            #"PUT vault/schema?dryRun {"additionalProperties":{},"properties":{"password":{"writeOnly":true,"pattern":"^h"},"#
+                + #""counter":{"writeOnly":true,"type":"integer"}}}"#, 403
+        ),
         ("DELETE vault/keys/password", 200), (#"PUT vault/keys/password "x""#, 200), ("PUT vault/keys/password 1", 422),
     ]
 
