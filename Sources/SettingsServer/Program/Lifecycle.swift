@@ -10,7 +10,8 @@ internal import Synchronization
 /// Unchecked because of the sources, which are set once, before anybody else knows of the object, and only held.
 final class Lifecycle: @unchecked Sendable {
     private enum Phase {
-        case starting
+        /// What it starts with may have changed since it was read.
+        case starting(mustReload: Bool)
         case serving(Daemon)
         /// Without a daemon, it was asked to stop before it had started.
         case stopping(Daemon?)
@@ -19,7 +20,7 @@ final class Lifecycle: @unchecked Sendable {
     /// Seconds for what is done after the connections have ended: the last sync, the last snapshot.
     private static let grace = 15
 
-    private let phase = Mutex(Phase.starting)
+    private let phase = Mutex(Phase.starting(mustReload: false))
     private let stopBound: Int
     private let log: Log
     private let queue = DispatchQueue(label: "settingsd.signals", qos: .userInitiated)
@@ -51,22 +52,26 @@ final class Lifecycle: @unchecked Sendable {
 
     /// The daemon serves.
     func serve(_ daemon: Daemon) {
-        let mustStop = phase.withLock { phase in
-            if case .starting = phase {
-                phase = .serving(daemon)
-                return false
-            }
-            phase = .stopping(daemon)
-            return true
+        let before = phase.withLock { phase in
+            let before = phase
+            if case .starting = phase { phase = .serving(daemon) } else { phase = .stopping(daemon) }
+            return before
         }
-        if mustStop { stop(daemon) }
+        switch before {
+        case .starting(mustReload: false): break
+        case .starting(mustReload: true): daemon.reload()
+        case .serving, .stopping: stop(daemon)
+        }
     }
 
     private func receive(_ number: Int32) {
         dispatchPrecondition(condition: .onQueue(queue))
         guard number != SIGHUP else {
-            // One that comes during the start or the stop has nothing to change.
-            if case .serving(let daemon) = phase.withLock({ $0 }) { daemon.reload() }
+            let daemon = phase.withLock { phase in
+                if case .starting = phase { phase = .starting(mustReload: true) }
+                return if case .serving(let daemon) = phase { daemon } else { nil as Daemon? }
+            }
+            daemon?.reload()
             return
         }
         let name = number == SIGTERM ? "SIGTERM" : "SIGINT"
