@@ -34,6 +34,19 @@ package struct Deadline {
     }
 }
 
+/// Asks again and again until something is so. Throws once tests have been patient enough.
+package func eventually(_ function: StaticString = #function, _ isSo: () throws -> Bool) throws {
+    let end = ContinuousClock.now + .seconds(Deadline.patience)
+    while try !isSo() {
+        guard ContinuousClock.now < end else { throw NeverSo(function: function) }
+    }
+}
+
+/// The error of a wait for something that did not come.
+private struct NeverSo: Error {
+    let function: StaticString
+}
+
 extension DispatchSemaphore {
     /// Waits as long as tests are patient. Then the program ends: a signal that has not come by then never comes.
     package func patientWait(_ function: StaticString = #function) {

@@ -157,7 +157,7 @@ extension Violation: JSONReadable, JSONWritable {
 
 /// Members in one call. A member without a value is left out.
 extension JSONWriter {
-    mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
+    package mutating func member(_ name: StaticString, _ value: (some JSONWritable)?) {
         guard let value else { return }
         self.name(literal: name)
         value.write(to: &self)

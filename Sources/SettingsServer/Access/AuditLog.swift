@@ -24,7 +24,9 @@ package final class AuditLog: Sendable {
     private let log: Log
     private let clock: @Sendable () -> Timestamp
     private let queue = DispatchQueue(label: "settingsd.audit", qos: .utility)
-    private let file: Mutex<File>
+    /// The size at which the file is renamed; 0 for never.
+    private let most: Int
+    private let file = Mutex(File())
     private let waiting = Atomic(0)
     private let lost = Atomic(0)
     private let fails = Atomic(false)
@@ -32,8 +34,8 @@ package final class AuditLog: Sendable {
     private struct File {
         var open: OpenFile?
         var size = 0
-        /// The size at which it is renamed; 0 for never.
-        var most: Int
+        /// True if it could not be renamed, so that it grows on.
+        var grows = false
     }
 
     /// - Parameter most: the size at which the file is renamed; 0 for never.
@@ -41,7 +43,7 @@ package final class AuditLog: Sendable {
         self.path = path
         self.log = log
         self.clock = clock
-        file = Mutex(File(most: most))
+        self.most = most
         // So that a path that cannot be written is noticed at the start, and not with the first commit.
         queue.async { self.append([]) }
     }
@@ -66,7 +68,7 @@ package final class AuditLog: Sendable {
 
     /// Closes the file, so that the next line goes to the one that stands at the path then.
     package func reopen() {
-        queue.async { self.file.withLock { $0.open = nil } }
+        queue.async { self.file.withLock { $0 = File() } }
     }
 
     /// Waits until all that was added is written.
@@ -106,16 +108,19 @@ extension AuditLog {
 
     private func write(_ line: [UInt8], to file: inout File) throws(FileError) {
         try open(&file)
-        if file.most > 0, file.size > 0, file.size + line.count > file.most {
-            file.open = nil
+        if most > 0, !file.grows, file.size > 0, file.size + line.count > most {
             // Several may come in a millisecond, and none may take the place of another.
             var name = "\(path).\(clock())"
             while (try? POSIXFileSystem().status(name)) != nil { name += "+" }
             do throws(FileError) {
                 try POSIXFileSystem().rename(path, to: name)
-            } catch {
+                file.open = nil
+            } catch  where error.isMissing {
                 // It was moved away, and no reload has said so yet.
-                guard error.isMissing else { throw error }
+                file.open = nil
+            } catch {
+                file.grows = true
+                log.error("cannot rename the audit file at its size: \(error); it grows on until a reload")
             }
             try open(&file)
         }
@@ -165,22 +170,13 @@ private struct AuditLine: JSONWritable {
 
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        func text(_ name: String, _ value: String?) {
-            guard let value else { return }
-            writer.name(name)
-            writer.write(string: value)
-        }
-        text("time", time.description)
-        writer.name("revision")
-        revision.write(to: &writer)
-        text("by", entry.origin?.by)
-        text("peer", entry.peer)
-        text("note", entry.origin?.note)
-        text("request", entry.request)
-        writer.name("changes")
-        writer.beginArray()
-        for change in changes { change.write(to: &writer) }
-        writer.endArray()
+        writer.member("time", time)
+        writer.member("revision", revision)
+        writer.member("by", entry.origin?.by)
+        writer.member("peer", entry.peer)
+        writer.member("note", entry.origin?.note)
+        writer.member("request", entry.request)
+        writer.member("changes", changes)
         writer.endObject()
     }
 }

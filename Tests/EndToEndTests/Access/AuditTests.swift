@@ -61,7 +61,8 @@ struct AuditTests {
             return try names.filter { $0.hasPrefix("audit") }.flatMap { try Self.lines("\(directory.path)/\($0)") }
                 .compactMap { $0["revision"]?.integer }.sorted()
         }
-        while (try? written()) != [1, 2, 3, 4] {}
+        // While a line is written, a part of it may be there.
+        try eventually { (try? written()) == [1, 2, 3, 4] }
         try FileManager.default.moveItem(atPath: path, toPath: path + ".mine")
         try daemon.done("POST /v1/reload")
         try daemon.done("PUT app/keys/a 9")
@@ -71,6 +72,20 @@ struct AuditTests {
         #expect(try Self.lines(path).map { $0["revision"] } == [5])
     }
 
+    @Test("A file that cannot be renamed at its size grows on, and loses no line")
+    func cannotRotate() throws {
+        let directory = try TemporaryDirectory()
+        // With the time behind it the name would be longer than names may be.
+        let path = directory.path + "/" + String(repeating: "a", count: 245)
+        let daemon = try TestDaemon {
+            $0.auditFile = path
+            $0.auditBytes = 400
+        }
+        for value in 0..<4 { try daemon.done(Request("PUT app/keys/a \(value)")) }
+        daemon.stop()
+        #expect(try Self.lines(path).map { $0["revision"] } == [1, 2, 3, 4])
+    }
+
     @Test("Writes go on while the file cannot be written; readiness and a metric say so")
     func failing() throws {
         let directory = try TemporaryDirectory()
@@ -78,13 +93,13 @@ struct AuditTests {
         let daemon = try TestDaemon { $0.auditFile = path }
         try daemon.done("PUT app/keys/a 1")
         // Until its thread has tried.
-        while !(try daemon.send("GET /metrics").text.contains("settingsd_audit_lost_lines_total 1\n")) {}
+        try eventually { try daemon.send("GET /metrics").text.contains("settingsd_audit_lost_lines_total 1\n") }
         let ready = try daemon.send("GET /readyz")
         #expect(ready.status == 200)
         #expect(ready.json?["audit"] == "failing")
         try FileManager.default.createDirectory(atPath: directory.path + "/gone", withIntermediateDirectories: false)
         try daemon.done("PUT app/keys/a 2")
-        while try daemon.send("GET /readyz").json?["audit"] != nil {}
+        try eventually { try daemon.send("GET /readyz").json?["audit"] == nil }
         daemon.stop()
         #expect(try Self.lines(path).map { $0["revision"] } == [2])
     }

@@ -80,7 +80,7 @@ struct ReloadTests {
         #expect(try daemon.send("POST /v1/reload").status == 401)
         _ = try directory.file("settingsd.json", "{}")
         try #require(daemon.process).signal(SIGHUP)
-        while try daemon.send("PUT app/keys/a 3").status == 401 {}
+        try eventually { try daemon.send("PUT app/keys/a 3").status != 401 }
         #expect(try daemon.send("GET app/keys/a?raw").text == "3")
     }
 

@@ -61,25 +61,16 @@ struct AccessLine: JSONWritable {
 
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        func add(_ name: String, _ value: String?) {
-            guard let value else { return }
-            writer.name(name)
-            writer.write(string: value)
-        }
-        func add(_ name: String, _ value: Int) {
-            writer.name(name)
-            writer.write(.integer(Int64(value)))
-        }
-        add("time", time.description)
-        add("peer", text.peer)
-        add("by", text.by)
-        add("method", text.method)
-        add("target", text.target)
-        add("status", status)
-        add("bytes", bytes)
-        add("microseconds", Int(nanoseconds / 1000))
-        add("id", text.id)
-        add("traceparent", text.traceParent)
+        writer.member("time", time)
+        writer.member("peer", text.peer)
+        writer.member("by", text.by)
+        writer.member("method", text.method)
+        writer.member("target", text.target)
+        writer.member("status", Int64(status))
+        writer.member("bytes", Int64(bytes))
+        writer.member("microseconds", Int64(nanoseconds / 1000))
+        writer.member("id", text.id)
+        writer.member("traceparent", text.traceParent)
         writer.endObject()
     }
 }
