@@ -3,7 +3,7 @@ package import Platform
 package import SettingsAPI
 package import SettingsModel
 
-/// A file of tokens: their names, digests and grants. A token itself stands nowhere.
+/// A file of tokens: their names, digests and grants. The file never holds a token.
 ///
 ///     {"tokens": [{"name": "ci", "sha256": "9f86…0a08", "grants": ["app.*:read,write"],
 ///                  "created": "2026-11-20T10:00:00.000Z", "expires": "2027-02-18T10:00:00.000Z"}]}
@@ -22,13 +22,13 @@ package struct TokenFile: Sendable {
 
     /// Reads the file. Throws if it is missing, malformed, or open to others.
     package init(at path: String) throws(ConfigurationError) {
-        let bytes: [UInt8]
+        let file: OpenFile
         do throws(FileError) {
-            bytes = try OpenFile(path, .reading, in: POSIXFileSystem()).readAll()
+            file = try OpenFile(path, .reading, in: POSIXFileSystem())
         } catch {
             throw Self.unreadable(path, error)
         }
-        try self.init(bytes, at: path)
+        try self.init(file, at: path)
     }
 
     /// Adds a token, and returns its text, which cannot be had again.
@@ -92,23 +92,22 @@ extension TokenFile {
         at path: String, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
     ) throws(ConfigurationError) -> Result {
         let old: OpenFile
-        let bytes: [UInt8]
-        var isAlone: Bool
+        var (isAlone, isNew): (Bool, Bool)
         do throws(FileError) {
             old = try OpenFile(path, .creating, in: POSIXFileSystem())
             isAlone = try old.lock()
             // Another command may have put a new file in its place since.
             if isAlone { isAlone = try old.stands(at: path) }
-            bytes = try old.readAll()
+            isNew = try POSIXFileSystem().status(path).size == 0
         } catch {
             throw unreadable(path, error)
         }
         guard isAlone else { throw ConfigurationError("another command changes \(path)", remedy: "try again") }
-        var file = try TokenFile(bytes, at: path)
+        var file = try TokenFile(old, at: path)
         let result = try body(&file)
         do throws(FileError) {
             // A new file in the directory of a daemon that runs as another user is that user's.
-            try file.write(to: path, ownedAs: bytes.isEmpty ? path.parentDirectory ?? "." : path)
+            try file.write(to: path, ownedAs: isNew ? path.parentDirectory ?? "." : path)
         } catch {
             throw ConfigurationError(
                 "cannot write \(path): \(error)", remedy: "see who may write there; the tokens are as before")
@@ -157,8 +156,19 @@ extension TokenFile {
         return Array((document.text(style: .pretty) + "\n").utf8)
     }
 
-    private init(_ bytes: [UInt8], at path: String) throws(ConfigurationError) {
-        if let status = try? POSIXFileSystem().status(path), status.isOpenToOthers {
+    private init(_ file: OpenFile, at path: String) throws(ConfigurationError) {
+        let bytes: [UInt8]
+        let (isOpenToOthers, isInPlace): (Bool, Bool)
+        do throws(FileError) {
+            isOpenToOthers = try POSIXFileSystem().status(path).isOpenToOthers
+            // The mode is that of the file at the path, which another may have replaced since it was opened.
+            isInPlace = try file.stands(at: path)
+            bytes = try file.readAll()
+        } catch {
+            throw Self.unreadable(path, error)
+        }
+        guard isInPlace else { throw ConfigurationError("another command changes \(path)", remedy: "try again") }
+        guard !isOpenToOthers else {
             throw ConfigurationError(
                 "other users may read the token file \(path)", remedy: "make it its owner's alone: chmod 600 \(path)")
         }
