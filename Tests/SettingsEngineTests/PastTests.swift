@@ -4,7 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// The past is held against a list of full states.
+/// Reads, comparisons and restores of the past give the same as a list of full states.
 struct PastTests {
     /// All that a suite shows, in a form that can be compared.
     struct Shown: Equatable {

@@ -1,4 +1,4 @@
-"""Archives of a tree of files: the same bytes for the same files, whoever makes them and when."""
+"""Archives of a tree of files, with the same bytes for the same files: owner and time do not depend on the build."""
 
 import email.utils
 import gzip

@@ -21,7 +21,7 @@ package final class Grants: Hashable, Sendable {
         case prefix(String)
         /// All keys, and the suite as a whole.
         case all
-        /// Some key or other: each is looked at later.
+        /// At least one key. The caller checks each key later.
         case some
     }
 

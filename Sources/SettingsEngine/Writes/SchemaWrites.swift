@@ -148,8 +148,8 @@ extension WriteDraft {
 }
 
 extension Schema {
-    /// True if a key is a secret here, and is held against the rules that another schema has for it. Other rules could find
-    /// out a value bit by bit.
+    /// True if a key is a secret here and has the same rules as in another schema. A caller could guess a secret letter by
+    /// letter with rules of its own.
     fileprivate func judges(_ name: String, as other: Schema?) -> Bool {
         guard isSecret(name), let rules = key(name), let other, let others = other.key(name) else { return false }
         return standaloneDocument(of: rules) == other.standaloneDocument(of: others)

@@ -243,7 +243,7 @@ extension WriteDraft {
     }
 }
 
-/// What comes of it.
+/// The changes that the write makes.
 extension WriteDraft {
     /// The changes, in the order in which the keys were touched first.
     func changes() -> [Change] {

@@ -52,7 +52,7 @@ extension State {
 
     private func effort(of undo: UndoRequest, in name: SuiteName?, upTo limit: Int) -> Int {
         guard let kept = history.commit(undo.revision) else { return 0 }
-        // A schema is held against all that is stored.
+        // The validator checks all stored values against a schema that comes back.
         let suites = Set(kept.commit.suiteChanges.map(\.suite))
         let later = kept.commit.suites.reduce(kept.size / 8) {
             $0 > limit ? $0 : $0 + history.weight(of: $1, after: undo.revision, upTo: limit)

@@ -64,7 +64,7 @@ final class APIHandler: RequestHandler {
         proxies = policies.proxies.isEmpty ? nil : policies.proxies
         logging = policies.logging
         loop.renewFields()
-        watchers.expelStrangers()
+        watchers.endRevokedSubscriptions()
     }
 
     deinit {

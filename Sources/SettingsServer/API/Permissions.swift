@@ -12,8 +12,8 @@ enum Need {
     case someGrant
     /// The right to look after the service.
     case admin
-    /// A right on the suite in the path: as a whole, on the key in the path, or on some key or other where the query or the
-    /// body says which.
+    /// A right on the suite in the path: as a whole, on the key in the path, or on at least one key where the query or the
+    /// body names the keys.
     case suite(Rights, Place)
 
     enum Place {

@@ -38,7 +38,7 @@ package final class PolicyBoard: Sendable {
     /// The mailboxes of all loops.
     var loops: [LoopMailbox] { posted.withLock { $0.readers } }
 
-    /// Puts other policies in force, and waits until each loop goes by them. Not to be called on a loop.
+    /// Replaces the policies, and waits until each loop uses the new ones. Not to be called on a loop.
     package func post(_ policies: Policies) {
         let readers = posted.withLock { posted in
             posted.policies = policies

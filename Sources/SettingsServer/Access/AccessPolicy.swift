@@ -85,7 +85,7 @@ package final class AccessPolicy: Sendable {
         return found
     }
 
-    /// True if the credential of a caller is as good as it was.
+    /// True if the credential of a caller is still valid and has the same grants.
     package func stillHolds(_ caller: Caller) -> Bool {
         guard !caller.hasExpired(at: clock()) else { return false }
         let now: Caller? =
@@ -99,7 +99,7 @@ package final class AccessPolicy: Sendable {
 
     /// The nanoseconds until a caller's credential expires; nil if it does not.
     package func timeLeft(of caller: Caller) -> UInt64? {
-        // A hundred years are as good as any longer time, and can be counted.
+        // At most some 140 years: more nanoseconds do not fit the integer.
         caller.expires.map { UInt64(min(max(0, $0.milliseconds - clock().milliseconds), 1 << 42)) * 1_000_000 }
     }
 

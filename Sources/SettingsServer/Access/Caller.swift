@@ -63,7 +63,7 @@ extension Caller {
         throw refusal(.admin, "look after this daemon")
     }
 
-    /// Throws unless the caller may do something or other.
+    /// Throws unless the caller has at least one grant.
     package func demandAny() throws(Problem) {
         guard grants.list.isEmpty else { return }
         throw Problem.unauthorized("this needs a token: send it as Authorization: Bearer TOKEN")

@@ -103,8 +103,8 @@ struct TokenTool {
         {
             next =
                 kill(process, SIGHUP) == 0
-                ? "the daemon, process \(process), reads it now"
-                : "the daemon reads it when it is told to: kill -HUP \(process), or POST /v1/reload"
+                ? "sent SIGHUP to the daemon, process \(process); its log says if it took the file"
+                : "the daemon reads the file at SIGHUP (kill -HUP \(process)) or POST /v1/reload"
         }
         Program.complain("\(done); \(next)")
     }

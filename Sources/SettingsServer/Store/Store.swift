@@ -145,7 +145,7 @@ struct WriteTimes: Sendable {
     var deciding: UInt64 = 0
     var syncing: UInt64 = 0
 
-    /// The time from which on it is told where it went.
+    /// The length of a request from which on the log may say what took its time.
     static let much: UInt64 = 5_000_000
 }
 

@@ -65,7 +65,7 @@ struct PlainSuites {
             guard next.suites[suite.text] != nil else { throw Refusal(.unknownSuite) }
             next.suites[suite.text]?.schema = nil
         case .refuseSchema(_, let problem): throw problem
-        // Held against states that were kept, in another test.
+        // `PastTests` compares these with a list of full states.
         case .undo, .restore: throw Refusal(.badRequest)
         }
         return finish(&next, at: revision)

@@ -65,7 +65,7 @@ struct Subscription {
     var position: Int
     /// The address that it counts for.
     let peer: WatcherCount.Peer
-    /// Whose credential it ends with; nil without access control.
+    /// The caller whose credential ends the subscription; nil without access control.
     let caller: Caller?
     var form: Question.Form
     /// The caller has had every matching commit up to here. May be ahead of the published state.

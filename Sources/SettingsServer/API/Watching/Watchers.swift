@@ -274,7 +274,7 @@ extension Watchers {
     }
 
     /// Ends the subscriptions of callers whose credentials do not hold any more.
-    func expelStrangers() {
+    func endRevokedSubscriptions() {
         for ticket in subscriptions.tickets {
             if let subscription = subscriptions[ticket], !isAdmitted(subscription.caller) { expel(subscription) }
         }
