@@ -1,6 +1,5 @@
 """The manual pages: templates in config/package/man, with what the program and docs/operations.md say of options."""
 
-import json
 import re
 
 MACROS = re.compile(r"^@(\w+)@$", re.MULTILINE)
@@ -18,17 +17,17 @@ def command_page(template, usage, version):
         if text:
             commands.append(("\n".join(together), text))
             together = []
+    environment = usage.others.pop("environment")
     options = [(f"{flag} {argument}".rstrip(), text) for flag, argument, text in usage.options]
     return _fill(template, {
         "SYNOPSIS": "\n.br\n".join(f"\\fB{_plain(form)}\\fR" for form in forms),
         "OTHERS": "\n".join(f".SH {title.upper()}\n{_sentence(text)}" for title, text in usage.others.items()),
-        "COMMANDS": _items(commands), "OPTIONS": _items(options), "EXITCODES": _items(usage.exit_codes)}, version)
+        "ENVIRONMENT": _sentence(environment), "COMMANDS": _items(commands), "OPTIONS": _items(options), "EXITCODES": _items(usage.exit_codes)}, version)
 
 
-def file_page(template, manual, configuration, version):
+def file_page(template, manual, options, version):
     """settingsd.json(5): the rows of the tables of options in the manual, which must name every option there is."""
     rows = [match.groups() for match in map(ROW.fullmatch, manual.split("\n")) if match]
-    options = _members(json.loads(configuration))
     rows = [row for row in rows if row[0] in options]
     if missing := options - {row[0] for row in rows}:
         raise ValueError(f"docs/operations.md has no row for the options {', '.join(sorted(missing))}")
@@ -37,13 +36,6 @@ def file_page(template, manual, configuration, version):
         notes = [f"default `{default}`"] + [values] * bool(values)
         items.append((name, f"{text} ({'; '.join(notes)})"))
     return _fill(template, {"OPTIONS": _items(items)}, version)
-
-
-def _members(value, prefix=""):
-    """The names of all options in a configuration, with dots between an object and its members."""
-    if not isinstance(value, dict) or not value:
-        return {prefix}
-    return {name for member, inner in value.items() for name in _members(inner, f"{prefix}.{member}".lstrip("."))}
 
 
 def _fill(template, parts, version):

@@ -13,11 +13,11 @@ SOURCES = ROOT / "config/package"
 
 def documents(program, folder):
     """Writes the manual pages and completions that go with a program; returns its version."""
-    said, version, configuration = usage.read(program)
+    said, version, names = usage.read(program)
     template = (SOURCES / "man/settingsd.1").read_text()
     write_packed(folder / "usr/share/man/man1/settingsd.1.gz", manual.command_page(template, said, version))
     template, options = (SOURCES / "man/settingsd.json.5").read_text(), (ROOT / "docs/operations.md").read_text()
-    page = manual.file_page(template, options, configuration, version)
+    page = manual.file_page(template, options, names, version)
     write_packed(folder / "usr/share/man/man5/settingsd.json.5.gz", page)
     for path, text in {
         "bash-completion/completions/settingsd": completions.bash(said),

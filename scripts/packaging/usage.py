@@ -1,6 +1,7 @@
 """What `settingsd --help` says, in parts: manual pages and completions are made of it."""
 
 import collections
+import json
 import re
 import subprocess
 
@@ -40,10 +41,10 @@ class Usage:
 
 
 def read(program):
-    """Asks the program for its usage, its version, and its configuration with every option."""
-    def ask(option):
-        return subprocess.run([program, option], check=True, capture_output=True, text=True).stdout
-    return Usage(ask("--help")), ask("--version").split()[1], ask("--print-config")
+    """Asks the program for its usage, its version, and the names of all options of its configuration."""
+    def ask(*options):
+        return subprocess.run([program, *options], check=True, capture_output=True, text=True).stdout
+    return Usage(ask("--help")), ask("--version").split()[1], set(json.loads(ask("--print-config", "--json")))
 
 
 def choices(argument):

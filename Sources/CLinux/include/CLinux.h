@@ -13,6 +13,10 @@ int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags
 int statx(int directory, const char *path, int flags, unsigned int mask, struct statx *status);
 int sync_file_range(int descriptor, off_t offset, off_t count, unsigned int flags);
 
+// A function, as the variable is one that Swift would not read: any thread may change it.
+extern char **environ;
+static inline char **process_environment(void) { return environ; }
+
 #ifndef SYNC_FILE_RANGE_WRITE
 #define SYNC_FILE_RANGE_WAIT_BEFORE 1
 #define SYNC_FILE_RANGE_WRITE 2

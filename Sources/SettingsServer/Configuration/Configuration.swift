@@ -43,6 +43,8 @@ package struct Configuration: Sendable {
     package var stopBound = 10
     package var logLevel = Log.Level.info
     package var logging = RequestLogging()
+    /// Where the values are from that are no defaults, by the names of their options.
+    var sources: [String: String] = [:]
 
     package init() {}
 }

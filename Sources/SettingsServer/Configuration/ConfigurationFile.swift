@@ -27,7 +27,7 @@ extension Configuration {
     /// Takes over what a file says. What the file does not name stays as it is.
     package mutating func apply(fileAt path: String) throws(ConfigurationError) {
         do throws(ConfigurationError) {
-            try apply(try Self.document(at: path))
+            try apply(try Self.document(at: path), from: "file \(path)")
         } catch {
             throw ConfigurationError("\(path): \(error.problem)", remedy: error.remedy)
         }
@@ -49,19 +49,20 @@ extension Configuration {
         return .object(document)
     }
 
-    private mutating func apply(_ document: JSONValue) throws(ConfigurationError) {
+    private mutating func apply(_ document: JSONValue, from source: String) throws(ConfigurationError) {
         guard let object = document.object else {
             throw ConfigurationError(
                 "the configuration is \(document.briefPhrase)", remedy: "it must be one object, as {\"log\":\"info\"}")
         }
-        for member in object { try apply(member, in: []) }
-        try checkTogether()
+        for member in object { try apply(member, in: [], from: source) }
     }
 
-    private mutating func apply(_ member: JSONObject.Member, in group: [String]) throws(ConfigurationError) {
+    private mutating func apply(
+        _ member: JSONObject.Member, in group: [String], from source: String
+    ) throws(ConfigurationError) {
         let path = group + [member.name]
         if let option = Option.all.first(where: { $0.path.isSame(as: path) }) {
-            return try option.read(member.value, option.name, &self)
+            return try option.take(member.value, called: option.name, from: source, into: &self)
         }
         guard group.isEmpty, Option.all.contains(where: { $0.isIn(path) }) else {
             throw Self.unknown(member, in: group)
@@ -71,23 +72,24 @@ extension Configuration {
                 "\(member.name) is \(member.value.briefPhrase)",
                 remedy: "it must be an object with some of \(Self.names(in: path).joined(separator: ", "))")
         }
-        for member in members { try apply(member, in: path) }
+        for member in members { try apply(member, in: path, from: source) }
     }
 
     /// Throws if options that are right by themselves contradict each other.
-    private func checkTogether() throws(ConfigurationError) {
+    package func checkTogether() throws(ConfigurationError) {
         let limits = transport.request
+        func named(_ option: String, _ value: Int) -> String { "\(option) (\(value), \(source(of: option)))" }
         guard limits.maximumTargetLength < limits.maximumHeadLength else {
             throw ConfigurationError(
-                "limits.targetBytes (\(limits.maximumTargetLength)) does not fit into limits.headBytes"
-                    + " (\(limits.maximumHeadLength))", remedy: "lower the one or raise the other")
+                named("limits.targetBytes", limits.maximumTargetLength) + " does not fit into "
+                    + named("limits.headBytes", limits.maximumHeadLength), remedy: "lower the one or raise the other")
         }
         // A request waits with a little more than its body.
         let least = limits.maximumBodyLength + WriteRequest.overhead
         guard writes.waitingBytes >= least else {
             throw ConfigurationError(
-                "limits.queuedWriteBytes (\(writes.waitingBytes)) has no room for a body of limits.bodyBytes"
-                    + " (\(limits.maximumBodyLength))",
+                named("limits.queuedWriteBytes", writes.waitingBytes) + " has no room for a body of "
+                    + named("limits.bodyBytes", limits.maximumBodyLength),
                 remedy: "raise it to \(least) or more, or lower limits.bodyBytes")
         }
     }

@@ -2,10 +2,23 @@ internal import SettingsModel
 
 /// An option of the daemon: its name, its range, its help, and where its value is kept.
 ///
-/// The table of all options, `Option.all`, is their only declaration. The configuration file, the command line,
-/// `--help` and `--print-config` follow it, and tests hold the manual and the shipped file to it.
+/// The table of all options, `Option.all`, is their only declaration. The configuration file, the environment, the command
+/// line, `--help` and `--print-config` follow it, and tests hold the manual and the shipped file to it.
 package struct Option: Sendable {
     typealias Place<Value> = any WritableKeyPath<Configuration, Value> & Sendable
+
+    /// The form of a value in an environment variable.
+    enum Form {
+        case text
+        /// Nothing stands for null.
+        case path
+        /// As in a file: a number, true, an object.
+        case json
+        /// Elements with commas between them.
+        case list
+        /// A list of grants, which have commas themselves.
+        case grants
+    }
 
     /// The name, after those of the objects that the option lies in: `limits`, `connections`.
     let path: [String]
@@ -15,8 +28,9 @@ package struct Option: Sendable {
     package let help: String
     /// The placeholder for a value on the command line; nil if only a file may hold the option.
     package private(set) var argument: String?
+    let form: Form
     /// True if a value is a list, and the option may be given several times.
-    package private(set) var isList = false
+    package var isList: Bool { form == .list }
     /// True if a reload changes it. The others count from the next start on.
     package private(set) var isReloaded = false
     /// Takes a value in. The second argument is what an error calls the option.
@@ -31,13 +45,14 @@ package struct Option: Sendable {
     package var flag: String { "--\(name)" }
 
     init(
-        _ name: String, _ range: String, _ help: String,
+        _ name: String, _ range: String, _ help: String, form: Form = .text,
         read: @escaping @Sendable (JSONValue, String, inout Configuration) throws(ConfigurationError) -> Void,
         write: @escaping @Sendable (Configuration) -> JSONValue
     ) {
         path = name.utf8.split(separator: UInt8(ascii: ".")).map { String(decoding: $0, as: UTF8.self) }
         self.range = range
         self.help = help
+        self.form = form
         self.read = read
         self.write = write
     }
@@ -60,7 +75,7 @@ extension Option {
 
     /// A path, or null for none.
     static func path(_ name: String, _ place: Place<String?>, or none: String, _ help: String) -> Option {
-        Option(name, "", help) { json, name, configuration throws(ConfigurationError) in
+        Option(name, "", help, form: .path) { json, name, configuration throws(ConfigurationError) in
             switch json {
             case .null: configuration[keyPath: place] = nil
             case .string(let path): configuration[keyPath: place] = try DataLocation.path(path, called: name)
@@ -76,7 +91,7 @@ extension Option {
     static func integer(
         _ name: String, _ range: ClosedRange<Int>, _ place: Place<Int>, _ help: String
     ) -> Option {
-        Option(name, "\(range.lowerBound) to \(range.upperBound)", help) {
+        Option(name, "\(range.lowerBound) to \(range.upperBound)", help, form: .json) {
             json, name, configuration throws(ConfigurationError) in
             configuration[keyPath: place] = try integer(json, name, range)
         } write: { configuration in
@@ -88,7 +103,7 @@ extension Option {
     static func seconds(
         _ name: String, _ range: ClosedRange<Int>, _ place: Place<UInt64>, _ help: String
     ) -> Option {
-        Option(name, "\(range.lowerBound) to \(range.upperBound)", help) {
+        Option(name, "\(range.lowerBound) to \(range.upperBound)", help, form: .json) {
             json, name, configuration throws(ConfigurationError) in
             configuration[keyPath: place] = UInt64(try integer(json, name, range)) * TransportLimits.second
         } write: { configuration in
@@ -97,7 +112,7 @@ extension Option {
     }
 
     static func bool(_ name: String, _ place: Place<Bool>, _ help: String) -> Option {
-        Option(name, "", help) { json, name, configuration throws(ConfigurationError) in
+        Option(name, "", help, form: .json) { json, name, configuration throws(ConfigurationError) in
             guard let value = json.bool else {
                 throw ConfigurationError("\(name) is \(json.briefPhrase)", remedy: "it must be true or false")
             }
@@ -138,7 +153,7 @@ extension Option {
         write: @escaping @Sendable (Element) -> String
     ) -> Option {
         let range = "\(count.lowerBound) to \(count.upperBound) \(elements)"
-        var option = Option(name, range, help) { json, name, configuration throws(ConfigurationError) in
+        return Option(name, range, help, form: .list) { json, name, configuration throws(ConfigurationError) in
             if single != nil, let text = json.string {
                 configuration[keyPath: place] = [try read(text, name)]
                 return
@@ -160,8 +175,6 @@ extension Option {
         } write: { configuration in
             .array(configuration[keyPath: place].map { .string(write($0)) })
         }
-        option.isList = true
-        return option
     }
 
     private static func integer(

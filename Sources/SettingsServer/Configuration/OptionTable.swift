@@ -49,7 +49,8 @@ extension Option {
         ).onCommandLine("FILE").reloaded(),
         Option(
             "access.users", "",
-            "the grants of users of Unix domain sockets, and of groups after `%`, as `{\"%ops\": [\"*:read\"]}`"
+            "the grants of users of Unix domain sockets, and of groups after `%`, as `{\"%ops\": [\"*:read\"]}`",
+            form: .json
         ) { json, name, configuration throws(ConfigurationError) in
             guard let object = json.object else {
                 throw ConfigurationError(
@@ -67,7 +68,9 @@ extension Option {
             }
             return .object(users)
         }.reloaded(),
-        Option("access.anonymous", "", "the grants of callers without a credential, as `[\"app.*:read\"]`") {
+        Option(
+            "access.anonymous", "", "the grants of callers without a credential, as `[\"app.*:read\"]`", form: .grants
+        ) {
             json, name, configuration throws(ConfigurationError) in
             configuration.access.anonymous = try grants(json, name)
         } write: { configuration in

@@ -3,7 +3,9 @@ internal import SettingsModel
 /// A reader of the command line: what the program is to do, and the options that it gives.
 package struct Arguments: Sendable {
     package enum Command: Hashable, Sendable {
-        case serve, help, version, printConfiguration, checkConfiguration
+        case serve, help, version, checkConfiguration
+        /// Prints every option with its value and its source, in columns or in JSON.
+        case printConfiguration(json: Bool)
         /// Says whether a data directory is sound.
         case check
         /// Says what of a damaged data directory would be cut off, and cuts it off if that is confirmed.
@@ -28,6 +30,7 @@ package struct Arguments: Sendable {
 
     package private(set) var command = Command.serve
     private var configurationFile: String?
+    private let environment: [String: String]
     /// The values of options as they were given, and the configuration that they make of the defaults.
     private var values: [String: [JSONValue]] = [:]
     private var checked = Configuration()
@@ -36,7 +39,10 @@ package struct Arguments: Sendable {
     private var areOperands = false
 
     /// Reads the words behind the program's name. `--` makes operands of all that follow it.
-    package init(_ words: [String]) throws(ProgramError) {
+    ///
+    /// - Parameter environment: the variables of the process.
+    package init(_ words: [String], environment: [String: String] = [:]) throws(ProgramError) {
+        self.environment = environment
         rest = words[...]
         while let word = rest.popFirst() {
             if areOperands || word.utf8.count < 2 || !word.hasBytePrefix("-") {
@@ -51,14 +57,20 @@ package struct Arguments: Sendable {
         }
     }
 
-    /// Returns the configuration in force: the command line beats the file, and the file beats the defaults.
+    /// Returns the configuration in force: the command line beats the environment, which beats the file, which beats the
+    /// defaults.
     package func configuration() throws(ConfigurationError) -> Configuration {
         var configuration = Configuration()
-        if let configurationFile { try configuration.apply(fileAt: configurationFile) }
+        let named = environment[Configuration.fileVariable].flatMap { $0.isEmpty ? nil : $0 }
+        if let file = configurationFile ?? named { try configuration.apply(fileAt: file) }
+        try configuration.apply(environment: environment)
         for option in Option.all {
             guard let values = values[option.name], let value = values.last else { continue }
-            try option.read(option.isList ? .array(values) : value, option.flag, &configuration)
+            try option.take(
+                option.isList ? .array(values) : value, called: option.flag, from: "flag \(option.flag)",
+                into: &configuration)
         }
+        try configuration.checkTogether()
         return configuration
     }
 }
@@ -66,7 +78,7 @@ package struct Arguments: Sendable {
 extension Arguments {
     /// An option of the program that is none of the configuration.
     enum Flag: String, CaseIterable {
-        case config, yes, grant, expires, help, version
+        case config, yes, grant, expires, json, help, version
         case printConfig = "print-config"
         case checkConfig = "check-config"
         case openToNetwork = "open-to-network"
@@ -75,13 +87,14 @@ extension Arguments {
 
         var help: String {
             switch self {
-            case .config: "a file with options in JSON; the command line beats it"
+            case .config: "a file with options in JSON; the environment and the command line beat it"
             case .yes: "repair: do what it says"
             case .grant: "token create: what it may do, as 'app.*:read,write'; may be given several times"
             case .expires: "token create: after how long it ends, as 90d or 12h"
+            case .json: "print-config: print an object in JSON"
             case .help: "print this, also as -h"
             case .version: "print the version"
-            case .printConfig: "print the configuration in force, every option with its value"
+            case .printConfig: "print the configuration in force: every option, its value, and where that is from"
             case .checkConfig: "check the configuration and start nothing"
             case .openToNetwork: "listen to the network without access control: every caller may do everything"
             }
@@ -159,7 +172,9 @@ extension Arguments {
         case (.help, _): command = .help
         case (_, .help): break
         case (.version, .serve): command = .version
-        case (.printConfig, .serve): command = .printConfiguration
+        case (.printConfig, .serve): command = .printConfiguration(json: false)
+        case (.json, .printConfiguration): command = .printConfiguration(json: true)
+        case (.json, _): throw Self.usage("--json is for --print-config", "write --print-config --json")
         case (.checkConfig, .serve): command = .checkConfiguration
         case (.yes, .repair): command = .repair(isConfirmed: true)
         case (.yes, _): throw Self.usage("--yes confirms a repair only", "write settingsd repair DIR --yes")
@@ -276,6 +291,9 @@ extension Arguments {
         let placeholders: [Flag: String] = [.config: "FILE", .grant: "GRANT", .expires: "TIME"]
         for flag in Flag.allCases { add(flag.name, placeholders[flag], flag.help) }
         lines += [
+            "",
+            "environment: an option of the file is a variable, too, as SETTINGSD_LIMITS_BUFFER_BYTES for limits.bufferBytes;",
+            "         a list has commas between its elements, and SETTINGSD_CONFIG names the file",
             "",
             "signals: TERM and INT stop the daemon cleanly, a second one at once, as QUIT does;",
             "         HUP reads the configuration again; USR1 and USR2 do nothing",

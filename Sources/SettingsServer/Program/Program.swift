@@ -1,3 +1,4 @@
+internal import CLinux
 internal import Dispatch
 internal import Glibc
 internal import Platform
@@ -14,14 +15,14 @@ package enum Program {
         // By default the Swift runtime prints registers and the memory around them, which may hold secrets.
         signal(SIGQUIT) { number in _exit(128 + number) }
         do {
-            let options = try Arguments(Array(arguments.dropFirst()))
+            let options = try Arguments(Array(arguments.dropFirst()), environment: environment)
             switch options.command {
             case .help: say(Arguments.help)
             case .version: say("\(Service.name) \(Service.version)")
-            case .printConfiguration:
+            case .printConfiguration(let isJSON):
                 var configuration = try options.configuration()
-                configuration.data = try location(of: configuration).path
-                say(configuration.document.text(style: .pretty))
+                configuration.settle(try location(of: configuration))
+                say(isJSON ? configuration.sourcedDocument.text(style: .pretty) : configuration.listing)
             case .token(let command): try TokenTool(command, try options.configuration()).run()
             case .checkConfiguration:
                 _ = try Policies(try options.configuration())
@@ -105,6 +106,20 @@ package enum Program {
         } catch {
             throw ProgramError(StartError.recovery(error))
         }
+    }
+
+    private static var environment: [String: String] {
+        var environment: [String: String] = [:]
+        var next = process_environment()
+        while let variables = next, let variable = variables.pointee {
+            let parts = String(cString: variable).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            // Of two with one name the first counts, as with getenv.
+            if parts.count == 2, environment[String(parts[0])] == nil {
+                environment[String(parts[0])] = String(parts[1])
+            }
+            next = variables + 1
+        }
+        return environment
     }
 
     static func location(of configuration: Configuration) throws(ConfigurationError) -> DataLocation {

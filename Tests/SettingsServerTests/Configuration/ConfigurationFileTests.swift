@@ -193,15 +193,6 @@ struct ConfigurationFileTests {
                 #"origins[0] is "console.example.com": "#
                     + "it must be an origin such as https://console.example.com, without a path"
             ),
-            (
-                #"{"limits":{"targetBytes":5000,"headBytes":4000}}"#,
-                "limits.targetBytes (5000) does not fit into limits.headBytes (4000): lower the one or raise the other"
-            ),
-            (
-                #"{"limits":{"queuedWriteBytes":4096}}"#,
-                "limits.queuedWriteBytes (4096) has no room for a body of limits.bodyBytes (16777216): "
-                    + "raise it to 16777728 or more, or lower limits.bodyBytes"
-            ),
         ])
     func mistakeNamedWhatWould(text: String, message: String) throws {
         let directory = try TemporaryDirectory()

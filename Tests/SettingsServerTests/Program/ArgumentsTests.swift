@@ -10,7 +10,8 @@ struct ArgumentsTests {
         arguments: [
             ("", Arguments.Command.serve), ("--listen 127.0.0.1:0", .serve), ("-h", .help), ("--help", .help),
             ("check --help", .help), ("--help --log info", .help), ("--version", .version),
-            ("--print-config --data /d", .printConfiguration), ("--check-config", .checkConfiguration),
+            ("--print-config --data /d", .printConfiguration(json: false)),
+            ("--print-config --json", .printConfiguration(json: true)), ("--check-config", .checkConfiguration),
             ("check", .check), ("check /d", .check), ("check --data /d", .check), ("--config /f check", .check),
             ("repair", .repair(isConfirmed: false)), ("repair /d --yes", .repair(isConfirmed: true)),
             ("repair --yes /d", .repair(isConfirmed: true)), ("check -- --odd", .check),
@@ -92,6 +93,7 @@ struct ArgumentsTests {
             ("check /a /b", "two data directories are given: give one"),
             ("check /a --data /b", "two data directories are given: give one"),
             ("check --yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
+            ("--json --print-config", "--json is for --print-config: write --print-config --json"),
             ("--yes", "--yes confirms a repair only: write settingsd repair DIR --yes"),
             ("--log info check", "--log is for running the daemon: leave it out"),
             ("check --listen 127.0.0.1:0", "--listen is for running the daemon: leave it out"),

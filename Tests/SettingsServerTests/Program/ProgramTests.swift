@@ -22,13 +22,35 @@ struct ProgramTests {
                 == ChildProcess.End(code: 0, output: "settingsd \(Service.version)\n", errors: ""))
     }
 
-    @Test("It prints the configuration in force") func printsConfigurationForce() throws {
-        let end = try ChildProcess.run(["--print-config", "--data", "/d", "--log=error"])
+    @Test("--print-config prints each option with its value and its source") func printsConfiguration() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file("s.json", #"{"listen":"127.0.0.1:1","stopSeconds":3,"log":"debug"}"#)
+        let environment = [
+            "SETTINGSD_CONFIG=\(file)", "SETTINGSD_LISTEN=127.0.0.1:2, [::1]:2", "SETTINGSD_LOG=warning",
+            "STATE_DIRECTORY=/s", "HOME=/nonexistent",
+        ]
+        let end = try ChildProcess.run(["--print-config", "--log=error"], environment: environment)
         #expect(end.code == 0)
-        var expected = Configuration()
-        expected.data = "/d"
-        expected.logLevel = .error
-        #expect(end.output == expected.document.text(style: .pretty) + "\n")
+        let rows = end.output.split(separator: "\n").map { $0.split(separator: "  ").map { $0.drop { $0 == " " } } }
+        #expect(rows.map { String($0[0]) } == Option.all.map(\.name))
+        for row in [
+            ["listen", #"["127.0.0.1:2","[::1]:2"]"#, "environment SETTINGSD_LISTEN"],
+            ["stopSeconds", "3", "file \(file)"], ["log", #""error""#, "flag --log"],
+            ["data", #""/s""#, "from $STATE_DIRECTORY"], ["loops", "0", "default"],
+        ] {
+            #expect(rows.contains { $0.map(String.init) == row }, "\(row)")
+        }
+        let json = try ChildProcess.run(["--print-config", "--json", "--log=error"], environment: environment)
+        let document = try JSONValue(parsing: Array(json.output.utf8))
+        #expect(document.object.map { Array($0.names) } == Option.all.map(\.name))
+        #expect(document["stopSeconds"] == ["value": 3, "from": .string("file \(file)")])
+    }
+
+    @Test("A mistake in the environment ends it with exit code 78", arguments: ["--print-config", "--check-config"])
+    func mistakeInEnvironment(flag: String) throws {
+        let end = try ChildProcess.run([flag], environment: ["SETTINGSD_LISTENS=127.0.0.1:1"])
+        let message = "unknown variable SETTINGSD_LISTENS in the environment: did you mean SETTINGSD_LISTEN?"
+        #expect(end == ChildProcess.End(code: 78, output: "", errors: "settingsd: \(message)\n"))
     }
 
     @Test("It checks a configuration without starting") func checksConfigurationWithoutStarting() throws {
