@@ -129,8 +129,8 @@ let package = Package(
         .testTarget(
             name: "SettingsHTTPTests",
             dependencies: [
-                "ClientTestSupport", "HTTPWire", "Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel",
-                "SettingsServer", "TestSupport",
+                "ClientTestSupport", "HTTPWire", "Platform", "SettingsAPI", "SettingsEngine", "SettingsHTTP",
+                "SettingsModel", "SettingsServer", "TestSupport",
             ],
             swiftSettings: houseRules),
         .testTarget(

@@ -1,5 +1,4 @@
 internal import Glibc
-internal import Synchronization
 
 /// A user at the other end of a Unix domain socket, as the kernel had it when the connection was made.
 package final class PeerUser: Sendable {
@@ -24,23 +23,7 @@ package final class PeerUser: Sendable {
         let (user, group) = (credentials[1], credentials[2])
         let more = Self.option(Self.peerGroups, of: socket, most: 1024) ?? []
         self.init(
-            id: user, groups: [group] + more.filter { $0 != group }, name: Self.name(of: user))
-    }
-
-    /// The names of users that came lately, so that not each connection reads the database.
-    private static let names = Mutex<(known: [UInt32: String], since: UInt64)>(([:], 0))
-    private static let keptFor: UInt64 = 60_000_000_000
-
-    private static func name(of user: UInt32) -> String {
-        let now = MonotonicClock.system.now()
-        let known = names.withLock { names in
-            if now - names.since > keptFor { names = ([:], now) }
-            return names.known[user]
-        }
-        if let known { return known }
-        let name = SystemUsers.name(of: user) ?? String(user)
-        names.withLock { $0.known[user] = name }
-        return name
+            id: user, groups: [group] + more.filter { $0 != group }, name: SystemUsers.name(of: user) ?? String(user))
     }
 
     /// `SO_PEERGROUPS`, which the C library has no name for.

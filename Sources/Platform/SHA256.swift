@@ -1,5 +1,5 @@
 /// A SHA-256 digest (FIPS 180-4).
-package struct SHA256: Equatable, Sendable {
+package struct SHA256: Hashable, Sendable {
     /// The eight words of the digest.
     private let words: InlineArray<8, UInt32>
 
@@ -54,6 +54,9 @@ package struct SHA256: Equatable, Sendable {
         for index in 0..<8 { difference |= left.words[index] ^ right.words[index] }
         return difference == 0
     }
+
+    /// Takes one word, which is as good as random.
+    package func hash(into hasher: inout Hasher) { hasher.combine(words[0]) }
 
     private static func add(_ block: borrowing InlineArray<64, UInt8>, to hash: inout InlineArray<8, UInt32>) {
         var schedule = InlineArray<64, UInt32>(repeating: 0)

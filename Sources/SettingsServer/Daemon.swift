@@ -64,7 +64,7 @@ package final class Daemon: Sendable {
         let budget = MemoryBudget(limit: configuration.bufferBytes)
         let board = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
-            AuditLog($0, most: configuration.auditBytes, log, clock: { Self.now() })
+            AuditLog($0, on: recovered.state, log)
         }
         let reloader = Reloader(given, addresses, room: room, board, audit, log, reread: reread ?? { given })
         let service = Service(

@@ -77,30 +77,12 @@ final class Reloader: Sendable {
 extension Policies {
     /// Makes the policies that a configuration names. Reads the token file, and looks up users and groups.
     init(_ configuration: Configuration) throws(ConfigurationError) {
-        self.init(hosts: HostPolicy(hosts: configuration.hosts, origins: configuration.origins))
+        self.init()
+        hosts = HostPolicy(hosts: configuration.hosts, origins: configuration.origins)
         proxies = configuration.proxies
         logging = configuration.logging
         let options = configuration.access
-        guard options.isConfigured else { return }
-        var tokens: [TokenFile.Token] = []
-        if let path = options.tokens { tokens = try TokenFile(at: path).tokens }
-        var users: [AccessPolicy.User] = []
-        for user in options.users { users.append(AccessPolicy.User(try Self.find(user.name), user.grants)) }
-        access = AccessPolicy(
-            tokens: tokens, users: users, anonymous: options.anonymous, opensMetrics: options.opensMetrics,
-            clock: { Daemon.now() })
-    }
-
-    private static func find(_ name: String) throws(ConfigurationError) -> AccessPolicy.User.Kind {
-        let isGroup = name.hasBytePrefix("%")
-        let text = isGroup ? String(name.dropFirst()) : name
-        let id = UInt32(text) ?? (isGroup ? SystemUsers.group(named: text) : SystemUsers.id(of: text))
-        guard let id else {
-            throw ConfigurationError(
-                "access.users: this machine has no \(isGroup ? "group" : "user") \(text)",
-                remedy: "correct the name, or make the \(isGroup ? "group" : "user") first")
-        }
-        return isGroup ? .group(id) : .user(id)
+        if options.isConfigured { access = try AccessPolicy(options, clock: { Daemon.now() }) }
     }
 
     /// Throws if the network could reach a daemon without access control.

@@ -34,6 +34,7 @@ package protocol FileSystem: Sendable {
     /// Returns the names in a directory, in no order.
     func list(_ path: String) throws(FileError) -> [String]
     func status(_ path: String) throws(FileError) -> FileStatus
+    func status(of descriptor: Int32, _ path: String) throws(FileError) -> FileStatus
     func identity(of path: String) throws(FileError) -> FileIdentity
     func identity(of descriptor: Int32, _ path: String) throws(FileError) -> FileIdentity
     /// Locks a file until it is closed; false if another descriptor has it, in this process or another.
@@ -52,19 +53,24 @@ package enum FileAccess: Sendable {
     case new
     /// Read and write; make the file, or empty the one that is there.
     case replacing
+    /// Read, and write at the end, wherever a write is said to go; make the file if there is none.
+    case appending
     /// Lock a directory.
     case directory
 }
 
-/// The metadata of a file that is not open.
+/// The metadata of a file.
 package struct FileStatus: Equatable, Sendable {
     package var size: Int
     /// True if others than the owner may read or write it.
     package var isOpenToOthers: Bool
+    /// The user whose file it is.
+    package var owner: UInt32
 
-    package init(size: Int, isOpenToOthers: Bool) {
+    package init(size: Int, isOpenToOthers: Bool, owner: UInt32 = 0) {
         self.size = size
         self.isOpenToOthers = isOpenToOthers
+        self.owner = owner
     }
 }
 

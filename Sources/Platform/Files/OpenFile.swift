@@ -79,6 +79,10 @@ package final class OpenFile: Sendable {
         try fileSystem.startWriting(descriptor, path, from: offset, count: count)
     }
 
+    package func status() throws(FileError) -> FileStatus {
+        try fileSystem.status(of: descriptor, path)
+    }
+
     package func identity() throws(FileError) -> FileIdentity {
         try fileSystem.identity(of: descriptor, path)
     }

@@ -28,6 +28,7 @@ package struct POSIXFileSystem: FileSystem {
             case .creating: O_RDWR | O_CREAT
             case .new: O_RDWR | O_CREAT | O_EXCL
             case .replacing: O_RDWR | O_CREAT | O_TRUNC
+            case .appending: O_RDWR | O_CREAT | O_APPEND
             // A data directory may be named by a symbolic link.
             case .directory: O_RDONLY | O_DIRECTORY
             }
@@ -132,8 +133,13 @@ package struct POSIXFileSystem: FileSystem {
     package func status(_ path: String) throws(FileError) -> FileStatus {
         var status = stat()
         try check(stat(path, &status), .status, path)
-        return FileStatus(
-            size: Int(status.st_size), isOpenToOthers: status.st_mode & 0o077 != 0)
+        return FileStatus(status)
+    }
+
+    package func status(of descriptor: Int32, _ path: String) throws(FileError) -> FileStatus {
+        var status = stat()
+        try check(fstat(descriptor, &status), .status, path)
+        return FileStatus(status)
     }
 
     package func identity(of path: String) throws(FileError) -> FileIdentity {
@@ -177,6 +183,13 @@ package struct POSIXFileSystem: FileSystem {
     ) throws(FileError) -> Result {
         guard result >= 0 else { throw FileError(call, path, code: errno) }
         return result
+    }
+}
+
+extension FileStatus {
+    fileprivate init(_ status: stat) {
+        self.init(
+            size: Int(status.st_size), isOpenToOthers: status.st_mode & 0o077 != 0, owner: status.st_uid)
     }
 }
 

@@ -4,14 +4,22 @@ package import SettingsModel
 /// A list of grants that decides what its holder may do and see. Holders of equal grants share answers.
 ///
 /// Where a reader may be nil, that is one who may see everything, secrets included.
-package final class Grants: Hashable, Sendable {
+package struct Grants: Hashable, Sendable {
     package let list: [Grant]
-    private let digest: Int
+    /// True if the holder may see everything, secrets included.
+    private let showsEverything: Bool
 
     package init(_ list: [Grant]) {
         self.list = list
-        digest = list.hashValue
+        let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
+        showsEverything = all.complete.isSuperset(of: [.read, .secrets])
     }
+
+    /// True if a grant is on some keys of its suites only.
+    package var isOfSomeKeys: Bool { list.contains { !$0.keys.isAny } }
+
+    /// The grants as a reader's.
+    package var reader: Grants? { showsEverything ? nil : self }
 
     /// The keys of a suite that a right is needed on.
     package enum Scope: Equatable {
@@ -38,13 +46,22 @@ package final class Grants: Hashable, Sendable {
         }
     }
 
-    /// True if the holder may look after the service.
-    package var allowAdmin: Bool { list.contains { $0.rights.contains(.admin) } }
+    /// Throws 403 unless the holder has a right on keys of a suite. The refusal depends on nothing but names.
+    package func demand(_ right: Rights, on suite: SuiteName, _ scope: Scope) throws(Problem) {
+        guard !allow(right, on: suite.text, scope) else { return }
+        let keys =
+            switch scope {
+            case .key(let key): "/\(key)"
+            case .prefix(let prefix): "/\(prefix)*"
+            case .all, .some: ""
+            }
+        throw Problem(missing: "\(suite)\(keys):\(right.text)")
+    }
 
-    /// True if the holder may see everything, secrets included.
-    package var showEverything: Bool {
-        let all = list.filter { $0.suites.isAny && $0.keys.isAny }.reduce(into: Rights()) { $0.formUnion($1.rights) }
-        return all.complete.isSuperset(of: [.read, .secrets])
+    /// Throws 403 unless the holder may look after the service.
+    package func demandAdmin() throws(Problem) {
+        guard !list.contains(where: { $0.rights.contains(.admin) }) else { return }
+        throw Problem(missing: "*:admin")
     }
 
     package func show(_ suite: SuiteName) -> Bool { allow(.read, on: suite.text, .some) }
@@ -59,14 +76,6 @@ package final class Grants: Hashable, Sendable {
     func start(of name: String) -> String? {
         list.filter { $0.rights.complete.contains(.read) && $0.suites.matchesAll(beginning: name) }
             .map(\.suites.start).min { $0.utf8.count < $1.utf8.count }
-    }
-
-    package static func == (left: Grants, right: Grants) -> Bool {
-        left === right || left.digest == right.digest && left.list == right.list
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(digest)
     }
 }
 
@@ -149,14 +158,15 @@ extension Violation {
 extension Problem {
     /// The error for a right that is missing.
     ///
-    /// - Parameter what: what was to be done, as `write keys of suite app`.
-    package init(missing grant: Grant, to what: String) {
-        self.init(.forbidden, "this caller may not \(what); it needs a grant such as \(grant)")
+    /// - Parameter grant: one that would do.
+    fileprivate init(missing grant: String) {
+        self.init(.forbidden, "this takes a grant such as \(grant)")
     }
 
     /// The error for a secret that the caller may not read.
     package init(secret key: KeyName, of suite: SuiteName, to verb: String) {
         self.init(
-            missing: .needed(.secrets, on: suite, key.text), to: "\(verb) \(key) of suite \(suite), which is a secret")
+            .forbidden,
+            "to \(verb) \(key) of suite \(suite), which is a secret, takes a grant such as \(suite)/\(key):secrets")
     }
 }

@@ -179,7 +179,7 @@ extension History {
     }
 
     /// The commit with a revision; nil if it is not kept.
-    func commit(_ revision: Revision) -> KeptCommit? {
+    package func commit(_ revision: Revision) -> KeptCommit? {
         kept.find(revision)
     }
 

@@ -1,5 +1,5 @@
-package import SettingsAPI
-package import SettingsModel
+internal import SettingsAPI
+internal import SettingsModel
 
 /// Writes that put back what was: the inverse of a commit, and what a suite stored at some place in the past.
 extension WriteDraft {
@@ -15,7 +15,7 @@ extension WriteDraft {
     mutating func undo(
         _ undo: UndoRequest, of name: SuiteName?, onConflict policy: WriteRequest.ConflictPolicy
     ) throws(Problem) -> WriteDecision {
-        let commit = try state.commit(toUndo: undo.revision, in: name, for: request.reader)
+        let commit = try commit(toUndo: undo.revision, in: name)
         if let name { try checkGuards(of: name) }
         let parts = commit.parts.filter { name == nil || $0.suite == name }
         if !undo.isForced {
@@ -27,6 +27,34 @@ extension WriteDraft {
         return finish(
             name.map { .suite($0) }, suites: inverse.suites, inverse.changes.filter(\.isDifferent),
             schema: inverse.schema)
+    }
+
+    /// Returns a commit that is to be undone, once the writer has the rights on all that it did. That cannot be told from
+    /// names, so a refusal names nothing that the writer may not read.
+    private func commit(toUndo revision: Revision, in name: SuiteName?) throws(Problem) -> Commit {
+        guard let grants = request.grants else { return try state.commit(toUndo: revision, in: name, for: nil) }
+        let hidden = Problem(
+            .forbidden,
+            "this caller may not undo commit \(revision): not all that it did is the caller's to read, or it did nothing"
+        )
+        let commit: Commit
+        do throws(Problem) {
+            commit = try state.commit(toUndo: revision, in: name, for: grants.reader)
+        } catch {
+            // Of all suites, a writer that does not see them all cannot tell a hidden commit from none.
+            throw name == nil && grants.reader != nil ? hidden : error
+        }
+        // A suite that began with the commit stays.
+        for change in commit.suiteChanges where change.kind != .created && (name == nil || change.suite == name) {
+            guard grants.showAll(of: change.suite) else { throw hidden }
+            try grants.demand(.schema, on: change.suite, .all)
+        }
+        let rights: [Rights] = request.overridesLocks ? [.write, .override] : [.write]
+        for change in commit.changes where name == nil || change.suite == name {
+            guard grants.show(change.suite, change.key) else { throw hidden }
+            for right in rights { try grants.demand(right, on: change.suite, .key(change.key.text)) }
+        }
+        return commit
     }
 
     /// Makes what a suite stores what it was at a place in the past, under the schema of now.
@@ -228,7 +256,7 @@ extension WriteDecision {
 
 extension State {
     /// Returns a commit that is to be undone. Throws if it is not kept, or did nothing to the suite, or to any.
-    package func commit(
+    fileprivate func commit(
         toUndo revision: Revision, in name: SuiteName?, for reader: Grants?
     ) throws(Problem) -> Commit {
         guard revision <= self.revision else {
@@ -238,9 +266,10 @@ extension State {
             guard hasSuite(name) || history.hasLog(of: name) else { throw unknownSuite(name, for: reader) }
             try checkKept(revision.advanced(by: -1) ?? .zero, of: name)
         }
-        if let commit = history.commit(revision)?.commit {
-            let isMeant = name.map { commit.suites.contains($0) } ?? !commit.suites.isEmpty
-            if isMeant { return commit }
+        if let kept = history.commit(revision) {
+            var isMeant = false
+            kept.forEachSuite { isMeant = isMeant || name == nil || $0 == name }
+            if isMeant { return kept.commit }
         } else if name == nil, revision <= history.floor {
             var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
             problem.oldest = history.floor

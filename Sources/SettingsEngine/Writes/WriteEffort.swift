@@ -54,8 +54,9 @@ extension State {
         guard let kept = history.commit(undo.revision) else { return 0 }
         // The validator checks all stored values against a schema that comes back.
         let suites = Set(kept.commit.suiteChanges.map(\.suite))
-        let later = kept.commit.suites.reduce(kept.size / 8) {
-            $0 > limit ? $0 : $0 + history.weight(of: $1, after: undo.revision, upTo: limit)
+        var later = kept.size / 8
+        kept.forEachSuite { suite in
+            if later <= limit { later += history.weight(of: suite, after: undo.revision, upTo: limit) }
         }
         return suites.reduce(later) { $0 > limit ? $0 : $0 + (suite($1)?.weight(upTo: limit) ?? 0) }
     }

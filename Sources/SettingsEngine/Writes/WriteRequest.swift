@@ -54,8 +54,10 @@ package struct WriteRequest: Sendable {
     package var guards: [Guard] = []
     /// True if the answer only says what would happen.
     package var isDryRun = false
+    /// The grants of the writer, for what its request does not name; nil if it may do everything.
+    package var grants: Grants?
     /// The grants of a writer that may not see everything: they bound what errors and comparisons tell.
-    package var reader: Grants?
+    var reader: Grants? { grants?.reader }
     /// True if locked keys may be written.
     package var overridesLocks = false
     /// The caller, and the reason that it gave.

@@ -1,4 +1,3 @@
-internal import Dispatch
 internal import HTTPWire
 internal import Platform
 internal import SettingsAPI
@@ -13,12 +12,9 @@ final class APIHandler: RequestHandler {
     let service: Service
     unowned let loop: EventLoop
     let mailbox: LoopMailbox
+    private(set) var policies: Policies
     private var hosts: HostCheck
     private var origins: CrossOrigin
-    /// Nil without access control.
-    private(set) var access: AccessPolicy?
-    /// Nil if none is named.
-    private var proxies: TrustedProxies?
     var cache = ResponseCache()
     /// Writes of the present batch.
     var collected: [PendingWrite] = []
@@ -29,13 +25,12 @@ final class APIHandler: RequestHandler {
     var figures = LoopFigures()
     /// The request that is looked at, or was last.
     var current = RequestLookedAt(since: 0)
-    /// Its caller; known only for an access log.
+    /// The name of its caller; nil if it is not known.
     private var caller: String?
     /// Requests that are answered later.
     var underWay: [Ticket: RequestUnderWay] = [:]
     /// The ticket of the request that is looked at; nil once it is answered.
     var lookedAt: Ticket?
-    private(set) var logging: RequestLogging
     /// Lines of the access log of the present batch.
     var lines: [UInt8] = []
     private var requestCount = 0
@@ -46,23 +41,18 @@ final class APIHandler: RequestHandler {
         self.service = service
         self.loop = loop
         mailbox = LoopMailbox(loop)
-        let policies = service.policies.join(mailbox)
+        policies = service.policies.join(mailbox)
         hosts = HostCheck(policies.hosts)
         origins = CrossOrigin(policies.hosts)
-        access = policies.access
-        proxies = policies.proxies.isEmpty ? nil : policies.proxies
-        logging = policies.logging
         listener = service.store.addListener(mailbox)
         mailbox.handler = self
     }
 
     /// Takes over policies that a reload brought. What waits for a caller whose credential has ended is answered.
     func take(_ policies: Policies) {
+        self.policies = policies
         hosts = HostCheck(policies.hosts)
         origins = CrossOrigin(policies.hosts, after: origins)
-        access = policies.access
-        proxies = policies.proxies.isEmpty ? nil : policies.proxies
-        logging = policies.logging
         loop.renewFields()
         watchers.endRevokedSubscriptions()
     }
@@ -83,14 +73,14 @@ final class APIHandler: RequestHandler {
     ) -> Handling {
         current = RequestLookedAt(since: exchange.arrived)
         lookedAt = exchange.ticket
-        if logging.access != .off { caller = nil }
+        caller = nil
         defer { lookedAt = nil }
         let handling = decide(head, bytes, body, exchange)
         switch handling {
         case .answer(let response): note(response, current) { text(of: head, bytes, exchange) }
         case .later, .laterAlone:
             guard lookedAt != nil else { break }
-            let text = logging.isOn ? text(of: head, bytes, exchange) : nil
+            let text = policies.logging.isOn ? text(of: head, bytes, exchange) : nil
             underWay[exchange.ticket] = RequestUnderWay(request: current, text: text)
         case .notYet: break
         }
@@ -117,10 +107,10 @@ final class APIHandler: RequestHandler {
         if let preflight = origins.preflight(head, bytes, at: service.store.state.cursor) {
             return .answer(preflight)
         }
-        guard let proxies, proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
+        guard policies.proxies.trusts(exchange.peer) else { return admit(head, bytes, body, exchange) }
         var seen = exchange
         seen.user = nil
-        seen.peer = proxies.client(of: head, bytes, from: exchange.peer)
+        seen.peer = policies.proxies.client(of: head, bytes, from: exchange.peer)
         return admit(head, bytes, body, seen)
     }
 
@@ -130,11 +120,11 @@ final class APIHandler: RequestHandler {
     ) -> Handling {
         let caller: Caller?
         do throws(Problem) {
-            caller = try access?.admit(head, bytes, user: exchange.user)
+            caller = try policies.access?.admit(head, bytes, user: exchange.user)
         } catch {
             return refuse(error, at: service.store.state.cursor, exchange)
         }
-        if logging.access != .off { self.caller = caller?.name }
+        self.caller = caller?.name
         if let setting = plainSetting(head, bytes, for: caller?.reader) {
             current.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)
@@ -202,8 +192,8 @@ final class APIHandler: RequestHandler {
         guard case .request(.bodyTooLarge) = rejection, !head.isServerWide else { return nil }
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
-            let user = proxies?.trusts(peer) ?? false ? nil : user
-            let caller = try access?.admit(head, bytes, user: user)
+            let user = policies.proxies.trusts(peer) ? nil : user
+            let caller = try policies.access?.admit(head, bytes, user: user)
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state
@@ -251,7 +241,6 @@ final class APIHandler: RequestHandler {
         watchers.stopping()
         abortBackups()
     }
-
 }
 
 extension APIHandler {
@@ -309,14 +298,5 @@ final class LoopMailbox: WriteReplies, PublicationListener, @unchecked Sendable 
 
     func run(_ work: @escaping @Sendable (APIHandler) -> Void) {
         loop.run { if let handler = self.handler { work(handler) } }
-    }
-
-    /// Has the handler take over policies, and leaves the group when that is done.
-    func take(_ policies: Policies, _ group: DispatchGroup) {
-        group.enter()
-        loop.run {
-            self.handler?.take(policies)
-            group.leave()
-        }
     }
 }

@@ -12,7 +12,7 @@ extension State {
         let limit = request.query.count(.limit) ?? .max
         let reader = request.caller?.reader
         // Hidden suites are looked at, too, and keys that are not all seen have to be counted.
-        let countsKeys = reader?.list.contains { !$0.keys.isAny } ?? false
+        let countsKeys = reader?.isOfSomeKeys ?? false
         let looked = reader == nil ? min(limit, suites.count) : suites.count
         let weight = countsKeys ? max(24 * looked, 4 * Rendering.mostOnLoop) : 24 * looked
         return Rendering(weight: weight) {

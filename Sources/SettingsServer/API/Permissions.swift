@@ -84,8 +84,9 @@ extension APIRequest {
         }
     }
 
-    /// Throws 403 unless the caller has the rights on all that the body names.
-    func checkGrants(_ command: WriteRequest.Command, on state: State) throws(Problem) {
+    /// Throws 403 unless the caller has the rights on all that the body names. What undoing a commit takes is checked where
+    /// that is decided.
+    func checkGrants(_ command: WriteRequest.Command) throws(Problem) {
         guard let caller else { return }
         let rights: [Rights] = overridesLocks ? [.write, .override] : [.write]
         switch command {
@@ -107,8 +108,6 @@ extension APIRequest {
                     for right in rights { try caller.demand(right, on: operation.suite, .key(operation.key.text)) }
                 }
             }
-        case .undo(let undo, let suite, _):
-            try checkUndo(of: undo.revision, in: suite, by: caller, rights, on: state)
         case .restore(let suite, let restore, _):
             for right in rights {
                 for key in restore.keys ?? [] { try caller.demand(right, on: suite, .key(key.text)) }
@@ -117,29 +116,6 @@ extension APIRequest {
                 }
             }
         default: break
-        }
-    }
-
-    /// What a commit did cannot be told from names. So its suites and keys are looked at, and a refusal names none that the
-    /// caller may not read.
-    private func checkUndo(
-        of revision: Revision, in suite: SuiteName?, by caller: Caller, _ rights: [Rights], on state: State
-    ) throws(Problem) {
-        let commit: Commit
-        do throws(Problem) {
-            commit = try state.commit(toUndo: revision, in: suite, for: caller.reader)
-        } catch {
-            // Of all suites, a caller that does not see them all cannot tell a hidden commit from none.
-            throw suite == nil && caller.reader != nil ? caller.refusal(toUndo: revision) : error
-        }
-        // A suite that began with the commit stays.
-        for change in commit.suiteChanges where change.kind != .created && (suite == nil || change.suite == suite) {
-            guard caller.reader?.showAll(of: change.suite) ?? true else { throw caller.refusal(toUndo: revision) }
-            try caller.demand(.schema, on: change.suite, .all)
-        }
-        for change in commit.changes where suite == nil || change.suite == suite {
-            guard caller.reader?.show(change.suite, change.key) ?? true else { throw caller.refusal(toUndo: revision) }
-            for right in rights { try caller.demand(right, on: change.suite, .key(change.key.text)) }
         }
     }
 

@@ -3,49 +3,52 @@ internal import Synchronization
 
 /// The policies that a reload replaces, all at once.
 package struct Policies: Sendable {
-    package var hosts: HostPolicy
+    package var hosts = HostPolicy()
     /// Nil without access control.
     package var access: AccessPolicy?
     package var proxies = TrustedProxies()
     package var logging = RequestLogging()
 
-    package init(hosts: HostPolicy = HostPolicy(), access: AccessPolicy? = nil) {
-        self.hosts = hosts
-        self.access = access
-    }
+    package init() {}
 }
 
 /// A board with the policies in force. Each loop has a copy, so that a request takes no lock.
 package final class PolicyBoard: Sendable {
-    private let posted: Mutex<(policies: Policies, readers: [LoopMailbox])>
+    private let posted: Mutex<(policies: Policies, loops: [LoopMailbox])>
 
-    package init(_ policies: Policies) {
+    package init(_ policies: Policies = Policies()) {
         posted = Mutex((policies, []))
     }
 
-    /// Adds a loop, which hears of later policies. Returns those in force.
+    /// Adds a loop, which takes over later policies. Returns those in force.
     func join(_ mailbox: LoopMailbox) -> Policies {
         posted.withLock { posted in
-            posted.readers.append(mailbox)
+            posted.loops.append(mailbox)
             return posted.policies
         }
     }
 
     func leave(_ mailbox: LoopMailbox) {
-        posted.withLock { $0.readers.removeAll { $0 === mailbox } }
+        posted.withLock { $0.loops.removeAll { $0 === mailbox } }
     }
 
     /// The mailboxes of all loops.
-    var loops: [LoopMailbox] { posted.withLock { $0.readers } }
+    var loops: [LoopMailbox] { posted.withLock { $0.loops } }
 
     /// Replaces the policies, and waits until each loop uses the new ones. Not to be called on a loop.
     package func post(_ policies: Policies) {
-        let readers = posted.withLock { posted in
+        let loops = posted.withLock { posted in
             posted.policies = policies
-            return posted.readers
+            return posted.loops
         }
         let group = DispatchGroup()
-        for reader in readers { reader.take(policies, group) }
+        for loop in loops {
+            group.enter()
+            loop.ask { handler in
+                handler?.take(policies)
+                group.leave()
+            }
+        }
         group.wait()
     }
 }

@@ -89,7 +89,7 @@ extension Service {
 
     /// Answers `/v1/caller`. Without access control every caller may do everything.
     func caller(_ caller: Caller?) -> Response {
-        let state = caller?.state ?? CallerState(name: "anonymous", grants: [.everything])
+        let state = caller?.state ?? CallerState(name: "anonymous", grants: [Grant.everything.description])
         return Response(json: state.jsonBytes(), cursor: store.state.cursor)
     }
 
@@ -102,15 +102,12 @@ extension Service {
     /// keeps no write back.
     func readiness() -> Response {
         let obstacle = obstacle()
-        let isAuditFailing = audit?.isFailing ?? false
         let conditions: JSONObject = [
             "running": .string(obstacle?.code == .shuttingDown ? "stopping" : "ok"),
             "storage": .string(obstacle?.code == .storageFailed ? "failing" : "ok"),
-            "audit": .string(audit == nil ? "off" : isAuditFailing ? "failing" : "ok"),
+            "audit": .string(audit.map { $0.isFailing ? "failing" : "ok" } ?? "off"),
         ]
-        guard let obstacle else {
-            return status("ready", audit: isAuditFailing ? "failing" : nil, conditions)
-        }
+        guard let obstacle else { return status("ready", conditions) }
         var response = Response(obstacle, cursor: store.state.cursor)
         // The problem is an object; its last byte closes it.
         response.body.removeLast()
@@ -123,10 +120,9 @@ extension Service {
         Response(json: Self.openAPI, cursor: store.state.cursor)
     }
 
-    private func status(_ word: String, audit: String? = nil, _ conditions: JSONObject? = nil) -> Response {
+    private func status(_ word: String, _ conditions: JSONObject? = nil) -> Response {
         var body: JSONObject = ["status": .string(word)]
         body["conditions"] = conditions.map { .object($0) }
-        body["audit"] = audit.map { .string($0) }
         return Response(json: JSONValue.object(body).bytes(), cursor: store.state.cursor)
     }
 }

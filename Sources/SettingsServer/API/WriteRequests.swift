@@ -57,9 +57,9 @@ extension APIRequest {
         let format = bodyFormat(in: bytes)
         let document = try document(body, format)
         let command = try command(suite, key, document ?? .null, format, body)
-        try checkGrants(command, on: state)
+        try checkGrants(command)
         var request = WriteRequest(command)
-        request.reader = caller?.reader
+        request.grants = caller?.grants
         // A millisecond or two on the loop; as long as it takes beside it.
         request.check(against: target.schema, within: body.count < APIHandler.largeBody ? 50_000 : .max)
         request.guards = try guards(in: bytes)

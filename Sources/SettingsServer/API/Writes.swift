@@ -11,24 +11,24 @@ struct OwedWrite: Sendable {
     let createdStatus: Int
     /// True if the caller wants no values.
     let isMinimal: Bool
-    /// The grants of a caller that may not see everything.
-    let reader: Grants?
-    /// What the audit file tells of the write beside its changes; nil without one.
-    var audit: AuditLog.Entry?
+    /// Nil without access control.
+    let caller: Caller?
+    /// The request as the audit file has it; nil without one.
+    let audited: AuditLog.Request?
     /// The charge for the memory of a long write.
     var charge: MemoryBudget.Charge?
 
     init(_ request: APIRequest, _ bytes: Span<UInt8>, _ exchange: Exchange, isAudited: Bool) {
         ticket = exchange.ticket
-        audit =
+        audited =
             isAudited
-            ? AuditLog.Entry(
+            ? AuditLog.Request(
                 peer: exchange.peer.isUnix ? "unix" : exchange.peer.host,
-                request: "\(request.method.name) \(bytes.text(in: request.head.target))")
+                text: "\(request.method.name) \(bytes.text(in: request.head.target))")
             : nil
         createdStatus = request.method == .put ? 201 : 200
         isMinimal = request.prefersMinimal(in: bytes)
-        reader = request.caller?.reader
+        caller = request.caller
     }
 }
 
@@ -151,8 +151,6 @@ extension APIHandler {
     }
 
     private func collect(_ request: WriteRequest, _ write: OwedWrite) {
-        var write = write
-        write.audit?.origin = request.origin
         collected.append(PendingWrite(id: owed.add(write), request: request))
     }
 
@@ -172,8 +170,8 @@ extension APIHandler {
     }
 
     private func answer(_ write: OwedWrite, _ outcome: WriteOutcome) {
-        if let entry = write.audit, case .success(let answer) = outcome.result {
-            service.audit?.add(answer, entry) { [store = service.store] in store.state }
+        if let commit = outcome.commit, let request = write.audited {
+            service.audit?.add(commit, from: request) { [store = service.store] in store.state }
         }
         if let times = outcome.times { underWay[write.ticket]?.times = times }
         guard outcome.weight(upTo: Rendering.mostOnLoop) > Rendering.mostOnLoop else {
@@ -196,8 +194,9 @@ extension WriteOutcome {
 
     fileprivate func response(to write: OwedWrite, on state: @autoclosure () -> State) -> Response {
         switch result {
-        case .success(let answer): Response(write.reader.map { answer.shown(to: $0, on: state()) } ?? answer, to: write)
-        case .failure(let problem): Response(problem, cursor: cursor)
+        case .success(let answer):
+            Response(write.caller?.reader.map { answer.shown(to: $0, on: state()) } ?? answer, to: write)
+        case .failure(let problem): Response(write.caller?.told(of: problem) ?? problem, cursor: cursor)
         }
     }
 }

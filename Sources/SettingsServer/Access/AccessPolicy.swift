@@ -1,70 +1,76 @@
-package import Platform
+internal import Platform
 package import SettingsAPI
-internal import SettingsEngine
+package import SettingsEngine
 internal import SettingsModel
-internal import Synchronization
+
+/// The options about who may do what.
+package struct AccessOptions: Sendable {
+    /// The path of the token file; nil for none.
+    package var tokens: String?
+    /// The grants of users and groups of Unix domain sockets by name, a group's after `%`.
+    package var users: [(name: String, grants: [Grant])] = []
+    /// The grants of callers without a credential.
+    package var anonymous: [Grant] = []
+    /// True if `/metrics` is for everyone.
+    package var opensMetrics = false
+
+    package init() {}
+
+    /// True if callers need grants. Else each may do everything.
+    package var isConfigured: Bool { tokens != nil || !users.isEmpty || !anonymous.isEmpty }
+}
 
 /// A policy that says who may do what: tokens, users of this machine, and callers without a credential.
 ///
 /// It never changes. A reload makes another.
 package final class AccessPolicy: Sendable {
-    /// A user or group of this machine by number, with grants.
-    package struct User: Sendable {
-        package enum Kind: Hashable, Sendable {
-            case user(UInt32)
-            case group(UInt32)
-        }
-
-        let kind: Kind
-        let grants: [Grant]
-
-        package init(_ kind: Kind, _ grants: [Grant]) {
-            self.kind = kind
-            self.grants = grants
-        }
-
-        func matches(_ peer: PeerUser) -> Bool {
-            switch kind {
-            case .user(let id): peer.id == id
-            case .group(let id): peer.groups.contains(id)
-            }
-        }
-    }
-
     /// True if `/metrics` is for everyone.
-    package let opensMetrics: Bool
-    private let tokens: [(digest: SHA256, caller: Caller)]
-    private let users: [User]
+    let opensMetrics: Bool
+    /// Tokens by their digests, which are compared in constant time.
+    private let tokens: [SHA256: Caller]
+    private let users: [UInt32: [Grant]]
+    private let groups: [UInt32: [Grant]]
     private let anonymous: Caller
     private let clock: @Sendable () -> Timestamp
-    /// The callers of users seen so far.
-    private let seen = Mutex<[PeerID: Caller]>([:])
 
-    private struct PeerID: Hashable {
-        let id: UInt32
-        let groups: [UInt32]
+    /// Reads the token file, and looks up users and groups.
+    package init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {
+        let list = try options.tokens.map { path throws(ConfigurationError) in try TokenFile(at: path).tokens } ?? []
+        let callers = list.map { token in
+            let grants = Grants(token.grants)
+            return Caller("token:\(token.name)", grants, .token(token.digest), expires: token.expires)
+        }
+        tokens = Dictionary(zip(list.map(\.digest), callers), uniquingKeysWith: { first, _ in first })
+        var (users, groups): ([UInt32: [Grant]], [UInt32: [Grant]]) = ([:], [:])
+        for (name, grants) in options.users {
+            if name.hasBytePrefix("%") {
+                let group = String(name.dropFirst())
+                let id = try Self.number(group, "group", SystemUsers.group)
+                groups[id, default: []] += grants
+            } else {
+                users[try Self.number(name, "user", SystemUsers.id), default: []] += grants
+            }
+        }
+        (self.users, self.groups) = (users, groups)
+        anonymous = Caller("anonymous", Grants(options.anonymous), .none, isKnown: false)
+        opensMetrics = options.opensMetrics
+        self.clock = clock
     }
 
-    package init(
-        tokens: [TokenFile.Token], users: [User] = [], anonymous: [Grant] = [], opensMetrics: Bool = false,
-        clock: @escaping @Sendable () -> Timestamp
-    ) {
-        self.tokens = tokens.map { token in
-            let grants = Grants(token.grants)
-            let caller = Caller("token:\(token.name)", grants, .token(token.digest), expires: token.expires)
-            return (token.digest, caller)
-        }
-        self.users = users
-        self.anonymous = Caller("anonymous", Grants(anonymous), .none, isKnown: false)
-        self.opensMetrics = opensMetrics
-        self.clock = clock
+    private static func number(
+        _ name: String, _ kind: String, _ find: (String) -> UInt32?
+    ) throws(ConfigurationError) -> UInt32 {
+        if let id = UInt32(name) ?? find(name) { return id }
+        throw ConfigurationError(
+            "access.users: this machine has no \(kind) \(name)",
+            remedy: "correct the name, or make the \(kind) first")
     }
 
     /// Returns the caller behind a request. A token counts before the user of the socket. Throws 401 if the token is not
     /// valid, also where other callers need none.
     ///
     /// - Parameter field: where in the bytes the field `Authorization` stands; nil if it was not sent.
-    package func caller(
+    func caller(
         authorization field: Range<Int>?, in bytes: Span<UInt8>, from peer: PeerUser?
     ) throws(Problem) -> Caller {
         guard let field else { return peer.map(caller(of:)) ?? anonymous }
@@ -72,11 +78,7 @@ package final class AccessPolicy: Sendable {
         guard let token = Self.token(in: value) else {
             throw .unauthorized("the field Authorization must be the word Bearer and a token")
         }
-        let digest = SHA256(value.extracting(token))
-        var found: Caller?
-        // All of them, so that the time does not tell which one it is.
-        for known in tokens where known.digest == digest { found = known.caller }
-        guard let found else {
+        guard let found = tokens[SHA256(value.extracting(token))] else {
             throw .unauthorized("the token is not known here; it may be revoked, or be for another daemon")
         }
         if let expires = found.expires, found.hasExpired(at: clock()) {
@@ -86,11 +88,11 @@ package final class AccessPolicy: Sendable {
     }
 
     /// True if the credential of a caller is still valid and has the same grants.
-    package func stillHolds(_ caller: Caller) -> Bool {
+    func stillHolds(_ caller: Caller) -> Bool {
         guard !caller.hasExpired(at: clock()) else { return false }
         let now: Caller? =
             switch caller.credential {
-            case .token(let digest): tokens.first { $0.digest == digest }?.caller
+            case .token(let digest): tokens[digest]
             case .user(let peer): self.caller(of: peer)
             case .none: anonymous
             }
@@ -98,21 +100,16 @@ package final class AccessPolicy: Sendable {
     }
 
     /// The nanoseconds until a caller's credential expires; nil if it does not.
-    package func timeLeft(of caller: Caller) -> UInt64? {
+    func timeLeft(of caller: Caller) -> UInt64? {
         // At most some 140 years: more nanoseconds do not fit the integer.
         caller.expires.map { UInt64(min(max(0, $0.milliseconds - clock().milliseconds), 1 << 42)) * 1_000_000 }
     }
 
     private func caller(of peer: PeerUser) -> Caller {
-        let id = PeerID(id: peer.id, groups: peer.groups)
-        if let known = seen.withLock({ $0[id] }) { return known }
-        let granted = users.filter { $0.matches(peer) }.flatMap(\.grants)
-        let name = "user:\(peer.name)"
-        let made =
-            granted.isEmpty
-            ? Caller(name, anonymous.grants, .user(peer), isKnown: false) : Caller(name, Grants(granted), .user(peer))
-        seen.withLock { $0[id] = made }
-        return made
+        let granted = (users[peer.id] ?? []) + peer.groups.flatMap { groups[$0] ?? [] }
+        let isKnown = !granted.isEmpty
+        return Caller(
+            "user:\(peer.name)", isKnown ? Grants(granted) : anonymous.grants, .user(peer), isKnown: isKnown)
     }
 
     /// Finds the token in a field such as `Bearer abc`; nil if there is none.

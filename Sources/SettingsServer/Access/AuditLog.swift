@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Platform
-package import SettingsAPI
-internal import SettingsEngine
+internal import SettingsAPI
+package import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
@@ -10,42 +10,38 @@ internal import Synchronization
 /// It is written after the answer, on a queue of its own, and never holds up a write or makes one fail. What could not be
 /// written is counted, and shown by `/readyz` and `/metrics`.
 package final class AuditLog: Sendable {
-    /// What a line tells beside the changes.
-    struct Entry: Sendable {
+    /// The request that a commit came of.
+    struct Request: Sendable {
         let peer: String
-        let request: String
-        var origin: CommitOrigin?
+        /// The method and the target.
+        let text: String
     }
 
-    /// The lines that may wait. Beyond them lines are lost.
-    private static let mostWaiting = 10_000
+    /// The memory of the commits that may wait for their lines. Lines beyond it are lost.
+    private static let mostWaiting = 64 << 20
 
     private let path: String
     private let log: Log
-    private let clock: @Sendable () -> Timestamp
     private let queue = DispatchQueue(label: "settingsd.audit", qos: .utility)
-    /// The size at which the file is renamed; 0 for never.
-    private let most: Int
-    private let file = Mutex(File())
+    /// The file while it is open. The queue takes it out while it writes.
+    private let file = Mutex<OpenFile?>(nil)
     private let waiting = Atomic(0)
     private let lost = Atomic(0)
     private let fails = Atomic(false)
 
-    private struct File {
-        var open: OpenFile?
-        var size = 0
-        /// True if it could not be renamed, so that it grows on.
-        var grows = false
-    }
-
-    /// - Parameter most: the size at which the file is renamed; 0 for never.
-    package init(_ path: String, most: Int, _ log: Log, clock: @escaping @Sendable () -> Timestamp) {
+    /// Opens the file, and adds the lines of the kept commits behind its last one, which an earlier daemon made and did not
+    /// come to write: it ended first, or did not know if they were stored.
+    package init(_ path: String, on state: State, _ log: Log) {
         self.path = path
         self.log = log
-        self.clock = clock
-        self.most = most
-        // So that a path that cannot be written is noticed at the start, and not with the first commit.
-        queue.async { self.append([]) }
+        queue.async {
+            self.write { file throws(FileError) in
+                guard let last = try file.lastRevision() else { return }
+                for kept in state.history.commits(after: last) {
+                    try self.append(AuditLine(kept.commit, from: nil, on: state), to: file)
+                }
+            }
+        }
     }
 
     /// Lines that could not be written.
@@ -53,129 +49,117 @@ package final class AuditLog: Sendable {
     /// True since a line could not be written, until one can.
     var isFailing: Bool { fails.load(ordering: .relaxed) }
 
-    /// Adds the line of a commit. From any thread.
-    func add(_ answer: WriteAnswer, _ entry: Entry, _ state: @escaping @Sendable () -> State) {
-        guard waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else {
-            waiting.subtract(1, ordering: .relaxed)
+    /// Adds the line of a commit that is published. From any thread.
+    func add(_ commit: Commit, from request: Request, _ state: @escaping @Sendable () -> State) {
+        // One that the history does not keep is larger than that.
+        let size = state().history.commit(commit.revision)?.size ?? Self.mostWaiting
+        let total = waiting.add(size, ordering: .relaxed).newValue
+        guard total <= Self.mostWaiting || total == size else {
+            waiting.subtract(size, ordering: .relaxed)
             lost.add(1, ordering: .relaxed)
             return
         }
         queue.async {
-            if let line = self.line(answer, entry, on: state()) { self.append(line) }
-            self.waiting.subtract(1, ordering: .relaxed)
+            let line = AuditLine(commit, from: request, on: state())
+            let isWritten = self.write { file throws(FileError) in try self.append(line, to: file) }
+            if !isWritten { self.lost.add(1, ordering: .relaxed) }
+            self.waiting.subtract(size, ordering: .relaxed)
         }
     }
 
     /// Closes the file, so that the next line goes to the one that stands at the path then.
     package func reopen() {
-        queue.async { self.file.withLock { $0 = File() } }
+        queue.async { _ = self.file.withLock { $0.take() } }
     }
 
     /// Waits until all that was added is written.
     package func finish() { queue.sync {} }
-}
 
-/// Writing. Runs on the queue.
-extension AuditLog {
-    private func append(_ line: [UInt8]) {
-        let problem = file.withLock { file -> FileError? in
-            do throws(FileError) {
-                try write(line, to: &file)
-                return nil
-            } catch {
-                // Perhaps a part of the line is there. The next line begins where this one did.
-                try? file.open?.truncate(to: file.size)
-                file.open = nil
-                return error
-            }
-        }
-        if let problem {
-            if !line.isEmpty { lost.add(1, ordering: .relaxed) }
+    private func append(_ line: AuditLine?, to file: OpenFile) throws(FileError) {
+        guard let line else { return }
+        let bytes = line.jsonBytes() + [UInt8(ascii: "\n")]
+        try file.write(bytes.span, at: 0)
+    }
+
+    /// Uses the file, which is opened if it is not. After an error it is closed. Returns false then. Runs on the queue.
+    @discardableResult
+    private func write(_ body: (OpenFile) throws(FileError) -> Void) -> Bool {
+        do throws(FileError) {
+            var open = file.withLock { $0.take() }
+            if open == nil { open = try OpenFile(auditing: path) }
+            guard let open else { return false }
+            try body(open)
+            file.withLock { $0 = open }
+        } catch {
             if !fails.exchange(true, ordering: .relaxed) {
                 log.error(
-                    "cannot write the audit file: \(problem); commits go on, and their lines are lost until it can be")
+                    "cannot write the audit file: \(error); commits go on, and their lines are lost until it can be")
             }
-        } else if fails.exchange(false, ordering: .relaxed) {
-            log.info("the audit file is written again")
+            return false
         }
-    }
-
-    private func open(_ file: inout File) throws(FileError) {
-        guard file.open == nil else { return }
-        file.open = try OpenFile(path, .creating, in: POSIXFileSystem())
-        file.size = try POSIXFileSystem().status(path).size
-    }
-
-    private func write(_ line: [UInt8], to file: inout File) throws(FileError) {
-        try open(&file)
-        if most > 0, !file.grows, file.size > 0, file.size + line.count > most {
-            // Several may come in a millisecond, and none may take the place of another.
-            var name = "\(path).\(clock())"
-            while (try? POSIXFileSystem().status(name)) != nil { name += "+" }
-            do throws(FileError) {
-                try POSIXFileSystem().rename(path, to: name)
-                file.open = nil
-            } catch  where error.isMissing {
-                // It was moved away, and no reload has said so yet.
-                file.open = nil
-            } catch {
-                file.grows = true
-                log.error("cannot rename the audit file at its size: \(error); it grows on until a reload")
-            }
-            try open(&file)
-        }
-        guard !line.isEmpty, let open = file.open else { return }
-        try open.write(line.span, at: file.size)
-        file.size += line.count
+        if fails.exchange(false, ordering: .relaxed) { log.info("the audit file is written again") }
+        return true
     }
 }
 
-/// Lines.
-extension AuditLog {
-    /// Returns the line of an answer with its end; nil if it tells of no new commit.
-    private func line(_ answer: WriteAnswer, _ entry: Entry, on state: State) -> [UInt8]? {
-        guard let revision = answer.commit else { return nil }
-        var changes: [Change] = []
-        switch answer.body {
-        case .setting(let setting):
-            guard setting.changed == true, !setting.isReplayed, let previous = setting.previous else { return nil }
-            changes = [
-                Change(
-                    suite: setting.suite, key: setting.key, old: previous.value, new: setting.value,
-                    oldSource: previous.source, source: setting.source, revision: revision,
-                    modified: setting.modified ?? clock(), isSecret: setting.isSecret)
-            ]
-        case .summary(let summary):
-            guard summary.changed, !summary.isReplayed else { return nil }
-            changes = summary.changes
+extension OpenFile {
+    /// Opens an audit file. A line at its end that was cut short by a failure gets an end, so that the next one is whole.
+    fileprivate convenience init(auditing path: String) throws(FileError) {
+        try self.init(path, .appending, in: POSIXFileSystem())
+        let size = try status().size
+        let end = [UInt8(ascii: "\n")]
+        var last = end
+        if size > 0, try read(at: size - 1, into: &last) == 1, last != end { try write(end.span, at: 0) }
+    }
+
+    /// Returns the revision of the last whole line; nil if there is none.
+    fileprivate func lastRevision() throws(FileError) -> Revision? {
+        let size = try status().size
+        var (window, start) = (1 << 16, size)
+        while start > 0 {
+            start = max(0, size - window)
+            var bytes = [UInt8](repeating: 0, count: size - start)
+            let count = try read(at: start, into: &bytes)
+            var lines = bytes[..<count].split(separator: UInt8(ascii: "\n"))
+            // The first may be the end of a line.
+            if start > 0, !lines.isEmpty { lines.removeFirst() }
+            for line in lines.reversed() {
+                let revision = (try? JSONValue(parsing: Array(line)))?["revision"]?.integer
+                if let revision = revision.flatMap({ Revision($0) }) { return revision }
+            }
+            window *= 8
         }
-        let shown = state.markingSecrets(changes).map { change in
+        return nil
+    }
+}
+
+/// A line of the audit file.
+private struct AuditLine: JSONWritable, Sendable {
+    let commit: Commit
+    let request: AuditLog.Request?
+    let changes: [Change]
+
+    /// Makes the line of a commit; nil if that changed nothing, and was kept for its request key.
+    init?(_ commit: Commit, from request: AuditLog.Request?, on state: State) {
+        guard !commit.changes.isEmpty || !commit.suiteChanges.isEmpty else { return nil }
+        self.commit = commit
+        self.request = request
+        changes = state.markingSecrets(commit.changes).map { change in
             var change = change.isSecret ? change.concealed() : change
             // The line has it once for all.
             change.origin = nil
             return change
         }
-        return AuditLine(
-            time: changes.first?.modified ?? clock(), revision: revision, entry: entry, changes: shown
-        ).jsonBytes() + [UInt8(ascii: "\n")]
     }
-}
-
-/// A line of the audit file.
-private struct AuditLine: JSONWritable {
-    let time: Timestamp
-    let revision: Revision
-    let entry: AuditLog.Entry
-    let changes: [Change]
 
     func write(to writer: inout JSONWriter) {
         writer.beginObject()
-        writer.member("time", time)
-        writer.member("revision", revision)
-        writer.member("by", entry.origin?.by)
-        writer.member("peer", entry.peer)
-        writer.member("note", entry.origin?.note)
-        writer.member("request", entry.request)
+        writer.member("time", commit.time)
+        writer.member("revision", commit.revision)
+        writer.member("by", commit.origin?.by)
+        writer.member("peer", request?.peer)
+        writer.member("note", commit.origin?.note)
+        writer.member("request", request?.text)
         writer.member("changes", changes)
         writer.endObject()
     }

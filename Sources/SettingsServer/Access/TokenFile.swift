@@ -1,6 +1,7 @@
 internal import Glibc
 package import Platform
 package import SettingsAPI
+package import SettingsEngine
 package import SettingsModel
 
 /// A file of tokens: their names, digests and grants. The file never holds a token.
@@ -19,17 +20,6 @@ package struct TokenFile: Sendable {
     package var tokens: [Token] = []
 
     package init() {}
-
-    /// Reads the file. Throws if it is missing, malformed, or open to others.
-    package init(at path: String) throws(ConfigurationError) {
-        let file: OpenFile
-        do throws(FileError) {
-            file = try OpenFile(path, .reading, in: POSIXFileSystem())
-        } catch {
-            throw Self.unreadable(path, error)
-        }
-        try self.init(file, at: path)
-    }
 
     /// Adds a token, and returns its text, which cannot be had again.
     package mutating func create(
@@ -87,48 +77,97 @@ package struct TokenFile: Sendable {
 
 /// The file on disk.
 extension TokenFile {
-    /// Changes the file, which is made if there is none. It is replaced as a whole, by one command at a time.
+    /// Reads the file. Throws if it is missing, malformed, open to others, or another user's than this process's or root's.
+    ///
+    /// - Parameter isForRoot: true if root may read the file of another user, that of its daemon.
+    package init(at path: String, isForRoot: Bool = false) throws(ConfigurationError) {
+        let (bytes, status): ([UInt8], FileStatus)
+        do throws(FileError) {
+            let file = try OpenFile(path, .reading, in: POSIXFileSystem())
+            (bytes, status) = (try file.readAll(), try file.status())
+        } catch {
+            throw Self.unreadable(path, error)
+        }
+        guard !status.isOpenToOthers else {
+            throw ConfigurationError(
+                "other users may read the token file \(path)", remedy: "make it its owner's alone: chmod 600 \(path)")
+        }
+        let user = geteuid()
+        guard status.owner == 0 || status.owner == user || user == 0 && isForRoot else {
+            throw ConfigurationError(
+                "the token file \(path) belongs to another user, who may change it",
+                remedy: "give it to the user who runs settingsd, or to root: chown \(user) \(path)")
+        }
+        try self.init(bytes, at: path)
+    }
+
+    /// Changes the file, which is made if there is none. It is replaced as a whole, by one command at a time. If the body
+    /// throws, nothing is written.
     package static func change<Result>(
         at path: String, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
     ) throws(ConfigurationError) -> Result {
-        let old: OpenFile
-        var (isAlone, isNew): (Bool, Bool)
+        let files = POSIXFileSystem()
+        let (new, draft, exists): (String, OpenFile?, Bool)
         do throws(FileError) {
-            old = try OpenFile(path, .creating, in: POSIXFileSystem())
-            isAlone = try old.lock()
-            // Another command may have put a new file in its place since.
-            if isAlone { isAlone = try old.stands(at: path) }
-            isNew = try POSIXFileSystem().status(path).size == 0
+            new = path + ".new"
+            draft = try draftFile(new)
+            exists = try isThere(path)
         } catch {
             throw unreadable(path, error)
         }
-        guard isAlone else { throw ConfigurationError("another command changes \(path)", remedy: "try again") }
-        var file = try TokenFile(old, at: path)
-        let result = try body(&file)
-        do throws(FileError) {
+        guard let draft else { throw ConfigurationError("another command changes \(path)", remedy: "try again") }
+        // The lock lasts until the file is in its place.
+        defer { withExtendedLifetime(draft) {} }
+        do {
+            var file = exists ? try TokenFile(at: path, isForRoot: true) : TokenFile()
+            let result = try body(&file)
             // A new file in the directory of a daemon that runs as another user is that user's.
-            try file.write(to: path, ownedAs: isNew ? path.parentDirectory ?? "." : path)
+            try file.write(to: draft, ownedAs: exists ? path : path.parentDirectory ?? ".")
+            try files.rename(new, to: path)
+            try files.syncDirectory(path.parentDirectory ?? ".")
+            return result
+        } catch let error as ConfigurationError {
+            try? files.remove(new)
+            throw error
         } catch {
+            try? files.remove(new)
             throw ConfigurationError(
                 "cannot write \(path): \(error)", remedy: "see who may write there; the tokens are as before")
         }
-        // The lock lasts until here.
-        withExtendedLifetime(old) {}
-        return result
     }
 
-    private func write(to path: String, ownedAs example: String) throws(FileError) {
-        let (files, new) = (POSIXFileSystem(), path + ".new")
-        let file = try OpenFile(new, .replacing, in: files)
-        try file.write(bytes.span, at: 0)
+    private static func isThere(_ path: String) throws(FileError) -> Bool {
+        do throws(FileError) {
+            _ = try POSIXFileSystem().status(path)
+            return true
+        } catch {
+            guard error.isMissing else { throw error }
+            return false
+        }
+    }
+
+    /// Makes the file for what will be written, and locks it; nil if another command has it locked. One that a command left
+    /// behind is removed: its mode and its owner are not known.
+    private static func draftFile(_ path: String) throws(FileError) -> OpenFile? {
+        let files = POSIXFileSystem()
+        do throws(FileError) {
+            if try !OpenFile(path, .reading, in: files).lock() { return nil }
+            try files.remove(path)
+        } catch {
+            guard error.isMissing else { throw error }
+        }
+        let draft = try OpenFile(path, .new, in: files)
+        return try draft.lock() ? draft : nil
+    }
+
+    private func write(to draft: OpenFile, ownedAs example: String) throws(FileError) {
+        try draft.write(bytes.span, at: 0)
         // An administrator may change the file of a daemon that runs as another user.
         var owner = stat()
-        if stat(example, &owner) == 0, geteuid() == 0, chown(new, owner.st_uid, owner.st_gid) != 0 {
-            throw FileError(.write, new, code: errno)
+        if geteuid() == 0, stat(example, &owner) == 0, chown(draft.path, owner.st_uid, owner.st_gid) != 0 {
+            throw FileError(.write, draft.path, code: errno)
         }
-        try file.sync()
-        try files.rename(new, to: path)
-        try files.syncDirectory(path.parentDirectory ?? ".")
+        try draft.sync()
     }
 
     private static func unreadable(_ path: String, _ error: FileError) -> ConfigurationError {
@@ -156,24 +195,7 @@ extension TokenFile {
         return Array((document.text(style: .pretty) + "\n").utf8)
     }
 
-    private init(_ file: OpenFile, at path: String) throws(ConfigurationError) {
-        let bytes: [UInt8]
-        let (isOpenToOthers, isInPlace): (Bool, Bool)
-        do throws(FileError) {
-            isOpenToOthers = try POSIXFileSystem().status(path).isOpenToOthers
-            // The mode is that of the file at the path, which another may have replaced since it was opened.
-            isInPlace = try file.stands(at: path)
-            bytes = try file.readAll()
-        } catch {
-            throw Self.unreadable(path, error)
-        }
-        guard isInPlace else { throw ConfigurationError("another command changes \(path)", remedy: "try again") }
-        guard !isOpenToOthers else {
-            throw ConfigurationError(
-                "other users may read the token file \(path)", remedy: "make it its owner's alone: chmod 600 \(path)")
-        }
-        // A command makes an empty one before it writes.
-        guard !bytes.isEmpty else { return }
+    private init(_ bytes: [UInt8], at path: String) throws(ConfigurationError) {
         let document: JSONValue
         do {
             document = try JSONValue(parsing: bytes)

@@ -9,8 +9,6 @@ package struct TrustedProxies: Sendable {
 
     package init() {}
 
-    var isEmpty: Bool { ranges.isEmpty && !includesUnix }
-
     /// Returns the client behind a request: the last address in the field that is no proxy. Without a proxy that is the peer.
     func client(of head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress) -> SocketAddress {
         guard trusts(peer) else { return peer }

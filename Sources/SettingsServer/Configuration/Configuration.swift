@@ -1,4 +1,3 @@
-package import SettingsAPI
 package import SettingsEngine
 
 /// The configuration of the daemon: every option with its default. `Option.all` says what each means.
@@ -28,7 +27,6 @@ package struct Configuration: Sendable {
     package var proxies = TrustedProxies()
     /// The path of the audit file; nil for none.
     package var auditFile: String?
-    package var auditBytes = 64 << 20
     /// True if it may listen to the network without access control.
     package var isOpenToNetwork = false
     package var history = History.Limits()
@@ -47,32 +45,6 @@ package struct Configuration: Sendable {
     var sources: [String: String] = [:]
 
     package init() {}
-}
-
-/// The options about who may do what.
-package struct AccessOptions: Sendable {
-    /// The users and groups of Unix domain sockets by name, a group's after `%`.
-    package struct User: Sendable {
-        package var name: String
-        package var grants: [Grant]
-
-        package init(_ name: String, _ grants: [Grant]) {
-            self.name = name
-            self.grants = grants
-        }
-    }
-
-    /// The path of the token file; nil for none.
-    package var tokens: String?
-    package var users: [User] = []
-    /// The grants of callers without a credential.
-    package var anonymous: [Grant] = []
-    package var opensMetrics = false
-
-    package init() {}
-
-    /// True if callers need grants. Else each may do everything.
-    package var isConfigured: Bool { tokens != nil || !users.isEmpty || !anonymous.isEmpty }
 }
 
 extension Configuration {

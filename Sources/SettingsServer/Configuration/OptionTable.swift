@@ -56,9 +56,9 @@ extension Option {
                 throw ConfigurationError(
                     "\(name) is \(json.briefPhrase)", remedy: "it must be an object, as {\"alice\": [\"*:read\"]}")
             }
-            var users: [AccessOptions.User] = []
+            var users: [(name: String, grants: [Grant])] = []
             for member in object {
-                users.append(AccessOptions.User(member.name, try grants(member.value, "\(name).\(member.name)")))
+                users.append((member.name, try grants(member.value, "\(name).\(member.name)")))
             }
             configuration.access.users = users
         } write: { configuration in
@@ -92,9 +92,6 @@ extension Option {
         path(
             "auditFile", \.auditFile, or: "none",
             "the file that gets a line of JSON for each commit: see [security](security.md#audit)"),
-        .integer(
-            "auditBytes", 0...1 << 40, \.auditBytes,
-            "the size at which the audit file is renamed and another begun; 0 for never"),
         .bool(
             "openToNetwork", \.isOpenToNetwork,
             "true if the daemon may listen to the network without access control, also as `--open-to-network`"),

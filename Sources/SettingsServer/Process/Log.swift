@@ -4,7 +4,7 @@ internal import SettingsModel
 internal import Synchronization
 
 /// A log that writes a line an event: time, level, message.
-package struct Log: Sendable {
+package final class Log: Sendable {
     package enum Level: String, CaseIterable, Comparable, Sendable {
         /// Details for finding a defect.
         case debug
@@ -20,7 +20,8 @@ package struct Log: Sendable {
         private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
     }
 
-    private let level: Threshold
+    /// The lowest level that is written. A reload may change it.
+    private let level: Mutex<Level>
     private let clock: @Sendable () -> Timestamp
     private let write: @Sendable (String) -> Void
 
@@ -28,7 +29,7 @@ package struct Log: Sendable {
     package init(
         level: Level, clock: @escaping @Sendable () -> Timestamp, write: @escaping @Sendable (String) -> Void
     ) {
-        self.level = Threshold(level)
+        self.level = Mutex(level)
         self.clock = clock
         self.write = write
     }
@@ -45,22 +46,8 @@ package struct Log: Sendable {
         }
     }
 
-    /// The lowest level that is written. A reload may change it.
-    private final class Threshold: Sendable {
-        private let stored: Mutex<Level>
-
-        init(_ level: Level) {
-            stored = Mutex(level)
-        }
-
-        var value: Level {
-            get { stored.withLock { $0 } }
-            set { stored.withLock { $0 = newValue } }
-        }
-    }
-
-    /// Changes the lowest level that is written, for all copies of the log.
-    package func setLevel(_ level: Level) { self.level.value = level }
+    /// Changes the lowest level that is written.
+    package func setLevel(_ level: Level) { self.level.withLock { $0 = level } }
 
     package func debug(_ message: @autoclosure () -> String) { add(.debug, message) }
     package func info(_ message: @autoclosure () -> String) { add(.info, message) }
@@ -68,7 +55,7 @@ package struct Log: Sendable {
     package func error(_ message: @autoclosure () -> String) { add(.error, message) }
 
     private func add(_ level: Level, _ message: () -> String) {
-        guard level >= self.level.value else { return }
+        guard level >= self.level.withLock({ $0 }) else { return }
         // Text from outside may contain line ends.
         let text = message().map { $0.isNewline ? " " : String($0) }.joined()
         write("\(clock()) \(level.rawValue) \(text)")

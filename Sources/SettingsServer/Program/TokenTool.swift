@@ -1,6 +1,7 @@
 internal import Glibc
 internal import Platform
 internal import SettingsAPI
+internal import SettingsEngine
 internal import SettingsModel
 
 /// The commands that make, list and revoke tokens: `settingsd token …`.
@@ -32,7 +33,7 @@ struct TokenTool {
                 try tokens.revoke(name)
             }
             tellDaemon("token \(name) is revoked")
-        default: for line in Self.table(of: try TokenFile(at: file).tokens) { Program.say(line) }
+        default: for token in try TokenFile(at: file, isForRoot: true).tokens { Program.say(Self.line(of: token)) }
         }
     }
 
@@ -44,7 +45,7 @@ struct TokenTool {
                 .usage, "a token without a grant may do nothing", remedy: "write --grant 'app.*:read,write'")
         }
         var grants: [Grant] = []
-        do throws(GrantError) {
+        do throws(BodyError) {
             for text in command.grants { grants.append(try Grant(text)) }
         } catch {
             throw ProgramError(.usage, "--grant: \(error)", remedy: nil)
@@ -80,19 +81,12 @@ struct TokenTool {
         return Timestamp(milliseconds: now.milliseconds + count * unit * 1000)
     }
 
-    private static func table(of tokens: [TokenFile.Token]) -> [String] {
-        let now = Daemon.now()
-        let rows = tokens.map { token in
-            let state =
-                token.expires.map { $0.milliseconds <= now.milliseconds ? "expired \($0)" : "until \($0)" }
-                ?? "for good"
-            return [token.name, state, token.grants.map(\.description).joined(separator: " ")]
-        }
-        let widths = (0..<2).map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            zip(row, widths).map { $0 + String(repeating: " ", count: $1 - $0.count) }.joined(separator: "  ") + "  "
-                + row[2]
-        }
+    /// The line of a token in the list: name, end and grants, with tabs between.
+    private static func line(of token: TokenFile.Token) -> String {
+        let end =
+            token.expires.map { "\($0.milliseconds <= Daemon.now().milliseconds ? "expired" : "until") \($0)" }
+            ?? "for good"
+        return "\(token.name)\t\(end)\t\(token.grants.map(\.description).joined(separator: " "))"
     }
 
     /// Has the daemon of the data directory read the token file again, and says whether it does.

@@ -132,6 +132,8 @@ package struct WriteOutcome: Sendable {
     /// The caller's name for the write.
     package var id: Int
     package var result: Result<WriteAnswer, Problem>
+    /// The commit that the write made; nil if it made none.
+    var commit: Commit?
     /// The place in history that a refusal was decided at.
     package var cursor: Cursor
     /// Where the time went, if it was much.

@@ -216,7 +216,9 @@ final class WriterSession: @unchecked Sendable {
         do throws(Problem) {
             let (answer, commit) = try staged.write(write.request, at: clock())
             if let commit { log.stage(commit, after: predecessor) }
-            return (WriteOutcome(id: write.id, result: .success(answer), cursor: staged.state.cursor), commit != nil)
+            let outcome = WriteOutcome(
+                id: write.id, result: .success(answer), commit: commit, cursor: staged.state.cursor)
+            return (outcome, commit != nil)
         } catch {
             return (WriteOutcome(id: write.id, result: .failure(error), cursor: staged.state.cursor), false)
         }
@@ -245,6 +247,7 @@ final class WriterSession: @unchecked Sendable {
             for position in start..<answers[answer].outcomes.count {
                 let wasCommitted = answers[answer].outcomes[position].tellsOfCommit(after: publishedState.revision)
                 answers[answer].outcomes[position].result = .failure(Problem(error, wasCommitted: wasCommitted))
+                answers[answer].outcomes[position].commit = nil
                 answers[answer].outcomes[position].cursor = publishedState.cursor
             }
         }

@@ -1,4 +1,5 @@
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport
@@ -202,6 +203,7 @@ struct AccessTests {
         }
         #expect(try guarded.send("GET open/keys/a", as: nil).status == 200)
         #expect(try guarded.send("PUT open/keys/a 2", as: nil).status == 401)
+        #expect(try guarded.send(#"POST open/undo {"revision":1}"#, as: nil).status == 401)
         #expect(try guarded.send("GET app/keys/a", as: nil).status == 401)
         #expect(try guarded.send("GET open/keys/a", as: "wrong").status == 401)
         #expect(try guarded.send("GET /metrics", as: nil).status == 200)
@@ -237,6 +239,23 @@ struct AccessTests {
         #expect(setting?["by"] == "token:ci" && setting?["note"] == "why")
         let change = try guarded.send("GET app/observe?since=0", as: "all").json?["changes"]?.array?.first
         #expect(change?["by"] == "token:ci")
+    }
+
+    @Test("A repeated undo gets its first answer, also once the commit that it undid is no longer kept")
+    func replayedUndo() throws {
+        let guarded = try GuardedDaemon(["a": ["app:write"]]) {
+            $0.history.commits = 4
+            $0.history.suiteCommits = 0
+        }
+        for value in 1...2 { _ = try guarded.send(Request("PUT app/keys/k \(value)"), as: "a") }
+        let undo = Request(#"POST app/undo {"revision":2}"#, "Idempotency-Key: u")
+        let first = try guarded.send(undo, as: "a")
+        #expect(first.status == 200)
+        for value in 0..<3 { _ = try guarded.send(Request("PUT app/keys/other \(value)"), as: "a") }
+        #expect(try guarded.send(#"POST app/undo {"revision":2}"#, as: "a").status == 410)
+        let again = try guarded.send(undo, as: "a")
+        #expect(again.status == 200 && again.json?["replayed"] == true, "\(again.text)")
+        #expect(again.json?["changes"] == first.json?["changes"])
     }
 
     @Test("A caller does not get the answer that another had under the same idempotency key")

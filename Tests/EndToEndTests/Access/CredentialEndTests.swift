@@ -1,5 +1,6 @@
 import Foundation
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport

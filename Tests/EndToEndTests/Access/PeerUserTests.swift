@@ -1,6 +1,7 @@
 import Foundation
 import Platform
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport
@@ -27,23 +28,23 @@ struct PeerUserTests {
     @Test("A user, by name or number, and a group have their grants over a Unix domain socket")
     func users() throws {
         for user in [name, String(getuid()), "%\(getgid())"] {
-            let answer = try ask("GET /v1/caller") { $0.access.users = [.init(user, [try Grant("app:write")])] }
+            let answer = try ask("GET /v1/caller") { $0.access.users = [(user, [try Grant("app:write")])] }
             #expect(answer.text == #"{"name":"user:\#(name)","grants":["app:write"]}"#)
         }
         let both = try ask("GET /v1/caller") {
-            $0.access.users = [.init(name, [try Grant("a:read")]), .init("%\(getgid())", [try Grant("b:read")])]
+            $0.access.users = [(name, [try Grant("a:read")]), ("%\(getgid())", [try Grant("b:read")])]
         }
         #expect(both.json?["grants"] == ["a:read", "b:read"])
     }
 
     @Test("A user lacks what it was not granted (403); one that is not named is asked for a token (401)")
     func others() throws {
-        let own = try ask("GET app") { $0.access.users = [.init(name, [try Grant("other:read")])] }
+        let own = try ask("GET app") { $0.access.users = [(name, [try Grant("other:read")])] }
         #expect(own.status == 403)
-        let stranger = try ask("GET app") { $0.access.users = [.init("4294967294", [try Grant("*:read")])] }
+        let stranger = try ask("GET app") { $0.access.users = [("4294967294", [try Grant("*:read")])] }
         #expect(stranger.status == 401)
         let open = try ask("PUT app/keys/a 1") {
-            $0.access.users = [.init("4294967294", [try Grant("*:read")])]
+            $0.access.users = [("4294967294", [try Grant("*:read")])]
             $0.access.anonymous = [try Grant("app:write")]
         }
         #expect(open.json?["by"] == .string("user:\(name)"))
@@ -58,7 +59,7 @@ struct PeerUserTests {
     @Test("A user or group that the machine does not have ends the start, with its name")
     func missing() throws {
         for user in ["no-such-user", "%no-such-group"] {
-            #expect { try TestDaemon { $0.access.users = [.init(user, [.everything])] } } throws: { error in
+            #expect { try TestDaemon { $0.access.users = [(user, [.everything])] } } throws: { error in
                 "\(error)".contains(user.replacing("%", with: ""))
             }
         }

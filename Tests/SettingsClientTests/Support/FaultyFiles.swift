@@ -125,6 +125,10 @@ extension FaultyFiles {
         try machine.status(path)
     }
 
+    func status(of descriptor: Int32, _ path: String) throws(FileError) -> FileStatus {
+        try machine.status(of: descriptor, path)
+    }
+
     func identity(of path: String) throws(FileError) -> FileIdentity {
         try machine.identity(of: path)
     }

@@ -40,8 +40,8 @@ struct TokenCommandTests {
         let list = try token("list").output
         let rows = list.split(separator: "\n")
         #expect(rows.count == 2)
-        #expect(rows[0].hasPrefix("first   for good") && rows[0].hasSuffix("*:read"), "\(list)")
-        #expect(rows[1].hasPrefix("second  until 20") && rows[1].hasSuffix("app:read b.*:write"), "\(list)")
+        #expect(rows[0] == "first\tfor good\t*:read", "\(list)")
+        #expect(rows[1].hasPrefix("second\tuntil 20") && rows[1].hasSuffix("\tapp:read b.*:write"), "\(list)")
         #expect(!list.contains("settingsd_"))
         #expect(try token("revoke", "first").code == 0)
         try eventually { try ask(daemon.port, text) != 200 }

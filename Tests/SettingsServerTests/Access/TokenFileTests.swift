@@ -1,6 +1,7 @@
 import Foundation
 import Platform
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport
@@ -89,6 +90,44 @@ struct TokenFileTests {
         let path = try directory.file("tokens.json", text)
         try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
         #expect { try TokenFile(at: path) } throws: { "\($0)".contains(hint) && "\($0)".contains(path) }
+    }
+
+    @Test("A file of another user is refused", .enabled(if: getuid() == 0))
+    func owner() throws {
+        _ = try create("a")
+        #expect(chown(path, 1, 1) == 0)
+        #expect { try TokenFile(at: path) } throws: { "\($0)".contains("belongs to another user") }
+        #expect(try TokenFile(at: path, isForRoot: true).tokens.map(\.name) == ["a"])
+        _ = try create("b")
+        let owner = try FileManager.default.attributesOfItem(atPath: path)[.ownerAccountID] as? Int
+        #expect(owner == 1, "a command of root leaves the file to its owner")
+    }
+
+    @Test("A draft that a command left behind is replaced, and one that a command is writing is left alone")
+    func leftover() throws {
+        _ = try directory.file("tokens.json.new", "{")
+        #expect(chmod(path + ".new", 0o666) == 0)
+        _ = try create("a")
+        let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let other = try OpenFile(path + ".new", .new, in: POSIXFileSystem())
+        #expect(try other.lock())
+        #expect { try create("b") } throws: { "\($0)" == "another command changes \(path): try again" }
+        withExtendedLifetime(other) {}
+    }
+
+    @Test("To revoke a token that is not there writes nothing")
+    func revokeNone() throws {
+        func revoke() throws {
+            try TokenFile.change(at: path) { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("a")
+            }
+        }
+        #expect { try revoke() } throws: { "\($0)".hasPrefix("there is no token a: ") }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
+        _ = try create("b")
+        let before = try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int
+        #expect(throws: ConfigurationError.self) { try revoke() }
+        #expect(try FileManager.default.attributesOfItem(atPath: path)[.systemFileNumber] as? Int == before)
     }
 
     @Test("A file that is missing is answered with the command that makes one")

@@ -1,4 +1,5 @@
 import SettingsAPI
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport

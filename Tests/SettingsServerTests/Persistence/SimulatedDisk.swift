@@ -201,6 +201,10 @@ final class SimulatedDisk: FileSystem {
         return status
     }
 
+    func status(of descriptor: Int32, _ path: String) throws(FileError) -> FileStatus {
+        try status(path)
+    }
+
     func identity(of path: String) throws(FileError) -> FileIdentity {
         let inode = storage.withLock { $0.inode(of: path.fileName) }
         guard let inode else { throw FileError(.status, path, code: ENOENT) }

@@ -113,9 +113,9 @@ extension APIHandler {
         figures.count(response.status, response.refusal)
         let time = loop.clock.now() &- request.since
         if let route = request.route, !request.isWaiting { figures.count(route, time) }
-        let isSlow = logging.isSlow(time) && !request.isWaiting
-        guard isSlow || logging.access != .off, let text = text() else { return }
-        if logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
+        let isSlow = policies.logging.isSlow(time) && !request.isWaiting
+        guard isSlow || policies.logging.access != .off, let text = text() else { return }
+        if policies.logging.access != .off { addLine(text, status: response.status, response.body.count, time) }
         guard isSlow else { return }
         figures.slowRequests += 1
         service.slow(Self.description(text, response.status, time, known?.times, known?.rendering))
@@ -123,14 +123,15 @@ extension APIHandler {
 
     /// Logs a request whose connection was gone before its answer, with the status 499 as others do.
     func noteClosed(_ ticket: Ticket) {
-        guard let request = underWay.removeValue(forKey: ticket), logging.access != .off, let text = request.text
+        guard let request = underWay.removeValue(forKey: ticket), policies.logging.access != .off,
+            let text = request.text
         else { return }
         addLine(text, status: 499, 0, loop.clock.now() &- request.request.since)
     }
 
     private func addLine(_ text: RequestText, status: Int, _ bytes: Int, _ nanoseconds: UInt64) {
         let line = AccessLine(time: service.clock(), text: text, status: status, bytes: bytes, nanoseconds: nanoseconds)
-        lines += logging.access == .json ? line.jsonBytes() : Array(line.common.utf8)
+        lines += policies.logging.access == .json ? line.jsonBytes() : Array(line.common.utf8)
         lines.append(UInt8(ascii: "\n"))
     }
 

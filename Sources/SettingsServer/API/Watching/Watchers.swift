@@ -127,7 +127,7 @@ extension Watchers {
 
     /// Returns the end of a wait, or the end of the caller's credential if that comes first.
     func alarm(in wait: UInt64, of caller: Caller?) -> UInt64 {
-        guard let caller, let left = handler.access?.timeLeft(of: caller) else { return loop.now &+ wait }
+        guard let caller, let left = handler.policies.access?.timeLeft(of: caller) else { return loop.now &+ wait }
         // An alarm does not come early, and the credential must have expired by then.
         return loop.now &+ min(wait, left + 1_000_000)
     }
@@ -273,16 +273,20 @@ extension Watchers {
         if case .stream = subscription.sink { keepAlive(subscription) } else { end(ticket) }
     }
 
-    /// Ends the subscriptions of callers whose credentials do not hold any more.
-    func endRevokedSubscriptions() {
-        for ticket in subscriptions.tickets {
+    /// Ends the subscriptions of callers whose credentials do not hold any more, in turns.
+    func endRevokedSubscriptions() { endRevoked(among: subscriptions.tickets[...]) }
+
+    private func endRevoked(among tickets: ArraySlice<Ticket>) {
+        for ticket in tickets.prefix(Self.turn) {
             if let subscription = subscriptions[ticket], !isAdmitted(subscription.caller) { expel(subscription) }
         }
+        let rest = tickets.dropFirst(Self.turn)
+        if !rest.isEmpty { handler.later { $0.watchers.endRevoked(among: rest) } }
     }
 
     /// True if the credential of a caller holds. One that came before there was access control has none.
     private func isAdmitted(_ caller: Caller?) -> Bool {
-        guard let access = handler.access else { return true }
+        guard let access = handler.policies.access else { return true }
         return caller.map(access.stillHolds) ?? false
     }
 

@@ -1,0 +1,139 @@
+package import SettingsAPI
+internal import SettingsModel
+
+/// A set of rights on suites and their keys, or on the service as a whole.
+package struct Rights: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt8
+
+    package init(rawValue: UInt8) {
+        self.rawValue = rawValue
+    }
+
+    /// To read values and schemas, and to observe them.
+    package static let read = Rights(rawValue: 1)
+    /// To write values.
+    package static let write = Rights(rawValue: 2)
+    /// To set and remove schemas.
+    package static let schema = Rights(rawValue: 4)
+    /// To read the values of secret keys, and to change them in place.
+    package static let secrets = Rights(rawValue: 8)
+    /// To write locked keys.
+    package static let override = Rights(rawValue: 16)
+    /// To look after the service as a whole: metrics, reload. Only with all suites.
+    package static let admin = Rights(rawValue: 32)
+
+    fileprivate static let names: [(right: Rights, name: String)] = [
+        (.read, "read"), (.write, "write"), (.schema, "schema"), (.secrets, "secrets"), (.override, "override"),
+        (.admin, "admin"),
+    ]
+
+    /// The rights that include `read` of what they are on.
+    private static let onSuites: Rights = [.write, .schema, .secrets, .override]
+
+    /// The rights with those that they include.
+    var complete: Rights { isDisjoint(with: Self.onSuites) ? self : union(.read) }
+
+    /// The names of the rights, as `read,write`.
+    var text: String {
+        Self.names.filter { contains($0.right) }.map(\.name).joined(separator: ",")
+    }
+}
+
+/// A pattern of names: a name, or the beginning of one with `*` after it.
+package struct NamePattern: Hashable, Sendable {
+    /// The name, or its beginning.
+    let start: String
+    let isPrefix: Bool
+
+    /// Reads a pattern. A name that ends in `*` cannot be meant alone, only with all that begin so.
+    init(_ text: String) {
+        isPrefix = text.utf8.last == UInt8(ascii: "*")
+        start = isPrefix ? String(decoding: text.utf8.dropLast(), as: UTF8.self) : text
+    }
+
+    /// True if every name matches.
+    var isAny: Bool { isPrefix && start.isEmpty }
+
+    func matches(_ name: String) -> Bool {
+        isPrefix ? name.hasBytePrefix(start) : name.hasSameBytes(as: start)
+    }
+
+    /// True if every name that begins so matches.
+    func matchesAll(beginning prefix: String) -> Bool {
+        isPrefix && prefix.hasBytePrefix(start)
+    }
+
+    var text: String { isPrefix ? start + "*" : start }
+
+    package static func == (left: NamePattern, right: NamePattern) -> Bool {
+        left.isPrefix == right.isPrefix && left.start.hasSameBytes(as: right.start)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(isPrefix)
+        hasher.combine(UTF8Text(start))
+    }
+}
+
+/// A permission: rights on the suites and keys whose names match.
+///
+///     app:read                 the suite app
+///     app.*:read,write         the suites whose names begin with "app."
+///     app/player.*:write       of the suite app, the keys that begin with "player."
+///     *:read,secrets,admin     all suites, and the service itself
+package struct Grant: Hashable, Sendable, CustomStringConvertible {
+    let suites: NamePattern
+    let keys: NamePattern
+    let rights: Rights
+
+    /// Reads a grant. Throws what is wrong with it.
+    package init(_ text: String) throws(BodyError) {
+        let bytes = text.utf8
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")) else {
+            throw BodyError("\"\(text)\" has no rights; write it like app.*:read,write")
+        }
+        let names = bytes[..<colon]
+        // No name of a suite has a slash; names of keys may have anything.
+        let slash = names.firstIndex(of: UInt8(ascii: "/"))
+        suites = NamePattern(String(decoding: names[..<(slash ?? names.endIndex)], as: UTF8.self))
+        keys = NamePattern(slash.map { String(decoding: names[names.index(after: $0)...], as: UTF8.self) } ?? "*")
+        rights = try Self.rights(text[bytes.index(after: colon)...], in: text)
+        guard suites.isAny || (try? SuiteName(suites.start)) != nil else {
+            throw BodyError("\"\(suites.text)\" is no pattern of suites; write app, app.* or *")
+        }
+        guard keys.isAny || (try? KeyName(keys.start)) != nil else {
+            throw BodyError("\"\(keys.text)\" is no pattern of keys; write volume, player.* or *")
+        }
+        guard !rights.contains(.admin) || suites.isAny && keys.isAny else {
+            throw BodyError("admin is a right on the service as a whole; write *:admin as a grant of its own")
+        }
+        guard !rights.contains(.schema) || keys.isAny else {
+            throw BodyError("schema is a right on whole suites; leave out the keys (/\(keys.text)), or schema")
+        }
+    }
+
+    private static func rights(_ list: Substring, in text: String) throws(BodyError) -> Rights {
+        var rights: Rights = []
+        for word in list.split(separator: ",", omittingEmptySubsequences: false) {
+            guard let known = Rights.names.first(where: { $0.name.hasSameBytes(as: String(word)) }) else {
+                let names = Rights.names.map(\.name)
+                let meant = NameSuggestion.nearest(to: String(word), among: names, limit: 1).first
+                let hint = meant.map { "did you mean \($0)?" } ?? "there are \(names.joined(separator: ", "))"
+                throw BodyError("\"\(word)\" in \"\(text)\" is no right; \(hint)")
+            }
+            rights.insert(known.right)
+        }
+        return rights
+    }
+
+    private init(_ rights: Rights) {
+        (suites, keys, self.rights) = (NamePattern("*"), NamePattern("*"), rights)
+    }
+
+    /// All rights on everything.
+    package static let everything = Grant(Rights(Rights.names.map(\.right)))
+
+    package var description: String {
+        "\(suites.text)\(keys.isAny ? "" : "/\(keys.text)"):\(rights.text)"
+    }
+}
