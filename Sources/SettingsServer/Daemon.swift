@@ -37,8 +37,10 @@ package final class Daemon: Sendable {
         let given = configuration
         var configuration = configuration
         let policies: Policies
+        let files: [SchemaFile]?
         do throws(ConfigurationError) {
             policies = try Policies(configuration)
+            files = try SchemaFile.all(of: configuration)
         } catch {
             throw .configuration(error)
         }
@@ -66,13 +68,17 @@ package final class Daemon: Sendable {
         let audit = configuration.auditFile.map {
             AuditLog($0, on: recovered.state, log)
         }
-        let reloader = Reloader(given, addresses, room: room, board, audit, log, reread: reread ?? { given })
+        let schemas = SchemaSetter(store, audit, log)
+        schemas.setAndWait(files)
+        let reloader = Reloader(
+            given, addresses, room: room, board, schemas, audit, log, reread: reread ?? { given })
         let service = Service(
             store: store, policies: board,
             storage: persistence.figures, watchers: configuration.watchers,
             budget: budget,
             backups: BackupMaker { state throws(FileError) in try DataDirectory(path).backup(of: state) }, audit: audit,
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, slow: { log.warning($0) }, clock: { Self.now() },
+            schemas: { schemas.condition.rawValue },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })
         do {
             // Listens last, so that each connection is served.

@@ -13,6 +13,7 @@ final class Reloader: Sendable {
     /// How many files may be open for connections.
     private let room: Int
     private let board: PolicyBoard
+    private let schemas: SchemaSetter
     private let audit: AuditLog?
     private let log: Log
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
@@ -26,13 +27,14 @@ final class Reloader: Sendable {
     }
 
     init(
-        _ started: Configuration, _ addresses: [ListenAddress], room: Int, _ board: PolicyBoard, _ audit: AuditLog?,
-        _ log: Log,
+        _ started: Configuration, _ addresses: [ListenAddress], room: Int, _ board: PolicyBoard,
+        _ schemas: SchemaSetter, _ audit: AuditLog?, _ log: Log,
         reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) {
         self.addresses = addresses
         self.room = room
         self.board = board
+        self.schemas = schemas
         self.audit = audit
         self.log = log
         self.reread = reread
@@ -47,7 +49,10 @@ final class Reloader: Sendable {
     func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void) {
         queue.async {
             do throws(ConfigurationError) {
-                completion(.success(try self.reload()))
+                let (changed, files) = try self.reload()
+                self.schemas.set(files) { refused in
+                    completion(.success(ReloadReport(needsRestart: changed, refusedSchemas: refused)))
+                }
             } catch {
                 self.log.error("reload failed: \(error); everything stays as it was")
                 completion(
@@ -56,9 +61,11 @@ final class Reloader: Sendable {
         }
     }
 
-    private func reload() throws(ConfigurationError) -> ReloadReport {
+    /// Returns the options that need a restart, and the schemas to set.
+    private func reload() throws(ConfigurationError) -> (changed: [String], files: [SchemaFile]?) {
         var configuration = try reread()
         let policies = try Policies(configuration)
+        let files = try SchemaFile.all(of: configuration)
         try policies.checkExposure(of: addresses, configuration)
         let (started, server, watchers) = state.withLock { ($0.started, $0.server, $0.watchers) }
         let changed = Option.all.filter { !$0.isReloaded && $0.write(configuration) != $0.write(started) }.map(\.name)
@@ -70,7 +77,7 @@ final class Reloader: Sendable {
         audit?.reopen()
         let rest = changed.isEmpty ? "" : "; these count after a restart: \(changed.joined(separator: ", "))"
         log.info("configuration reloaded\(rest)")
-        return ReloadReport(needsRestart: changed)
+        return (changed, files)
     }
 }
 

@@ -1,4 +1,4 @@
-package import SettingsModel
+public import SettingsModel
 
 /// A caller as the daemon knows it: the name that its commits carry, and its grants.
 public struct CallerState: Equatable, Sendable {
@@ -37,21 +37,38 @@ extension CallerState: JSONReadable, JSONWritable {
 public struct ReloadReport: Equatable, Sendable {
     /// The options that have another value now, which counts from the next start on.
     public var needsRestart: [String]
+    /// The suites whose schema files were refused: they keep what they store and the schemas that they have.
+    public var refusedSchemas: [SuiteName: Problem]
 
-    package init(needsRestart: [String] = []) {
+    package init(needsRestart: [String] = [], refusedSchemas: [SuiteName: Problem] = [:]) {
         self.needsRestart = needsRestart
+        self.refusedSchemas = refusedSchemas
     }
 }
 
 extension ReloadReport: JSONReadable, JSONWritable {
     package init(json: JSONValue) throws(BodyError) {
-        self.init(needsRestart: try ObjectReader(json).list("needsRestart"))
+        let reader = try ObjectReader(json)
+        self.init(needsRestart: try reader.list("needsRestart"))
+        let refused: JSONValue? = try reader.optional("refusedSchemas")
+        for member in try refused?.members ?? [:] {
+            refusedSchemas[try SuiteName(json: .string(member.name))] = Problem(
+                status: Int(member.value["status"]?.integer ?? 0), body: member.value)
+        }
     }
 
     package func write(to writer: inout JSONWriter) {
         writer.beginObject()
         writer.member("reloaded", true)
         writer.member("needsRestart", needsRestart)
+        if !refusedSchemas.isEmpty {
+            writer.name("refusedSchemas")
+            writer.beginObject()
+            for (suite, problem) in refusedSchemas.sorted(by: { $0.key < $1.key }) {
+                writer.member(named: suite.text, problem)
+            }
+            writer.endObject()
+        }
         writer.endObject()
     }
 }

@@ -29,6 +29,8 @@ package struct Service: Sendable {
     let debug: @Sendable (String) -> Void
     /// Logs a request that was slow.
     let slow: @Sendable (String) -> Void
+    /// The state of the schemas from files, a word.
+    let schemas: @Sendable () -> String
     /// The problem that keeps the daemon from taking writes; nil if it takes them.
     let obstacle: @Sendable () -> Problem?
     /// The memory for what is on its way.
@@ -46,7 +48,8 @@ package struct Service: Sendable {
             $0(.success(ReloadReport()))
         },
         debug: @escaping @Sendable (String) -> Void = { _ in }, slow: @escaping @Sendable (String) -> Void = { _ in },
-        clock: @escaping @Sendable () -> Timestamp, obstacle: @escaping @Sendable () -> Problem?
+        clock: @escaping @Sendable () -> Timestamp, schemas: @escaping @Sendable () -> String = { "off" },
+        obstacle: @escaping @Sendable () -> Problem?
     ) {
         self.clock = clock
         started = clock()
@@ -59,6 +62,7 @@ package struct Service: Sendable {
         self.reload = reload
         self.debug = debug
         self.slow = slow
+        self.schemas = schemas
         self.obstacle = obstacle
         self.budget = budget
         renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
@@ -98,14 +102,15 @@ extension Service {
         status("ok")
     }
 
-    /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. That the audit file cannot be written
-    /// keeps no write back.
+    /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. That the audit file cannot be written,
+    /// or a schema from a file is refused, keeps no write back.
     func readiness() -> Response {
         let obstacle = obstacle()
         let conditions: JSONObject = [
             "running": .string(obstacle?.code == .shuttingDown ? "stopping" : "ok"),
             "storage": .string(obstacle?.code == .storageFailed ? "failing" : "ok"),
             "audit": .string(audit.map { $0.isFailing ? "failing" : "ok" } ?? "off"),
+            "schemas": .string(schemas()),
         ]
         guard let obstacle else { return status("ready", conditions) }
         var response = Response(obstacle, cursor: store.state.cursor)

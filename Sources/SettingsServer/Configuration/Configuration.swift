@@ -15,6 +15,8 @@ package struct Configuration: Sendable {
     package var socketMode: UInt32 = 0o600
     /// The data directory; nil for the usual one of the user who runs the daemon.
     package var data: String?
+    /// The folder of schemas that are put in force; nil for none.
+    package var schemas: String?
     package var durability = Durability.always
     /// In milliseconds.
     package var syncInterval = 1000

@@ -80,7 +80,7 @@ extension Configuration {
     }
 
     private static func document(at path: String) throws(ConfigurationError) -> JSONValue {
-        let bytes = try contents(of: path)
+        let bytes = try contents(of: path, most: longest)
         do {
             return try JSONValue(parsing: bytes)
         } catch {
@@ -88,8 +88,10 @@ extension Configuration {
         }
     }
 
-    private static func contents(of path: String) throws(ConfigurationError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+    /// Reads a file that may be a link, as where configurations are mounted.
+    static func contents(of path: String, most: Int) throws(ConfigurationError) -> [UInt8] {
+        // Without a wait, should it be a FIFO.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw unreadable(SystemError(call: "open", code: errno)) }
         defer { close(descriptor) }
         var bytes: [UInt8] = []
@@ -100,15 +102,14 @@ extension Configuration {
             guard count >= 0 else { throw unreadable(SystemError(call: "read", code: errno)) }
             guard count > 0 else { return bytes }
             bytes += chunk[..<count]
-            guard bytes.count <= longest else {
-                throw ConfigurationError(
-                    "the file is longer than \(longest) bytes", remedy: "name a configuration file with --config")
+            guard bytes.count <= most else {
+                throw ConfigurationError("the file is longer than \(most) bytes", remedy: "name another, or shorten it")
             }
         }
     }
 
     private static func unreadable(_ error: SystemError) -> ConfigurationError {
-        ConfigurationError("cannot be read: \(error)", remedy: "name a file that can be read with --config")
+        ConfigurationError("cannot be read: \(error)", remedy: "name a file that can be read")
     }
 
     private static func unknown(_ member: JSONObject.Member, in group: [String]) -> ConfigurationError {

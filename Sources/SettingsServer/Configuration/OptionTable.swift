@@ -40,6 +40,10 @@ extension Option {
             "data", \.data, or: "the usual place",
             "the data directory, by default `$STATE_DIRECTORY`, `/var/lib/settingsd` or `~/.local/state/settingsd`"
         ).onCommandLine("DIR"),
+        path(
+            "schemas", \.schemas, or: "none",
+            "a folder of schemas that are put in force, `SUITE.json` for each suite; see [Schemas from files](#schemas-from-files)"
+        ).onCommandLine("DIR").reloaded(),
     ]
 
     private static let access: [Option] = [

@@ -25,7 +25,9 @@ package enum Program {
                 say(isJSON ? configuration.sourcedDocument.text(style: .pretty) : configuration.listing)
             case .token(let command): try TokenTool(command, try options.configuration()).run()
             case .checkConfiguration:
-                _ = try Policies(try options.configuration())
+                let configuration = try options.configuration()
+                _ = try Policies(configuration)
+                _ = try SchemaFile.all(of: configuration)
                 say("the configuration is sound")
             case .check:
                 leave(try check(try location(of: try options.configuration()).path))

@@ -212,7 +212,7 @@ struct ConfigurationFileTests {
         #expect(
             error?.description
                 == "/nonexistent/settingsd.json: cannot be read: open: No such file or directory (error 2): "
-                + "name a file that can be read with --config")
+                + "name a file that can be read")
     }
 
     @Test("A directory and a file without end are no configurations") func directoryFileWithoutEnd() {

@@ -1,0 +1,124 @@
+import Foundation
+import SettingsAPI
+import SettingsModel
+import TestSupport
+import Testing
+
+/// The schemas that a folder has for suites, at the start and at a reload.
+@Suite(.ownThread)
+struct SchemaFileTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(atPath: directory.path + "/schemas", withIntermediateDirectories: false)
+    }
+
+    private static func schema(of type: String) -> String {
+        #"{"properties":{"a":{"type":"\#(type)"}},"additionalProperties":false}"#
+    }
+
+    private func file(_ name: String, _ text: String) throws {
+        _ = try directory.file("schemas/\(name)", text)
+    }
+
+    private func start() throws -> TestDaemon {
+        try TestDaemon(
+            ofItsOwnIn: directory, data: directory.path + "/data", options: ["--schemas", directory.path + "/schemas"])
+    }
+
+    private func condition(_ daemon: TestDaemon) throws -> JSONValue? {
+        let ready = try daemon.send("GET /readyz")
+        #expect(ready.status == 200)
+        return ready.json?["conditions"]?["schemas"]
+    }
+
+    @Test("A start sets each schema once, in the name of the configuration")
+    func start_setsOnce() throws {
+        try file("app.json", Self.schema(of: "integer"))
+        try file("com.example.player.json", Self.schema(of: "string"))
+        try file(".app.json", "{")
+        try file("notes.txt", "{")
+        let first = try start()
+        #expect(try first.send("GET app/schema").text == Self.schema(of: "integer"))
+        #expect(try first.send("GET com.example.player/schema").status == 200)
+        #expect(try first.send("PUT app/keys/a \"text\"").status == 422)
+        let commits = try first.send("GET app/history").json?["commits"]?.array
+        #expect(commits?.compactMap { $0["by"]?.string } == ["config"])
+        #expect(try condition(first) == "ok")
+        let revision = try first.send("GET /v1/suites").revision
+        first.stop()
+        let second = try start()
+        #expect(try second.send("GET /v1/suites").revision == revision)
+        // What a file no longer says stays.
+        try FileManager.default.removeItem(atPath: directory.path + "/schemas/app.json")
+        #expect(try second.send("POST /v1/reload").text == #"{"reloaded":true,"needsRestart":[]}"#)
+        #expect(try second.send("GET app/schema").status == 200)
+    }
+
+    @Test("A schema that stored values do not fit is refused by key, and all else comes into force")
+    func conflict() throws {
+        try file("app.json", Self.schema(of: "integer"))
+        let daemon = try start()
+        try daemon.done("PUT app/keys/a 1")
+        try file("app.json", Self.schema(of: "string"))
+        try file("other.json", Self.schema(of: "string"))
+        let answer = try daemon.done("POST /v1/reload")
+        let problem = answer.json?["refusedSchemas"]?["app"]
+        #expect(problem?["code"] == "schema_conflict")
+        #expect(problem?["conflicts"]?.array?.map { $0["key"] } == ["a"])
+        #expect(answer.json?["refusedSchemas"]?["other"] == nil)
+        let report = try ReloadReport(json: try #require(answer.json))
+        #expect(report.refusedSchemas.keys.map(\.text) == ["app"])
+        let line = try #require(daemon.process).line(containing: "cannot set the schema of app: ")
+        #expect(line.contains("a must be") && line.contains("/schemas/app.json"), "\(line)")
+        #expect(try daemon.send("GET app/keys/a?raw").text == "1")
+        #expect(try daemon.send("GET app/schema").text == Self.schema(of: "integer"))
+        #expect(try daemon.send("GET other/schema").status == 200)
+        #expect(try condition(daemon) == "refused")
+        daemon.stop()
+
+        // A start serves all the same.
+        let again = try start()
+        _ = try #require(again.process).line(containing: "cannot set the schema of app: ")
+        #expect(try condition(again) == "refused")
+        try again.done("DELETE app/keys/a")
+        #expect(try again.send("POST /v1/reload").json?["refusedSchemas"] == nil)
+        #expect(try again.send("GET app/schema").text == Self.schema(of: "string"))
+        #expect(try condition(again) == "ok")
+    }
+
+    @Test(
+        "A file that is no schema is named with the place, and nothing changes",
+        arguments: [
+            ("app.json", "{\n  \"properties\": }", "/schemas/app.json: line 2, column 17"),
+            (
+                "app.json", #"{"properties":{"a":{"type":"integr"}},"additionalProperties":false}"#,
+                "/schemas/app.json: /properties/a/type: "
+            ),
+            ("My App.json", "{}", "/schemas/My App.json: a suite name"),
+        ])
+    func noSchema(name: String, text: String, message: String) throws {
+        try file("fine.json", Self.schema(of: "integer"))
+        let daemon = try start()
+        try file("fine.json", Self.schema(of: "string"))
+        try file(name, text)
+        let answer = try daemon.send("POST /v1/reload")
+        #expect(answer.status == 422)
+        #expect(answer.json?["detail"]?.string?.contains(message) == true, "\(answer.text)")
+        #expect(try daemon.send("GET fine/schema").text == Self.schema(of: "integer"))
+        let check = try ChildProcess.run(["--check-config", "--schemas", directory.path + "/schemas"])
+        #expect(check.code == 78)
+        #expect(check.errors.contains(message), "\(check.errors)")
+    }
+
+    @Test("A folder that is not there ends the start") func noFolder() throws {
+        let end = try ChildProcess.run(
+            [
+                "--listen", "127.0.0.1:0", "--data", directory.path + "/data", "--schemas", "/nonexistent", "--log",
+                "error",
+            ])
+        #expect(end.code == 78)
+        #expect(end.errors.hasPrefix("settingsd: schemas: /nonexistent: No such file or directory"), "\(end.errors)")
+    }
+}
