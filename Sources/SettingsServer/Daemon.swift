@@ -22,15 +22,19 @@ package final class Daemon: Sendable {
     private let isStopping: StopFlag
     private let ticker: Ticker
     private let memoryTicker: Ticker
+    private let watchdogTicker: Ticker?
+    private let manager: ServiceManager?
     private let reloader: Reloader
     private let audit: AuditLog?
     private let accessLog: AccessLog
 
     /// Recovers what is in the data directory and begins to serve it.
     ///
-    /// - Parameter reread: reads the configuration again, for a reload.
+    /// - Parameters:
+    ///   - manager: gets reports of how the daemon is.
+    ///   - reread: reads the configuration again, for a reload.
     package init(
-        _ configuration: Configuration, directory path: String, log: Log,
+        _ configuration: Configuration, directory path: String, log: Log, manager: ServiceManager? = nil,
         reread: (@Sendable () throws(ConfigurationError) -> Configuration)? = nil
     ) throws(StartError) {
         FreedMemory.giveBackLargeBlocks()
@@ -71,7 +75,7 @@ package final class Daemon: Sendable {
         let schemas = SchemaSetter(store, audit, log)
         schemas.setAndWait(files)
         let reloader = Reloader(
-            given, addresses, room: room, board, schemas, audit, log, reread: reread ?? { given })
+            given, addresses, room: room, board, schemas, audit, manager, log, reread: reread ?? { given })
         let service = Service(
             store: store, policies: board,
             storage: persistence.figures, watchers: configuration.watchers,
@@ -101,6 +105,8 @@ package final class Daemon: Sendable {
         ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) { store.tend() }
         let memory = FreedMemory()
         memoryTicker = Ticker(every: FreedMemory.interval * 1000) { memory.giveBack() }
+        self.manager = manager
+        watchdogTicker = Self.watchdog(manager, server, store, log)
         for address in addresses { log.info("listening on \(address.location)") }
         for address in addresses where !address.isLocal {
             if policies.access == nil {
@@ -111,6 +117,18 @@ package final class Daemon: Sendable {
                 log.info("\(address) has no TLS: tokens travel in the clear unless a proxy stands before it")
             }
         }
+        manager?.ready("serving on \(addresses.map(\.location).joined(separator: ", "))")
+    }
+
+    /// Begins to feed the watchdog of the service manager, if it has one.
+    private static func watchdog(
+        _ manager: ServiceManager?, _ server: HTTPServer, _ store: Store, _ log: Log
+    ) -> Ticker? {
+        guard let manager, let interval = manager.watchdogInterval else { return nil }
+        var parts = server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
+        parts.append(Watchdog.Part("the writer") { store.inNextTurn($0) })
+        let watchdog = Watchdog(parts, log) { manager.feedWatchdog() }
+        return Ticker(every: Int(clamping: max(1, interval / 4_000_000))) { watchdog.tick() }
     }
 
     /// Reads the configuration again, all or nothing. Calls `completion` with what needs a restart, or with the error.
@@ -123,6 +141,8 @@ package final class Daemon: Sendable {
     package func stop(_ completion: @escaping @Sendable (FileError?) -> Void) {
         isStopping.set()
         log.info("stopping")
+        watchdogTicker?.stop()
+        manager?.stopping()
         store.stopping()
         server.stop(within: bound) { [store, persistence, audit, accessLog, ticker, memoryTicker, bound] in
             store.whenIdle { _ in

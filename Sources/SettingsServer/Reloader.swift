@@ -14,6 +14,7 @@ final class Reloader: Sendable {
     private let room: Int
     private let board: PolicyBoard
     private let schemas: SchemaSetter
+    private let manager: ServiceManager?
     private let audit: AuditLog?
     private let log: Log
     private let reread: @Sendable () throws(ConfigurationError) -> Configuration
@@ -28,13 +29,14 @@ final class Reloader: Sendable {
 
     init(
         _ started: Configuration, _ addresses: [ListenAddress], room: Int, _ board: PolicyBoard,
-        _ schemas: SchemaSetter, _ audit: AuditLog?, _ log: Log,
+        _ schemas: SchemaSetter, _ audit: AuditLog?, _ manager: ServiceManager?, _ log: Log,
         reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) {
         self.addresses = addresses
         self.room = room
         self.board = board
         self.schemas = schemas
+        self.manager = manager
         self.audit = audit
         self.log = log
         self.reread = reread
@@ -48,13 +50,16 @@ final class Reloader: Sendable {
 
     func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void) {
         queue.async {
+            self.manager?.reloading()
             do throws(ConfigurationError) {
                 let (changed, files) = try self.reload()
                 self.schemas.set(files) { refused in
+                    self.manager?.ready(refused.isEmpty ? "serving" : "serving; schemas were refused, see the log")
                     completion(.success(ReloadReport(needsRestart: changed, refusedSchemas: refused)))
                 }
             } catch {
                 self.log.error("reload failed: \(error); everything stays as it was")
+                self.manager?.ready("serving; the last reload failed: \(error)")
                 completion(
                     .failure(Problem(.invalidValue, "reload failed: \(error); everything stays as it was")))
             }

@@ -58,7 +58,9 @@ package enum Program {
         let location = try location(of: configuration)
         log.info("\(Service.name) \(Service.version), process \(getpid())")
         if configuration.data == nil { log.info("data directory \(location.path), \(location.reason)") }
-        lifecycle.serve(try Daemon(configuration, directory: location.path, log: log, reread: reread))
+        let manager = ServiceManager(environment: environment, process: getpid(), log: log)
+        lifecycle.serve(
+            try Daemon(configuration, directory: location.path, log: log, manager: manager, reread: reread))
         dispatchMain()
     }
 

@@ -109,6 +109,11 @@ package final class Store: Sendable {
         published.watch(id)
     }
 
+    /// Calls the body in the writer's next turn, however many writes wait.
+    package func inNextTurn(_ body: @escaping @Sendable () -> Void) {
+        writer.inNextTurn(body)
+    }
+
     /// Has the log perform its periodic maintenance, on the writer's queue.
     package func tend() {
         writer.tend()

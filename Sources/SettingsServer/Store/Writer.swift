@@ -32,6 +32,8 @@ final class Writer: Sendable {
         var long = Deque<Parcel>()
         var longBytes = 0
         var isTendingDue = false
+        /// Called in the next turn.
+        var probes: [@Sendable () -> Void] = []
         /// Called when nothing else is left to do.
         var idle: [@Sendable (State) -> Void] = []
         /// True while a thread uses the session, or the queue is about to.
@@ -121,6 +123,11 @@ final class Writer: Sendable {
         schedule { $0.isTendingDue = true }
     }
 
+    /// Calls the body in the next turn, however many writes wait.
+    func inNextTurn(_ body: @escaping @Sendable () -> Void) {
+        schedule { $0.probes.append(body) }
+    }
+
     private func schedule(_ add: (inout Inbox) -> Void) {
         let mustSchedule = inbox.withLock { inbox in
             add(&inbox)
@@ -162,7 +169,8 @@ extension Writer {
         add(long: turn.long)
         let isDone = inbox.withLock { inbox in
             inbox.isTaken =
-                !inbox.waiting.isEmpty || !inbox.long.isEmpty || inbox.isTendingDue || !inbox.idle.isEmpty
+                !inbox.waiting.isEmpty || !inbox.long.isEmpty || inbox.isTendingDue || !inbox.probes.isEmpty
+                || !inbox.idle.isEmpty
             return !inbox.isTaken
         }
         if !isDone { queue.async { self.work() } }
@@ -175,6 +183,7 @@ extension Writer {
         var line = WriterSession.Line()
         while let next = next(&line) {
             takeTurns(&line)
+            for probe in next.probes { probe() }
             if next.isTendingDue { session.tend() }
             if let long = next.long {
                 if next.isStopping {
@@ -189,7 +198,8 @@ extension Writer {
     }
 
     private typealias Next = (
-        long: Parcel?, isTendingDue: Bool, idle: [@Sendable (State) -> Void], isStopping: Bool
+        long: Parcel?, isTendingDue: Bool, probes: [@Sendable () -> Void], idle: [@Sendable (State) -> Void],
+        isStopping: Bool
     )
 
     /// Takes what is to be done next; nil, and the writer is free, if there is nothing.
@@ -199,10 +209,11 @@ extension Writer {
                 line = WriterSession.Line(inbox.waiting)
                 (inbox.waiting, inbox.waitingBytes) = ([], 0)
             }
-            var next: Next = (inbox.long.popFirst(), inbox.isTendingDue, [], inbox.isStopping)
+            var next: Next = (inbox.long.popFirst(), inbox.isTendingDue, inbox.probes, [], inbox.isStopping)
             inbox.longBytes -= next.long?.bytes ?? 0
             inbox.isTendingDue = false
-            guard line.isEmpty, next.long == nil, !next.isTendingDue else { return next }
+            inbox.probes = []
+            guard line.isEmpty, next.long == nil, !next.isTendingDue, next.probes.isEmpty else { return next }
             swap(&next.idle, &inbox.idle)
             inbox.isTaken = !next.idle.isEmpty
             return inbox.isTaken ? next : nil

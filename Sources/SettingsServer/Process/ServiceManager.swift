@@ -1,0 +1,50 @@
+internal import Platform
+internal import SettingsModel
+
+/// A sender of the daemon's state to the service manager that started it, by the protocol of systemd's `sd_notify`.
+package struct ServiceManager: Sendable {
+    private let socket: String
+    private let log: Log
+    /// The nanoseconds within which the manager wants a sign of life; nil if it wants none.
+    let watchdogInterval: UInt64?
+
+    /// Reads the environment; nil if no manager wants to know.
+    ///
+    /// - Parameter process: the number of this process: the watchdog may be meant for another.
+    package init?(environment: [String: String], process: Int32, log: Log) {
+        guard let socket = environment["NOTIFY_SOCKET"], socket.hasBytePrefix("/") || socket.hasBytePrefix("@") else {
+            return nil
+        }
+        self.socket = socket
+        self.log = log
+        let isMeant = environment["WATCHDOG_PID"].map { $0 == String(process) } ?? true
+        let microseconds = environment["WATCHDOG_USEC"].flatMap { UInt64($0) } ?? 0
+        watchdogInterval = isMeant && (1...UInt64.max / 1000).contains(microseconds) ? microseconds * 1000 : nil
+    }
+
+    /// Reports that the daemon serves.
+    ///
+    /// - Parameter status: a line for people, as `systemctl status` shows it.
+    func ready(_ status: String) {
+        let line = status.map { $0.isNewline ? " " : String($0) }.joined()
+        send("READY=1\nSTATUS=\(line)")
+    }
+
+    /// Reports that a reload begins; ``ready(_:)`` ends it.
+    func reloading() {
+        send(
+            "RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.system.now() / 1000)\nSTATUS=reading the configuration again")
+    }
+
+    func stopping() { send("STOPPING=1\nSTATUS=stopping") }
+
+    func feedWatchdog() { send("WATCHDOG=1") }
+
+    private func send(_ text: String) {
+        do throws(SystemError) {
+            try Datagram.send(text, to: socket)
+        } catch {
+            log.warning("cannot reach the service manager: \(error) (\(socket))")
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Dispatch
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+@Suite(.ownThread)
+struct WatchdogTests {
+    private let fed = EventLog()
+    private let said = EventLog()
+
+    private func watchdog(_ parts: [Watchdog.Part]) -> Watchdog {
+        let log = Log(level: .info, clock: { Daemon.now() }, write: { [said] in said.add($0) })
+        return Watchdog(parts, log) { [fed] in fed.add("fed") }
+    }
+
+    private func expectHeld(_ watchdog: Watchdog, _ name: String, letGo: () -> Void) throws {
+        let count = fed.count("fed")
+        try eventually {
+            watchdog.tick()
+            return said.all.contains { $0.contains("\(name): no turn for a while") }
+        }
+        for _ in 0..<100 { watchdog.tick() }
+        // A turn before it was held counts once.
+        #expect(fed.count("fed") <= count + 1)
+        letGo()
+        try eventually {
+            watchdog.tick()
+            return fed.count("fed") > count + 2
+        }
+    }
+
+    @Test("A writer whose sync does not end is missed, and found again") func writer() throws {
+        let log = ScriptedLog(isGated: true)
+        let store = Store(State(epoch: try #require(Epoch("e0"))), log: log) { Timestamp(milliseconds: 1000) }
+        let watchdog = watchdog([Watchdog.Part("the writer") { store.inNextTurn($0) }])
+        try eventually {
+            watchdog.tick()
+            return fed.count("fed") > 2
+        }
+        let operation = Transaction.Operation(suite: try SuiteName("app"), key: try KeyName("a"), .set(1))
+        let write = PendingWrite(id: 1, request: WriteRequest(.setting(operation)))
+        let replies = CollectedReplies()
+        #expect(store.submit([write], replies: replies).isEmpty)
+        log.awaitFlush()
+        try expectHeld(watchdog, "the writer") { log.letGo() }
+        #expect(replies.wait(for: 1).count == 1)
+    }
+
+    @Test("A loop that hangs is missed, and found again") func loop() throws {
+        let server = try TestServer(loops: 2)
+        let parts = server.server.loops.map { loop in Watchdog.Part("event loop \(loop.index)") { loop.run($0) } }
+        let watchdog = watchdog(parts)
+        try eventually {
+            watchdog.tick()
+            return fed.count("fed") > 2
+        }
+        let gate = DispatchSemaphore(value: 0)
+        let isHeld = DispatchSemaphore(value: 0)
+        server.server.loops[1].run {
+            isHeld.signal()
+            gate.patientWait()
+        }
+        isHeld.patientWait()
+        try expectHeld(watchdog, "event loop 1") { gate.signal() }
+    }
+}
