@@ -28,11 +28,14 @@ package final class Listener: Sendable {
     package let address: SocketAddress
     private let owned: Descriptor
     private let file: SocketFile?
+    /// True if another process has the socket, too, which goes on listening when this listener ends.
+    private let isShared: Bool
 
     /// Binds and listens.
     ///
     /// - Parameter mode: the mode of the file of a Unix domain socket: who may write to it may connect.
     package init(_ address: SocketAddress, mode: UInt32 = 0o600) throws(Failure) {
+        isShared = false
         let descriptor: Int32
         do throws(SystemError) {
             owned = try Socket.make(address.family)
@@ -54,6 +57,25 @@ package final class Listener: Sendable {
             throw .system(SystemError(call: "getsockname"))
         }
         self.address = bound
+    }
+
+    /// Takes over a socket that listens already, and that another process keeps. Throws for any other socket.
+    package init(inheriting number: Int32) throws(SystemError) {
+        owned = Descriptor(number)
+        (file, isShared) = (nil, true)
+        errno = 0
+        guard let bound = SocketAddress.written(by: { getsockname(number, $0, $1) }) else {
+            throw SystemError(call: "getsockname", code: errno == 0 ? EAFNOSUPPORT : errno)
+        }
+        address = bound
+        guard Socket.option(SO_TYPE, on: number) == Int32(SOCK_STREAM.rawValue) else {
+            throw SystemError(call: "listen", code: EPROTOTYPE)
+        }
+        guard Socket.option(SO_ACCEPTCONN, on: number) == 1 else { throw SystemError(call: "accept4", code: EINVAL) }
+        let flags = fcntl(number, F_GETFL)
+        guard flags >= 0, fcntl(number, F_SETFL, flags | O_NONBLOCK) == 0, fcntl(number, F_SETFD, FD_CLOEXEC) == 0
+        else { throw SystemError(call: "fcntl") }
+        if !bound.isUnix { try Self.setOptions(on: number) }
     }
 
     deinit {
@@ -85,8 +107,10 @@ package final class Listener: Sendable {
         }
     }
 
-    /// Refuses connections from now on, resets those that wait, and removes the file. The descriptor stays open.
+    /// Refuses connections from now on, resets those that wait, and removes the file. The descriptor stays open. Does nothing
+    /// to a socket that another process keeps: those that wait there are for the next program that takes it over.
     package func endListening() {
+        guard !isShared else { return }
         file?.remove()
         _ = shutdown(descriptor, Int32(SHUT_RDWR))
     }

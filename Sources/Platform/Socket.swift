@@ -71,9 +71,7 @@ package struct Socket: ~Copyable, Sendable {
     /// Returns the state of a connection that was in progress. Never waits.
     package func connectionState() -> Connecting {
         guard PollSet.isReady(descriptor, for: .writable) else { return .inProgress }
-        var code: Int32 = 0
-        var size = socklen_t(MemoryLayout<Int32>.size)
-        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0 else { return .failed(code: errno) }
+        guard let code = Self.option(SO_ERROR, on: descriptor) else { return .failed(code: errno) }
         return code == 0 ? connected : .failed(code: code)
     }
 
@@ -139,6 +137,13 @@ package struct Socket: ~Copyable, Sendable {
         let descriptor = socket(family, type, 0)
         guard descriptor >= 0 else { throw SystemError(call: "socket") }
         return Descriptor(descriptor)
+    }
+
+    /// Returns the value of an option of a socket; nil if there is none.
+    static func option(_ option: Int32, on descriptor: Int32) -> Int32? {
+        var value: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(descriptor, SOL_SOCKET, option, &value, &size) == 0 ? value : nil
     }
 
     static func set(_ option: Int32, _ level: Int32, to value: Int32, on descriptor: Int32) throws(SystemError) {

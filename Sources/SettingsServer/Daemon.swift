@@ -31,10 +31,12 @@ package final class Daemon: Sendable {
     /// Recovers what is in the data directory and begins to serve it.
     ///
     /// - Parameters:
+    ///   - sockets: take the place of those that the configuration names.
     ///   - manager: gets reports of how the daemon is.
     ///   - reread: reads the configuration again, for a reload.
     package init(
-        _ configuration: Configuration, directory path: String, log: Log, manager: ServiceManager? = nil,
+        _ configuration: Configuration, directory path: String, log: Log, sockets: [Listener] = [],
+        manager: ServiceManager? = nil,
         reread: (@Sendable () throws(ConfigurationError) -> Configuration)? = nil
     ) throws(StartError) {
         FreedMemory.giveBackLargeBlocks()
@@ -51,7 +53,9 @@ package final class Daemon: Sendable {
         let (recovered, persistence) = try Self.open(path, configuration, log)
         let store = Store(
             recovered.state, log: persistence, limits: configuration.writes, clock: { Self.now() })
-        let listeners = try Self.listen(configuration.listen, configuration.socketMode)
+        let listeners =
+            sockets.isEmpty ? try Self.listen(configuration.listen, configuration.socketMode) : sockets
+        if !sockets.isEmpty { log.info("sockets of the service manager take the place of the option listen") }
         addresses = listeners.map { ListenAddress($0.address) }
         do throws(ConfigurationError) {
             try policies.checkExposure(of: addresses, configuration)

@@ -54,8 +54,10 @@ package final class ChildProcess {
         return String(decoding: tests[..<(tests.lastIndex(of: UInt8(ascii: "/")) ?? 0)], as: UTF8.self) + "/"
     }()
 
+    /// - Parameter descriptors: those that the child has, too, from 3 on.
     package init(
-        _ arguments: [String], environment: [String] = ["HOME=/nonexistent"], of program: String = ChildProcess.program
+        _ arguments: [String], environment: [String] = ["HOME=/nonexistent"], of program: String = ChildProcess.program,
+        descriptors: [Int32] = []
     ) throws {
         var pipes: [[Int32]] = [[-1, -1], [-1, -1]]
         for index in pipes.indices {
@@ -70,6 +72,10 @@ package final class ChildProcess {
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_adddup2(&actions, pipes[0][1], STDOUT_FILENO)
         posix_spawn_file_actions_adddup2(&actions, pipes[1][1], STDERR_FILENO)
+        // Copies above those that the child gets, so that none takes the place of another.
+        let copies = descriptors.map { fcntl($0, F_DUPFD_CLOEXEC, 100) }
+        for (index, copy) in copies.enumerated() { posix_spawn_file_actions_adddup2(&actions, copy, 3 + Int32(index)) }
+        defer { for copy in copies { close(copy) } }
         var words = ([program] + arguments).map { strdup($0) } + [nil]
         var variables = environment.map { strdup($0) } + [nil]
         defer { for text in words + variables { free(text) } }

@@ -42,6 +42,7 @@ def fill(program, folder):
     subprocess.run([objcopy, "--strip-all", *hashes, program, installed], check=True)
     installed.chmod(0o755)
     _copy(ROOT / "config/settingsd.service", folder / "usr/lib/systemd/system/settingsd.service")
+    _copy(SOURCES / "settingsd.socket", folder / "usr/lib/systemd/system/settingsd.socket")
     _copy(SOURCES / "sysusers.conf", folder / "usr/lib/sysusers.d/settingsd.conf")
     _copy(SOURCES / "settingsd.json", folder / "etc/settingsd/settingsd.json")
     notes = folder / "usr/share/doc/settingsd"

@@ -53,6 +53,8 @@ package enum Program {
     private static func serve(
         _ configuration: Configuration, reread: @escaping @Sendable () throws(ConfigurationError) -> Configuration
     ) throws -> Never {
+        // Before any other file is opened, so that a socket that is missing is not mistaken for one of those.
+        let sockets = try ActivatedSockets.take(environment, process: getpid())
         let log = Log.standardError(level: configuration.logLevel, clock: { Daemon.now() })
         let lifecycle = Lifecycle(stopBound: configuration.stopBound, log: log)
         let location = try location(of: configuration)
@@ -60,7 +62,8 @@ package enum Program {
         if configuration.data == nil { log.info("data directory \(location.path), \(location.reason)") }
         let manager = ServiceManager(environment: environment, process: getpid(), log: log)
         lifecycle.serve(
-            try Daemon(configuration, directory: location.path, log: log, manager: manager, reread: reread))
+            try Daemon(
+                configuration, directory: location.path, log: log, sockets: sockets, manager: manager, reread: reread))
         dispatchMain()
     }
 

@@ -1,0 +1,83 @@
+import Glibc
+import Platform
+import TestSupport
+import Testing
+
+/// Sockets that a service manager made before the daemon starts.
+@Suite(.ownThread)
+struct SocketActivationTests {
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+    }
+
+    /// Starts a daemon as a service manager does, with its own process number in `LISTEN_PID`.
+    private func start(
+        _ descriptors: [Int32], process: String = "$$", options: [String] = [], environment: [String] = []
+    ) throws -> ChildProcess {
+        let script = "LISTEN_PID=\(process) LISTEN_FDS=\(descriptors.count) exec \"$0\" \"$@\""
+        return try ChildProcess(
+            ["-c", script, ChildProcess.program, "--data", directory.path + "/data"] + options,
+            environment: ["HOME=/nonexistent"] + environment, of: "/bin/sh", descriptors: descriptors)
+    }
+
+    private func send(to address: RawAddress) throws -> RawClient {
+        let client = try RawClient(address)
+        try client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return client
+    }
+
+    @Test("They take the place of the option, outlive the daemon, and keep clients for the next one")
+    func handedOver() throws {
+        let path = directory.path + "/socket"
+        let port = try Listener(.resolve("127.0.0.1", port: 0)[0])
+        let file = try Listener(.unix(path: path))
+        let places = [RawAddress.ipv4(port.address.port), .unix(path)]
+        var waiting = try places.map(send)
+        for _ in 0..<2 {
+            let process = try start(
+                [port.descriptor, file.descriptor], options: ["--listen", "unix:/nonexistent/socket"])
+            for client in waiting { #expect(try client.readResponse().status == 200) }
+            _ = try process.line(containing: "listening on unix:\(path)")
+            process.signal(SIGTERM)
+            #expect(try process.end().code == 0)
+            #expect(access(path, F_OK) == 0)
+            waiting = try places.map(send)
+        }
+        withExtendedLifetime((port, file)) {}
+    }
+
+    @Test("Those that are meant for another process are left alone")
+    func otherProcess() throws {
+        let port = try Listener(.resolve("127.0.0.1", port: 0)[0])
+        let process = try start([port.descriptor], process: "1", options: ["--listen", "127.0.0.1:0"])
+        let line = try process.line(containing: "listening on")
+        #expect(!line.hasSuffix(":\(port.address.port)"))
+    }
+
+    @Test("Beyond this machine they need access control")
+    func exposure() throws {
+        let port = try Listener(.resolve("0.0.0.0", port: 0)[0])
+        let end = try start([port.descriptor], options: ["--log", "error"]).end()
+        #expect(end.code == 78)
+        #expect(end.errors.contains("is open to the network"), "\(end.errors)")
+    }
+
+    @Test(
+        "A descriptor that is no socket that listens ends the start with its name",
+        arguments: [
+            (Int32(SOCK_DGRAM.rawValue), "listen: Protocol wrong type for socket"),
+            (Int32(SOCK_STREAM.rawValue), "accept4: Invalid argument"),
+            (-1, "getsockname: Socket operation on non-socket"),
+        ])
+    func unsuitable(type: Int32, reason: String) throws {
+        let descriptor = type < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : socket(AF_INET, type, 0)
+        defer { close(descriptor) }
+        let end = try start([descriptor], environment: ["LISTEN_FDNAMES=web"]).end()
+        #expect(end.code == 78)
+        let message = "settingsd: cannot listen on socket 1 of the service manager (web): \(reason)"
+        #expect(end.errors.hasPrefix(message), "\(end.errors)")
+        #expect(end.errors.contains("in the socket unit write ListenStream="))
+    }
+}
