@@ -108,12 +108,9 @@ extension APIHandler {
     ) throws(Problem) {
         guard !service.parser.isFull else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
-        let held = service.budget.charge(body.count)
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
-        // A value takes some four times the memory of its text, and its commit and its answer hold the one before, too.
-        decideBeside(owed, at: state.cursor, bytes: { 12 * body.count }, held: held) { () throws(Problem) in
-            defer { held.resize(to: 0) }
-            return try request.write(target, head.span, body: body.bytes.span.extracting(body.range), on: state)
+        decideBeside(owed, at: state.cursor, bytes: { body.memoryOfWrite }, held: body.charge) { () throws(Problem) in
+            try request.write(target, head.span, body: body.bytes.span.extracting(body.range), on: state)
         }
     }
 
@@ -198,5 +195,19 @@ extension WriteOutcome {
             Response(write.caller?.reader.map { answer.shown(to: $0, on: state()) } ?? answer, to: write)
         case .failure(let problem): Response(write.caller?.told(of: problem) ?? problem, cursor: cursor)
         }
+    }
+}
+
+extension LongBody {
+    /// About how much memory a write with this body takes: the text, the line of the journal, and the value, which is
+    /// small text or many pieces.
+    fileprivate var memoryOfWrite: Int {
+        let text = bytes.span.extracting(range)
+        var pieces = 0
+        for position in text.indices {
+            let byte = text[position]
+            if byte == UInt8(ascii: ",") || byte == UInt8(ascii: ":") { pieces += 1 }
+        }
+        return 4 * text.count + 48 * pieces
     }
 }

@@ -285,7 +285,7 @@ extension Connection {
         case .send: reset(context)
         case .head, .body:
             let bytes = backlog?.bytes ?? []
-            reject(.tooSlow, backlog?.parser.head, bytes.span, context)
+            reject(backlog?.waiting == .memory ? .tooMuchMemory : .tooSlow, backlog?.parser.head, bytes.span, context)
             proceed(context)
         }
     }

@@ -11,6 +11,8 @@ final class Backlog {
         case answers
         /// For fewer owed answers, or for unsent ones to drain.
         case room
+        /// For memory for a long body, which is not read until then.
+        case memory
     }
 
     /// Begins with the first byte of a request.
@@ -25,7 +27,10 @@ final class Backlog {
 
     /// When its first bytes came.
     private(set) var begun: UInt64
-    private let charge: MemoryBudget.Charge
+    private var charge: MemoryBudget.Charge
+
+    /// The length from which on a request gets its memory before it is read.
+    private static let longRequest = 1 << 20
 
     init(_ bytes: Span<UInt8>, _ parser: MessageParser, _ waiting: Waiting, _ context: LoopContext) {
         self.bytes = bytes.withUnsafeBufferPointer { Array($0) }
@@ -48,7 +53,23 @@ final class Backlog {
             bytes.reserveCapacity(max(count, isLong ? length + LoopContext.readSize : 2 * bytes.capacity))
         }
         bytes.append(contentsOf: more)
-        charge.resize(to: count + parser.decodedLength)
+        charge.resize(to: max(count + parser.decodedLength, charge.reserved))
+    }
+
+    /// The bytes to reserve before more of the request is read; nil for a short one, or if they are reserved.
+    var missingMemory: Int? {
+        guard parser.headIsComplete, charge.reserved == 0 else { return nil }
+        if let length = parser.messageLength { return length > Self.longRequest ? length + LoopContext.readSize : nil }
+        // The bytes of a chunked one are kept as they came, and decoded.
+        return size > Self.longRequest ? 2 * parser.longestMessage : nil
+    }
+
+    /// Goes on with the reserved memory.
+    func goOn(with charge: MemoryBudget.Charge, _ context: LoopContext) {
+        self.charge = charge
+        begun = context.now
+        waiting = .bytes
+        isFresh = true
     }
 
     /// Removes bytes of requests that were taken. Those that are left begin to wait.
@@ -56,7 +77,17 @@ final class Backlog {
         begun = context.now
         bytes = Array(bytes[count...])
         isContinued = false
-        charge.resize(to: bytes.count)
+        charge = context.budget.charge(bytes.count)
+    }
+
+    /// The complete body if it is longer than what fits into a read buffer.
+    func longBody(_ body: MessageBody, from start: Int) -> LongBody? {
+        switch body {
+        case .inPlace(let range) where range.count >= LoopContext.readSize:
+            LongBody(bytes, start + range.lowerBound..<start + range.upperBound, charge)
+        case .decoded(let body) where body.count >= LoopContext.readSize: LongBody(body, body.indices, charge)
+        case .none, .inPlace, .decoded: nil
+        }
     }
 }
 
@@ -89,6 +120,7 @@ extension Connection {
         if taken.count < bytes.count {
             backlog = Backlog(bytes.extracting(taken.count...), context.parser, taken.waiting, context)
             context.parser.reset()
+            awaitMemory(context)
         }
     }
 
@@ -100,11 +132,12 @@ extension Connection {
             guard backlog.isFresh else { return false }
         case .answers:
             guard owed.isEmpty else { return false }
+        case .memory: return false
         case .room: break
         }
         backlog.isFresh = false
         let bytes = backlog.bytes
-        let taken = take(bytes.span, of: bytes, &backlog.parser, context)
+        let taken = take(bytes.span, of: backlog, &backlog.parser, context)
         guard phase == .open else { return false }
         if taken.count == bytes.count {
             self.backlog = nil
@@ -113,8 +146,35 @@ extension Connection {
             if taken.count > 0 {
                 backlog.removeFirst(taken.count, context)
             }
+            awaitMemory(context)
         }
         return taken.count > 0
+    }
+
+    /// Stops reading a long body until there is memory for it.
+    private func awaitMemory(_ context: LoopContext) {
+        guard let backlog, backlog.waiting == .bytes, backlog.missingMemory != nil else { return }
+        guard !context.awaitingMemory.isEmpty || !reserveMemory(context) else { return }
+        backlog.waiting = .memory
+        deadlineKind = .idle
+        context.awaitingMemory.append(self)
+    }
+
+    /// Reserves memory for the body that is being read. Returns false if there is none.
+    private func reserveMemory(_ context: LoopContext) -> Bool {
+        guard let backlog, let bytes = backlog.missingMemory else { return true }
+        guard let charge = context.budget.reserve(bytes) else { return false }
+        backlog.goOn(with: charge, context)
+        return true
+    }
+
+    /// Goes on reading a body that waits for memory. Returns false if there is none yet.
+    func readLongBody(_ context: LoopContext) -> Bool {
+        guard phase == .open, backlog?.waiting == .memory else { return true }
+        guard reserveMemory(context) else { return false }
+        deadlineKind = .idle
+        proceed(context)
+        return true
     }
 
     /// True if the last request that was taken admits no other until it is answered.
@@ -154,9 +214,9 @@ extension Connection {
 
     /// Offers requests to the handler until one is incomplete, must wait or is the last.
     ///
-    /// - Parameter kept: the array that holds the bytes; nil if they are in the loop's read buffer.
+    /// - Parameter kept: the backlog that holds the bytes; nil if they are in the loop's read buffer.
     private func take(
-        _ bytes: Span<UInt8>, of kept: [UInt8]? = nil, _ parser: inout MessageParser, _ context: LoopContext
+        _ bytes: Span<UInt8>, of kept: Backlog? = nil, _ parser: inout MessageParser, _ context: LoopContext
     ) -> Taken {
         var start = 0
         let turn = Turn(isLong: bytes.count > Self.manyBytes, context)
@@ -177,7 +237,7 @@ extension Connection {
             }
             guard let head = parser.head else { break }
             let body = parser.body
-            let longBody = kept.flatMap { body.long(in: $0, from: start) }
+            let longBody = kept?.longBody(body, from: start)
             guard !isHeldBack, offer(head, message, body, longBody, context) else {
                 return Taken(count: start, waiting: .answers)
             }
@@ -260,17 +320,5 @@ extension Connection {
         backlog.isContinued = true
         ResponseWriter.continueLine.withUTF8Buffer { context.output.append(contentsOf: $0) }
         flush(context)
-    }
-}
-
-extension MessageBody {
-    /// Returns the body if it is longer than what fits into a read buffer.
-    fileprivate func long(in bytes: [UInt8], from start: Int) -> LongBody? {
-        switch self {
-        case .inPlace(let range) where range.count >= LoopContext.readSize:
-            LongBody(bytes, start + range.lowerBound..<start + range.upperBound)
-        case .decoded(let body) where body.count >= LoopContext.readSize: LongBody(body, body.indices)
-        case .none, .inPlace, .decoded: nil
-        }
     }
 }

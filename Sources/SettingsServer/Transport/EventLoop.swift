@@ -161,6 +161,7 @@ package final class EventLoop: @unchecked Sendable {
         }
         if let end = context.stopDeadline, context.now >= end { context.connections.all.forEach { $0.close(context) } }
         goOn(context)
+        context.readLongBodies()
         for item in work { item() }
         serve(events, context)
         endTurn(context)

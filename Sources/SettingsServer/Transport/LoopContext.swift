@@ -8,6 +8,8 @@ final class LoopContext {
     static let readSize = 64 * 1024
     /// An output buffer that one large answer has grown is not kept.
     private static let keptOutput = 1024 * 1024
+    /// The nanoseconds after which memory for a long body is looked for again.
+    private static let memoryPause: UInt64 = 5_000_000
 
     unowned let loop: EventLoop
     let handler: any RequestHandler
@@ -44,6 +46,10 @@ final class LoopContext {
     var drained = Deque<Ticket>()
     /// Connections whose turn ended with requests left.
     var postponed = Deque<Connection>()
+    /// Connections that wait for memory for a long body.
+    var awaitingMemory = Deque<Connection>()
+    /// When the first of them changed, or another connection was closed for it.
+    private var movedOn: UInt64 = 0
     /// When connections that send much at once are put off, so that those with small requests have their turn.
     var longRequestsEnd: UInt64 = .max
     /// The queues of bytes that connections are to send.
@@ -90,7 +96,8 @@ final class LoopContext {
     /// The milliseconds that the loop may wait for events; nil for as long as it takes.
     func timeToWait(_ clock: MonotonicClock) -> Int? {
         guard drained.isEmpty, postponed.isEmpty, unsettled.isEmpty else { return 0 }
-        let time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
+        var time = min(deadlines.wakeTime, alarms.wakeTime, stopDeadline ?? DeadlineWheel.never)
+        if !awaitingMemory.isEmpty { time = min(time, self.now &+ Self.memoryPause) }
         guard time != DeadlineWheel.never else { return nil }
         // Not the time of the turn, which may have taken a while. Rounded up, as a wait that ends too early is repeated.
         let now = clock.now()
@@ -118,6 +125,21 @@ final class LoopContext {
         unsettled.append(connection)
     }
 
+    /// Goes on with connections that wait for memory, in their order, as far as there is some. Where there is none for a
+    /// second, one that holds much is closed.
+    func readLongBodies() {
+        while let first = awaitingMemory.first {
+            guard first.readLongBody(self) else {
+                guard now &- movedOn >= TransportLimits.second else { return }
+                movedOn = now
+                return budget.relieve()
+            }
+            _ = awaitingMemory.popFirst()
+            movedOn = now
+        }
+        movedOn = now
+    }
+
     /// Closes connections, those that hold the most for the longest first, until no more is charged than there is.
     func relieve() {
         guard now &- relieved >= reliefPause else { return }
@@ -129,9 +151,12 @@ final class LoopContext {
         }
     }
 
-    /// Closes one connection that has held much for a second or more.
+    /// Closes one connection that has held much for a second or more, if not because it waits for memory itself.
     func relieveOnce() {
-        let slow = connections.all.filter { $0.heldSince.map { now &- $0 >= TransportLimits.second } ?? false }
+        let slow = connections.all.filter { connection in
+            guard let since = connection.heldSince, connection.backlog?.waiting != .memory else { return false }
+            return now &- since >= TransportLimits.second
+        }
         let worst = slow.max { $0.burden(at: now) < $1.burden(at: now) }
         if let worst, worst.burden(at: now) > 0 { worst.giveUp(self) }
     }

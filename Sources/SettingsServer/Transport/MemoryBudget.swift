@@ -11,11 +11,15 @@ package final class MemoryBudget: Sendable {
     /// What may be charged: an eighth is left for what is not counted, as the buffers of the C library.
     package let room: Int
     private let charged = Atomic(0)
+    /// The part of the room for long bodies, so that those which have come find room to be parsed.
+    private let roomForBodies: Int
+    private let reserved = Atomic(0)
     private let loops = Mutex<(all: [@Sendable () -> Void], next: Int)>(([], 0))
 
     package init(limit: Int) {
         self.limit = limit
         room = limit - limit / 8
+        roomForBodies = room / 4
     }
 
     /// The bytes that are charged.
@@ -58,13 +62,34 @@ package final class MemoryBudget: Sendable {
         return charge(max(0, wanted - held))
     }
 
+    /// Charges all of a long body before it is read, if there is room beside other long bodies. More than there is for all
+    /// of them counts as that.
+    func reserve(_ bytes: Int) -> Charge? {
+        let bytes = min(bytes, roomForBodies)
+        var others = reserved.load(ordering: .relaxed)
+        while others + bytes <= roomForBodies {
+            let (exchanged, now) = reserved.compareExchange(
+                expected: others, desired: others + bytes, ordering: .relaxed)
+            guard !exchanged else {
+                let charge = Charge(of: self, reserved: bytes)
+                charge.resize(to: bytes)
+                return charge
+            }
+            others = now
+        }
+        return nil
+    }
+
     /// Bytes that are charged for as long as the object lives. Its owner alone resizes it.
     package final class Charge: Sendable {
         private let budget: MemoryBudget
         private let amount = Atomic(0)
+        /// The bytes that it takes of the room for long bodies, as long as it lives.
+        let reserved: Int
 
-        fileprivate init(of budget: MemoryBudget) {
+        fileprivate init(of budget: MemoryBudget, reserved: Int = 0) {
             self.budget = budget
+            self.reserved = reserved
         }
 
         package var bytes: Int { amount.load(ordering: .relaxed) }
@@ -76,6 +101,7 @@ package final class MemoryBudget: Sendable {
 
         deinit {
             resize(to: 0)
+            budget.reserved.subtract(reserved, ordering: .relaxed)
         }
     }
 }

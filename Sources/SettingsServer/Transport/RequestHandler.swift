@@ -95,10 +95,13 @@ package struct Exchange: Sendable {
 package struct LongBody: Sendable {
     package let bytes: [UInt8]
     package let range: Range<Int>
+    /// The charge for its memory.
+    package let charge: MemoryBudget.Charge
 
-    init(_ bytes: [UInt8], _ range: Range<Int>) {
+    init(_ bytes: [UInt8], _ range: Range<Int>, _ charge: MemoryBudget.Charge) {
         self.bytes = bytes
         self.range = range
+        self.charge = charge
     }
 
     package var count: Int { range.count }

@@ -1,5 +1,7 @@
+import Dispatch
 import SettingsModel
 import SettingsServer
+import Synchronization
 import TestSupport
 import Testing
 
@@ -279,6 +281,69 @@ struct BufferTests {
         #expect(answer.field("Connection") == "close")
         try Self.await(daemon) { $0 <= 2 << 20 }
         try daemon.done("PUT app/keys/small 2")
+    }
+
+    private static func medium(_ configuration: inout Configuration) {
+        configuration.bufferBytes = 16 << 20
+        configuration.loops = 2
+    }
+
+    private static func begin(_ bytes: Int) -> String {
+        "PUT /v1/suites/app/keys/a HTTP/1.1\r\nHost: localhost\r\nContent-Length: \(bytes)\r\n\r\n"
+    }
+
+    @Test("Long bodies that come at once wait for memory in the kernel, and all are taken")
+    func manyLongBodies() throws {
+        let daemon = try TestDaemon(Self.medium)
+        let body = Request("PUT app/keys/a \"\(String(repeating: "a", count: 2_000_000))\"")
+        let refused = Mutex<[String]>([])
+        DispatchQueue.concurrentPerform(iterations: 8) { [port = daemon.port] _ in
+            do {
+                let peer = try RawClient(port: port)
+                for _ in 0..<3 {
+                    let answer = try peer.ask(body)
+                    if answer.status >= 300 { refused.withLock { $0.append(answer.text) } }
+                }
+            } catch {
+                refused.withLock { $0.append("\(error)") }
+            }
+        }
+        #expect(refused.withLock(\.self) == [])
+        try Self.await(daemon) { $0 < 40_000 }
+    }
+
+    @Test("A long body gets the memory of one that does not come", arguments: ["length", "chunked"])
+    func slowLongBodies(framing: String) throws {
+        let daemon = try TestDaemon(Self.medium)
+        let slow = try (0..<3).map { _ in try daemon.connect() }
+        for peer in slow { try peer.send(Self.begin(3_000_000)) }
+        try Self.await(daemon) { $0 > 3_000_000 }
+        let text = "\"" + String(repeating: "a", count: 2_000_000) + "\""
+        let peer = try daemon.connect()
+        if framing == "chunked" {
+            try peer.send("PUT /v1/suites/app/keys/b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            try peer.send(String(text.utf8.count, radix: 16) + "\r\n\(text)\r\n0\r\n\r\n")
+            let answer = try peer.readResponse()
+            #expect(answer.status == 201, "\(answer.text)")
+        } else {
+            #expect(try peer.ask(Request("PUT app/keys/b \(text)")).status == 201)
+        }
+        let refused = try #require(RawClient.withNews(among: slow).first)
+        let answer = try slow[refused].readResponse()
+        #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
+    }
+
+    @Test("A peer that asks for leave to send a long body gets it once there is memory, and no sooner")
+    func continuedLongBodies() throws {
+        let daemon = try TestDaemon(Self.medium)
+        let first = try daemon.connect()
+        try first.send(Self.begin(3_000_000))
+        try Self.await(daemon) { $0 > 3_000_000 }
+        let second = try daemon.connect()
+        try second.send(Self.begin(3_000_000).replacing("Host:", with: "Expect: 100-continue\r\nHost:"))
+        #expect(!second.hasNews(within: 100))
+        first.close()
+        #expect(try second.readHead().status == 100)
     }
 
     @Test("A long answer that many clients are slow to take is in memory once")

@@ -99,8 +99,8 @@ struct LargeBodyTests {
     func waitingBytes() throws {
         let server = try APIServer()
         server.hold()
-        let body = "\"" + String(repeating: "a", count: 15_000_000) + "\""
-        let waiting = try (0..<4).map { _ in try server.connect() }
+        let body = "\"" + String(repeating: "a", count: 1_000_000) + "\""
+        let waiting = try (0..<59).map { _ in try server.connect() }
         for (number, client) in waiting.enumerated() {
             try client.send(Self.put("app/keys/k\(number)", body))
             try server.awaitWaiting(number + 1)
