@@ -50,7 +50,8 @@ package final class Daemon: Sendable {
         } catch {
             throw .configuration(error)
         }
-        let (recovered, persistence) = try Self.open(path, configuration, log)
+        let budget = MemoryBudget(limit: configuration.bufferBytes)
+        let (recovered, persistence) = try Self.open(path, configuration, budget, log)
         let store = Store(
             recovered.state, log: persistence, limits: configuration.writes, clock: { Self.now() })
         let listeners =
@@ -71,7 +72,6 @@ package final class Daemon: Sendable {
         }
         for lowered in configuration.fit(into: room) { log.info(lowered) }
         let isStopping = StopFlag()
-        let budget = MemoryBudget(limit: configuration.bufferBytes)
         let board = PolicyBoard(policies)
         let audit = configuration.auditFile.map {
             AuditLog($0, on: recovered.state, log)
@@ -165,12 +165,14 @@ package final class Daemon: Sendable {
     }
 
     private static func open(
-        _ path: String, _ configuration: Configuration, _ log: Log
+        _ path: String, _ configuration: Configuration, _ budget: MemoryBudget, _ log: Log
     ) throws(StartError) -> (Recovery, LocalLog) {
         var options = LocalLog.Options(durability: configuration.durability)
         options.syncInterval = UInt64(max(1, configuration.syncInterval)) * 1_000_000
         options.snapshotJournalBytes = configuration.snapshotJournalBytes
         options.snapshotInterval = UInt64(max(1, configuration.snapshotInterval)) * 1_000_000_000
+        let replaced = budget.charge()
+        options.chargeReplaced = { replaced.resize(to: $0) }
         log.info("data in \(path), durability \(configuration.durability.rawValue)")
         do {
             let (recovered, persistence) = try LocalLog.open(

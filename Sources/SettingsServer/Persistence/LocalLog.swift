@@ -18,6 +18,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         package var snapshotJournalBytes = 64 << 20
         /// The time with changes after which a snapshot is written, in nanoseconds.
         package var snapshotInterval: UInt64 = 300_000_000_000
+        /// Charges for the memory of large values that were replaced while a snapshot holds them; called with 0 after it.
+        package var chargeReplaced: @Sendable (_ bytes: Int) -> Void = { _ in }
         /// True to sync and to write snapshots in the call that finds them due, for tests.
         package var runsInline = false
 
@@ -141,7 +143,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             try ensureJournal()
             guard !staged.isEmpty else { return }
             try journal.append(staged)
-            snapshots.grown += staged.bytes.count
+            snapshots.noteCommits(bytes: staged.bytes.count)
             journal.syncIfDue(now: clock)
             report(nil)
         } catch {

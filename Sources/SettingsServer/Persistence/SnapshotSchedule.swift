@@ -30,6 +30,12 @@ struct SnapshotSchedule {
     /// The time before which none is begun, after one failed.
     private var notBefore: UInt64 = 0
     private var failures: UInt64 = 0
+    /// About how much memory the snapshot under way holds of large values that were replaced since it began.
+    private var replaced = 0 {
+        didSet { if replaced != oldValue { options.chargeReplaced(replaced) } }
+    }
+    /// The bytes of commits that are written at once from which on they have large values.
+    private static let large = 256 << 10
 
     init(latest: Revision, grown: Int, _ options: LocalLog.Options, now: UInt64) {
         self.latest = latest
@@ -49,6 +55,13 @@ struct SnapshotSchedule {
     func isDue(_ revision: Revision, now: UInt64) -> Bool {
         guard revision > latest, now >= notBefore, !task.isBusy else { return false }
         return grown >= max(options.snapshotJournalBytes, size) || now &- time >= options.snapshotInterval
+    }
+
+    /// Takes note of commits that were written at once.
+    mutating func noteCommits(bytes: Int) {
+        grown += bytes
+        // A value takes about twice the memory of its text.
+        if bytes >= Self.large, task.isBusy { replaced += 2 * bytes }
     }
 
     /// Begins to write a snapshot, which a journal goes on from.
@@ -71,6 +84,7 @@ struct SnapshotSchedule {
     /// Takes note of a snapshot that the task has ended. Returns its revision if it was written.
     mutating func takeReport(now: UInt64, _ log: Log) -> Revision? {
         guard let report = task.takeReport() else { return nil }
+        replaced = 0
         switch report.result {
         case .success(let size):
             note(report.revision, size: size, now: now)

@@ -1,7 +1,9 @@
 import Glibc
 import Platform
+import SettingsAPI
 import SettingsEngine
 import SettingsModel
+import Synchronization
 import TestSupport
 import Testing
 
@@ -99,6 +101,23 @@ struct LocalLogTests {
         harness.crash(.everything, seed: 0)
         try harness.open()
         try expect(harness, before)
+    }
+
+    @Test("large values that are replaced while a snapshot is under way are charged until it has ended")
+    func replacedValues() throws {
+        let charged = Atomic(0)
+        var options = LocalLog.Options(durability: .always)
+        options.chargeReplaced = { charged.store($0, ordering: .relaxed) }
+        var snapshots = SnapshotSchedule(latest: .zero, grown: 0, options, now: 0)
+        snapshots.noteCommits(bytes: 1_000_000)
+        #expect(charged.load(ordering: .relaxed) == 0)
+        let state = State(epoch: try #require(Epoch("e")))
+        snapshots.begin(state, journal: .zero, in: DataDirectory("/data", in: SimulatedDisk()))
+        for bytes in [1_000_000, 1_000, 500_000] { snapshots.noteCommits(bytes: bytes) }
+        #expect(charged.load(ordering: .relaxed) == 3_000_000)
+        try eventually { snapshots.hasReport }
+        _ = snapshots.takeReport(now: 1, LogHarness.quiet)
+        #expect(charged.load(ordering: .relaxed) == 0)
     }
 
     @Test("a snapshot that cannot be written is tried again later, and costs nothing else")
