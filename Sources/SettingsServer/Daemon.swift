@@ -96,7 +96,7 @@ package final class Daemon: Sendable {
         } catch {
             throw StartError.system("\(error)")
         }
-        reloader.serve(server, service.watchers)
+        reloader.serve(server, service.watchers, store)
         self.reloader = reloader
         self.audit = audit
         accessLog = service.accessLog

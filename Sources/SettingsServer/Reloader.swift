@@ -25,6 +25,7 @@ final class Reloader: Sendable {
         let started: Configuration
         var server: HTTPServer?
         var watchers: WatcherCount?
+        var store: Store?
     }
 
     init(
@@ -44,8 +45,8 @@ final class Reloader: Sendable {
     }
 
     /// Names what serves, before the first reload.
-    func serve(_ server: HTTPServer, _ watchers: WatcherCount) {
-        state.withLock { ($0.server, $0.watchers) = (server, watchers) }
+    func serve(_ server: HTTPServer, _ watchers: WatcherCount, _ store: Store) {
+        state.withLock { ($0.server, $0.watchers, $0.store) = (server, watchers, store) }
     }
 
     func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void) {
@@ -72,12 +73,13 @@ final class Reloader: Sendable {
         let policies = try Policies(configuration)
         let files = try SchemaFile.all(of: configuration)
         try policies.checkExposure(of: addresses, configuration)
-        let (started, server, watchers) = state.withLock { ($0.started, $0.server, $0.watchers) }
+        let (started, server, watchers, store) = state.withLock { ($0.started, $0.server, $0.watchers, $0.store) }
         let changed = Option.all.filter { !$0.isReloaded && $0.write(configuration) != $0.write(started) }.map(\.name)
         for lowered in configuration.fit(into: room) { log.info(lowered) }
         log.setLevel(configuration.logLevel)
         server?.renew(configuration.transport)
         watchers?.renew(configuration.watchers)
+        store?.quotasInForce = configuration.writes.quotas
         board.post(policies)
         audit?.reopen()
         let rest = changed.isEmpty ? "" : "; these count after a restart: \(changed.joined(separator: ", "))"

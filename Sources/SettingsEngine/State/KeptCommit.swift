@@ -77,34 +77,3 @@ extension CommitOrigin {
     /// Counted for each commit, as after a restart none is shared.
     fileprivate var weight: Int { 2 * Weight.allocation + Weight.text(by) + Weight.text(note) }
 }
-
-extension JSONValue {
-    /// The memory that the value takes beyond its own place. Recursion follows nesting, which is bounded.
-    fileprivate var weight: Int {
-        switch self {
-        case .null, .bool, .integer, .double: 0
-        case .string(let text): Weight.text(text)
-        case .array(let elements):
-            elements.reduce(Weight.array(of: JSONValue.self, elements.count)) { $0 + $1.weight }
-        case .object(let object):
-            object.members.reduce(Weight.array(of: JSONObject.Member.self, object.count)) {
-                $0 + Weight.text($1.name) + $1.value.weight
-            }
-        }
-    }
-}
-
-private enum Weight {
-    /// The header of an object, and what the allocator adds.
-    static let allocation = 48
-
-    static func array<Element>(of element: Element.Type, _ count: Int) -> Int {
-        count == 0 ? 0 : allocation + count * MemoryLayout<Element>.stride
-    }
-
-    /// Up to fifteen bytes stand in the string itself; more are allocated, by sixteens.
-    static func text(_ text: String?) -> Int {
-        let count = text?.utf8.count ?? 0
-        return count <= 15 ? 0 : allocation + (count / 16 + 1) * 16
-    }
-}

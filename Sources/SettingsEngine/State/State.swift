@@ -10,6 +10,8 @@ package struct State: Sendable {
     /// When the last commit was made, by the clock of then. An earlier commit may have a later time.
     package private(set) var time: Timestamp
     package private(set) var suites = OrderedTree<Suite>()
+    /// About the bytes of memory that the suites take with all that they store, the history not counted.
+    package private(set) var size = 0
     /// The last commit that dropped a suite: what keys of new suites begin with, so that no guard from before holds.
     package private(set) var lastDrop = Revision.zero
     package private(set) var history: History
@@ -36,6 +38,10 @@ package struct State: Sendable {
         self.lastDrop = lastDrop
         self.history = history
         self.limits = limits
+        suites.forEach { suite in
+            size += suite.size
+            return true
+        }
     }
 
     /// The place in history.
@@ -107,7 +113,9 @@ extension State {
         switch change.kind {
         case .created:
             guard !hasSuite(change.suite) else { throw CommitMismatch("suite \(change.suite) is created twice") }
-            suites.set(Suite(change.suite, revision: commit.revision, floor: lastDrop))
+            let suite = Suite(change.suite, revision: commit.revision, floor: lastDrop)
+            suites.set(suite)
+            size += suite.size
         case .schemaSet(let revision, let document):
             let schema: Schema
             if let compiled {
@@ -126,7 +134,8 @@ extension State {
                 suite.revision = commit.revision
             }
         case .dropped:
-            guard suites.remove(change.suite.text.utf8Span.span) != nil else { throw missing(change.suite) }
+            guard let dropped = suites.remove(change.suite.text.utf8Span.span) else { throw missing(change.suite) }
+            size -= dropped.size
             lastDrop = commit.revision
         }
     }
@@ -157,7 +166,13 @@ extension State {
     }
 
     private mutating func update(_ name: SuiteName, _ body: (inout Suite) -> Void) throws(CommitMismatch) {
-        if suites.update(name.text.utf8Span.span, body) == nil { throw missing(name) }
+        let growth = suites.update(name.text.utf8Span.span) { suite in
+            let before = suite.size
+            body(&suite)
+            return suite.size - before
+        }
+        guard let growth else { throw missing(name) }
+        size += growth
     }
 
     private func missing(_ suite: SuiteName) -> CommitMismatch {

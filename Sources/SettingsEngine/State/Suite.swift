@@ -29,6 +29,8 @@ package struct Suite: TreeElement {
     package private(set) var removed: RemovedKeys
     /// The number of keys that have a value, valid or not, or are listed by the schema.
     package private(set) var keyCount = 0
+    /// About the bytes of memory that the suite takes with what it stores and its schema.
+    package private(set) var size: Int
 
     package var name: String { id.text }
     package var treeKey: UTF8Text { UTF8Text(id.text) }
@@ -39,6 +41,7 @@ package struct Suite: TreeElement {
         self.revision = revision
         self.schemaRevision = schemaRevision
         removed = RemovedKeys(floor: floor)
+        size = Weight.suite(id)
     }
 }
 
@@ -100,23 +103,26 @@ extension Suite {
 extension Suite {
     /// Puts a record in place of the one that the key has.
     mutating func put(_ record: KeyRecord) {
+        let replaced: KeyRecord?
         if lists(record.key) {
             removed.remove(record.key)
-            records.set(record)
-            return
-        }
-        if record.standing == .unset {
-            if records.remove(record.treeKey).map({ $0.standing != .unset }) ?? false { keyCount -= 1 }
+            replaced = records.set(record)
+        } else if record.standing == .unset {
+            replaced = records.remove(record.treeKey)
+            if let replaced, replaced.standing != .unset { keyCount -= 1 }
             removed.add(record)
         } else {
             removed.remove(record.key)
-            if records.set(record) == nil { keyCount += 1 }
+            replaced = records.set(record)
+            if replaced == nil { keyCount += 1 }
         }
+        size += Weight.setting(record.key, record.stored) - Weight.setting(record.key, replaced?.stored)
     }
 
     /// Puts another schema in force, or none. Keys that only the one before listed become tombstones.
     mutating func setSchema(_ schema: SchemaVersion?, revision: Revision) {
         if let current = self.schema?.schema { keepSecrets(of: current) }
+        size += (schema?.schema.weight ?? 0) - (self.schema?.schema.weight ?? 0)
         self.schema = schema
         schemaRevision = revision
         for record in records.elements where record.standing == .unset && !lists(record.key) {
@@ -147,6 +153,11 @@ extension Suite {
         self.records = records
         self.removed = removed
         recount()
+        size += schema?.schema.weight ?? 0
+        records.forEach { record in
+            size += Weight.setting(record.key, record.stored)
+            return true
+        }
     }
 
     private mutating func recount() {

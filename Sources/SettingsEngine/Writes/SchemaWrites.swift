@@ -10,7 +10,7 @@ extension WriteDraft {
         try checkSecrets(of: suite, stayUnder: schema)
         try checkSchemaGuards(of: name, suite)
         if let current = suite?.schema, current.schema.document == schema.document {
-            return finish(.schema(of: name), suites: [], [])
+            return try finish(.schema(of: name), suites: [], [])
         }
         try checkCount((suite?.records.count ?? 0) + schema.keys.count)
         // The schema before has to be asked, too, for the keys that it calls secrets.
@@ -47,7 +47,7 @@ extension WriteDraft {
         suites.append(change)
         let changes = changes(of: suite, name, to: schema) { reset.contains($0) }
         try checkSteps()
-        return finish(
+        return try finish(
             .schema(of: name), suites: suites, changes, created: suite?.schema == nil, schema: schema)
     }
 
@@ -65,13 +65,13 @@ extension WriteDraft {
         let suite = try existing(name)
         try checkSecrets(of: suite, stayUnder: nil)
         try checkSchemaGuards(of: name, suite)
-        guard suite.schema != nil else { return finish(.schema(of: name), suites: [], []) }
+        guard suite.schema != nil else { return try finish(.schema(of: name), suites: [], []) }
         try checkCount(suite.records.count)
         let removed = SuiteChange(name, .schemaRemoved, endingSchemaOf: suite)
         steps += Self.stepsForKey * suite.records.count
         let changes = changes(of: suite, name, to: nil) { _ in false }
         try checkSteps()
-        return finish(.schema(of: name), suites: [removed], changes)
+        return try finish(.schema(of: name), suites: [removed], changes)
     }
 
     /// The changes of keys when another schema, or none, comes into force: of those that are stored, and of those that

@@ -34,10 +34,13 @@ extension WriteDraft {
             by: isDone ? request.origin : before.origin)
         setting.isDryRun = request.isDryRun
         let created = before.stored == nil && key.stored != nil && key.isChanged
-        guard isDone else { return unchanged(.setting(setting), created: created) }
+        guard key.isDifferent else { return unchanged(.setting(setting), created: created) }
         var change = key.change(revision: revision, time: time)
         change.origin = request.origin
-        return commit(.setting(setting), created: created, suites: createdSuites(), [change])
+        let (suites, changes) = (createdSuites(), [change])
+        try state.check(quotas, suites, changes)
+        guard isDone else { return unchanged(.setting(setting), created: created) }
+        return commit(.setting(setting), created: created, suites: suites, changes)
     }
 }
 

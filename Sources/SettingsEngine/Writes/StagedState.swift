@@ -13,6 +13,7 @@ package struct StagedState: Sendable {
     package private(set) var mismatch: CommitMismatch?
     private let opensSuites: Bool
     private let commitKeys: Int
+    package var quotas: Quotas
     /// The last revision that was given out, used or not.
     private var issued: Revision
     /// The commits in the history that have a request key.
@@ -33,10 +34,11 @@ package struct StagedState: Sendable {
     /// - Parameters:
     ///   - opensSuites: true if a write may create a suite by storing something in it.
     ///   - commitKeys: the most keys that one write may change.
-    package init(_ state: State, opensSuites: Bool = true, commitKeys: Int = .max) {
+    package init(_ state: State, opensSuites: Bool = true, commitKeys: Int = .max, quotas: Quotas = .none) {
         self.state = state
         self.opensSuites = opensSuites
         self.commitKeys = commitKeys
+        self.quotas = quotas
         issued = state.revision
         indexRequests()
     }
@@ -73,9 +75,13 @@ package struct StagedState: Sendable {
     private func decide(
         _ request: WriteRequest, _ revision: Revision, at time: Timestamp
     ) throws(Problem) -> WriteDecision {
-        if let decision = request.prepared?.decision(on: state, revision: revision, time: time) { return decision }
+        if let decision = request.prepared?.decision(on: state, revision: revision, time: time) {
+            // Other suites may have grown meanwhile.
+            if let commit = decision.commit { try state.check(quotas, commit.suiteChanges, commit.changes) }
+            return decision
+        }
         return try state.decide(
-            request, revision: revision, time: time, opensSuites: opensSuites, commitKeys: commitKeys)
+            request, revision: revision, time: time, opensSuites: opensSuites, commitKeys: commitKeys, quotas: quotas)
     }
 
     /// Goes back to a state. The revisions given out since are never used again.

@@ -81,7 +81,7 @@ extension WriteDraft {
         }
         var dropped = SuiteChange(name, .dropped, endingSchemaOf: suite)
         dropped.forgotten = suite.forgottenKeys
-        return finish(.suite(name), suites: [dropped], changes)
+        return try finish(.suite(name), suites: [dropped], changes)
     }
 
     /// The names of the keys of a map, in its order. Locks are looked at before anything else is decided.

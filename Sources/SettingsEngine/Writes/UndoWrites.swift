@@ -24,7 +24,7 @@ extension WriteDraft {
         }
         var inverse = Inverse()
         for part in parts { try self.undo(part, onConflict: policy, &inverse) }
-        return finish(
+        return try finish(
             name.map { .suite($0) }, suites: inverse.suites, inverse.changes.filter(\.isDifferent),
             schema: inverse.schema)
     }
@@ -159,13 +159,13 @@ extension WriteDraft {
         }
     }
 
-    /// A draft of a part of this write, without what is about the write as a whole.
+    /// A draft of a part of this write, without what is about the write as a whole: guards and quotas.
     private func part(on state: State) -> WriteDraft {
         var request = request
         (request.guards, request.requestKey, request.isDryRun, request.steps) = ([], nil, false, steps)
         return WriteDraft(
             request: request, state: state, revision: revision, time: time, opensSuites: opensSuites,
-            commitKeys: commitKeys)
+            commitKeys: commitKeys, quotas: .none)
     }
 
     /// Puts back the schema that was in force before a change, or the suite that it dropped.
@@ -183,7 +183,7 @@ extension WriteDraft {
             }
         }
         if state.hasSuite(change.suite) { return try removeSchema(change.suite) }
-        return finish(
+        return try finish(
             .suite(change.suite),
             suites: change.kind == .dropped ? [SuiteChange(suite: change.suite, kind: .created)] : [], [])
     }

@@ -21,13 +21,14 @@ extension State {
     ///   - time: the time of the commit.
     ///   - opensSuites: true if a write may create a suite by storing something in it.
     ///   - commitKeys: the most keys that the write may change.
+    ///   - quotas: the quotas of what is stored.
     package func decide(
         _ request: WriteRequest, revision: Revision, time: Timestamp, opensSuites: Bool = true,
-        commitKeys: Int = .max
+        commitKeys: Int = .max, quotas: Quotas = .none
     ) throws(Problem) -> WriteDecision {
         var draft = WriteDraft(
             request: request, state: self, revision: revision, time: time, opensSuites: opensSuites,
-            commitKeys: commitKeys)
+            commitKeys: commitKeys, quotas: quotas)
         switch request.command {
         case .setting(let operation): return try draft.setting(operation)
         case .mergeSuite(let suite, let values): return try draft.merge(suite, values)
@@ -57,13 +58,14 @@ extension WriteDraft {
     /// Checks a write to several keys, and decides it.
     mutating func finish(_ subject: Subject?) throws(Problem) -> WriteDecision {
         try check()
-        return finish(subject, suites: createdSuites(), changes())
+        return try finish(subject, suites: createdSuites(), changes())
     }
 
-    /// Decides a write that was checked, by what it changes.
+    /// Decides a write that was checked, by what it changes. Throws if that exceeds a quota.
     func finish(
         _ subject: Subject?, suites: [SuiteChange], _ changes: [Change], created: Bool = false, schema: Schema? = nil
-    ) -> WriteDecision {
+    ) throws(Problem) -> WriteDecision {
+        try state.check(quotas, suites, changes)
         let isChanged = !suites.isEmpty || !changes.isEmpty
         let isDone = isChanged && !request.isDryRun
         // If nothing is done, the revision is one that holds as a guard.

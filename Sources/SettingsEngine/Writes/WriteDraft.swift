@@ -72,6 +72,7 @@ struct WriteDraft {
     let opensSuites: Bool
     /// The most keys that the write may change.
     let commitKeys: Int
+    let quotas: Quotas
     private(set) var touched: [Touched] = []
     /// The keys named in the body that their suites do not admit. They are reported with the violations.
     private(set) var unknown: [UnknownKey] = []
@@ -91,7 +92,8 @@ struct WriteDraft {
     }
 
     init(
-        request: WriteRequest, state: State, revision: Revision, time: Timestamp, opensSuites: Bool, commitKeys: Int
+        request: WriteRequest, state: State, revision: Revision, time: Timestamp, opensSuites: Bool, commitKeys: Int,
+        quotas: Quotas
     ) {
         self.request = request
         self.state = state
@@ -99,6 +101,7 @@ struct WriteDraft {
         self.time = time
         self.opensSuites = opensSuites
         self.commitKeys = commitKeys
+        self.quotas = quotas
         steps = request.steps
     }
 

@@ -6,7 +6,7 @@ internal import SettingsModel
 
 extension Option {
     /// Every option, in the order in which a file has them.
-    package static let all = places + storage + callers + access + limits + running
+    package static let all = places + storage + callers + access + limits + quotas.map { $0.reloaded() } + running
 
     private static let places: [Option] = [
         .list(
@@ -202,6 +202,21 @@ extension Option {
             "keys that one write may change; with a schema, keys that its suite may store"),
         .integer("limits.batchWrites", 1...1_000_000, \.writes.batchCount, "writes that share one sync"),
         .integer("limits.batchBytes", 1024...1 << 30, \.writes.batchBytes, "bytes of writes that share one sync"),
+    ]
+
+    private static let quotas: [Option] = [
+        .integer("quotas.suites", 1...1 << 40, \.writes.quotas.suites, "suites, with settings or without"),
+        .integer(
+            "quotas.keysPerSuite", 1...1 << 40, \.writes.quotas.keysPerSuite,
+            "keys of a suite that have a value or are listed by its schema"),
+        .integer(
+            "quotas.valueBytes", 1024...1 << 40, \.writes.quotas.valueBytes, "memory that one value may take, about"),
+        .integer(
+            "quotas.suiteBytes", 4096...1 << 40, \.writes.quotas.suiteBytes,
+            "memory that a suite may take with its settings and its schema, about"),
+        .integer(
+            "quotas.totalBytes", 4096...1 << 40, \.writes.quotas.totalBytes,
+            "memory that all suites may take, about; history, buffers and the program come on top"),
     ]
 
     private static let running: [Option] = [

@@ -11,6 +11,7 @@ package final class Store: Sendable {
     private let published: Published
     private let writer: Writer
     private let limits: WriteLimits
+    private let quotas: QuotasInForce
     let figures = WriteFigures()
     private let prepared = Mutex(Prepared())
 
@@ -26,9 +27,10 @@ package final class Store: Sendable {
     ) {
         published = Published(state)
         self.limits = limits
+        quotas = QuotasInForce(limits.quotas)
         writer = Writer(
-            state, published: published, log: log, limits: limits, figures: figures, monotonic: monotonic,
-            clock: clock)
+            state, published: published, log: log, limits: limits, quotas: quotas, figures: figures,
+            monotonic: monotonic, clock: clock)
     }
 
     /// The published state.
@@ -56,7 +58,7 @@ package final class Store: Sendable {
         do throws(Problem) {
             let decision = try state.decide(
                 request, revision: revision, time: state.time, opensSuites: limits.opensSuites,
-                commitKeys: limits.commitKeys)
+                commitKeys: limits.commitKeys, quotas: quotas.current)
             guard decision.commit != nil else {
                 return WriteOutcome(id: 0, result: .success(decision.answer), cursor: state.cursor)
             }
@@ -79,6 +81,12 @@ package final class Store: Sendable {
 
     private struct Prepared {
         weak var write: PreparedWrite?
+    }
+
+    /// The quotas for the writes that are decided from now on.
+    package var quotasInForce: Quotas {
+        get { quotas.current }
+        set { quotas.current = newValue }
     }
 
     /// True if the writes that wait take longer than some turns, so that callers should send one at a time.
@@ -162,6 +170,20 @@ package protocol WriteReplies: AnyObject, Sendable {
     func deliver(_ outcomes: [WriteOutcome])
 }
 
+/// The quotas in force, which a reload replaces.
+final class QuotasInForce: Sendable {
+    private let quotas: Mutex<Quotas>
+
+    init(_ quotas: Quotas) {
+        self.quotas = Mutex(quotas)
+    }
+
+    var current: Quotas {
+        get { quotas.withLock { $0 } }
+        set { quotas.withLock { $0 = newValue } }
+    }
+}
+
 /// The limits of the queue of writes.
 package struct WriteLimits: Sendable {
     /// The bytes of requests that may wait. Others are refused.
@@ -180,6 +202,8 @@ package struct WriteLimits: Sendable {
     package var commitKeys = 100_000
     /// True if a write that stores something creates its suite; else only a schema does.
     package var opensSuites = true
+    /// The quotas of what is stored, as long as no reload brings others.
+    package var quotas = Quotas()
 
     package init() {}
 }

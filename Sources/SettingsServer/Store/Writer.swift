@@ -63,15 +63,15 @@ final class Writer: Sendable {
     }
 
     init(
-        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, figures: WriteFigures,
-        monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
+        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, quotas: QuotasInForce,
+        figures: WriteFigures, monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.published = published
         self.limits = limits
         self.monotonic = monotonic
         session = WriterSession(
-            state, published: published, log: log, limits: limits, figures: figures, monotonic: monotonic,
-            clock: clock)
+            state, published: published, log: log, limits: limits, quotas: quotas, figures: figures,
+            monotonic: monotonic, clock: clock)
     }
 
     /// True if the writes that wait take longer than some turns, so that callers should send one at a time.

@@ -20,21 +20,24 @@ final class WriterSession: @unchecked Sendable {
     private var isInDoubt = false
 
     private let limits: WriteLimits
+    private let quotas: QuotasInForce
     private let figures: WriteFigures
     private let monotonic: MonotonicClock
 
     init(
-        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, figures: WriteFigures,
-        monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
+        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, quotas: QuotasInForce,
+        figures: WriteFigures, monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.published = published
         self.log = log
         self.limits = limits
+        self.quotas = quotas
         self.figures = figures
         self.monotonic = monotonic
         self.clock = clock
         publishedState = state
-        staged = StagedState(state, opensSuites: limits.opensSuites, commitKeys: limits.commitKeys)
+        staged = StagedState(
+            state, opensSuites: limits.opensSuites, commitKeys: limits.commitKeys, quotas: quotas.current)
     }
 
     /// Parcels, and how far they are decided.
@@ -86,6 +89,7 @@ final class WriterSession: @unchecked Sendable {
     func begin(_ line: inout Line, within time: UInt64) -> Turn {
         var turn = Turn()
         var bounds = Bounds(limits, time, monotonic)
+        staged.quotas = quotas.current
         deciding: while !line.isEmpty {
             let parcel = line.parcels[line.parcel]
             var answer = Answer(replies: parcel.replies, since: parcel.since)

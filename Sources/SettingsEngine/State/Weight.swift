@@ -1,0 +1,58 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+extension JSONValue {
+    /// The memory that the value takes beyond its own place. Recursion follows nesting, which is bounded.
+    var weight: Int {
+        switch self {
+        case .null, .bool, .integer, .double: 0
+        case .string(let text): Weight.text(text)
+        case .array(let elements):
+            elements.reduce(Weight.array(of: JSONValue.self, elements.count)) { $0 + $1.weight }
+        case .object(let object):
+            object.members.reduce(Weight.array(of: JSONObject.Member.self, object.count)) {
+                $0 + Weight.text($1.name) + $1.value.weight
+            }
+        }
+    }
+}
+
+/// The memory that parts of a value take.
+enum Weight {
+    /// The header of an object, and what the allocator adds.
+    static let allocation = 48
+
+    static func array<Element>(of element: Element.Type, _ count: Int) -> Int {
+        count == 0 ? 0 : allocation + count * MemoryLayout<Element>.stride
+    }
+
+    /// Up to fifteen bytes stand in the string itself; more are allocated, by sixteens.
+    static func text(_ text: String?) -> Int {
+        let count = text?.utf8.count ?? 0
+        return count <= 15 ? 0 : allocation + (count / 16 + 1) * 16
+    }
+}
+
+/// What counts for the quotas: about the memory that it takes, so that they keep a machine from running out of it.
+extension Weight {
+    /// About the bytes that a stored setting takes.
+    static func setting(_ key: KeyName, _ stored: JSONValue?) -> Int {
+        stored.map { MemoryLayout<KeyRecord>.stride + text(key.text) + $0.weight } ?? 0
+    }
+
+    /// About the bytes that an open suite without settings takes.
+    static func suite(_ name: SuiteName) -> Int { bareSuite + text(name.text) }
+
+    /// About the bytes that a schema takes, as it was sent and compiled.
+    static func schema(_ document: JSONValue, _ text: String?) -> Int { compiled * document.weight + Weight.text(text) }
+
+    /// The suite, its first leaf, and its log in the history.
+    private static let bareSuite = 1024
+    /// The compiled form of a schema takes some times as much as its document.
+    private static let compiled = 4
+}
+
+extension Schema {
+    /// About the bytes of memory that the schema takes.
+    var weight: Int { Weight.schema(document, text) }
+}

@@ -1,0 +1,151 @@
+internal import SettingsAPI
+internal import SettingsModel
+
+/// The quotas of what is stored. A write that would exceed one by adding to it is refused; one that takes away never is,
+/// also where more is stored than a quota allows since it was lowered.
+///
+/// Bytes are those of memory, about, as `Weight` counts them.
+package struct Quotas: Equatable, Sendable {
+    package var suites = 100_000
+    /// The keys of a suite that have a value or are listed by its schema.
+    package var keysPerSuite = 1_000_000
+    package var valueBytes = 64 << 20
+    package var suiteBytes = 256 << 20
+    package var totalBytes = 384 << 20
+
+    package init() {}
+
+    /// Quotas that nothing exceeds.
+    package static let none = {
+        var quotas = Quotas()
+        (quotas.suites, quotas.keysPerSuite) = (.max, .max)
+        (quotas.valueBytes, quotas.suiteBytes, quotas.totalBytes) = (.max, .max, .max)
+        return quotas
+    }()
+}
+
+extension State {
+    /// Throws if changes would exceed a quota by adding to it.
+    func check(
+        _ quotas: Quotas, _ suiteChanges: [SuiteChange], _ changes: [Change]
+    ) throws(Problem) {
+        // Most writes put a value in place of one of the same size.
+        if suiteChanges.isEmpty, changes.allSatisfy({ $0.growth <= 0 }) { return }
+        for change in changes where change.growth > 0 {
+            let size = change.stored?.weight ?? 0
+            guard size > quotas.valueBytes else { continue }
+            throw Problem(
+                "the value of \(change.key) in suite \(change.suite) would take about \(size) bytes of memory",
+                "quotas.valueBytes", quotas.valueBytes, remedy: "store it in parts under several keys")
+        }
+        var extents: [SuiteName: SuiteExtent] = [:]
+        for change in suiteChanges {
+            extents[change.suite, default: SuiteExtent(suite(change.suite))].add(change, to: self)
+        }
+        for change in changes { extents[change.suite, default: SuiteExtent(suite(change.suite))].add(change) }
+        let count = suites.count + extents.values.reduce(0) { $0 + $1.growthOfSuites }
+        if count > max(quotas.suites, suites.count) {
+            throw Problem(
+                "there would be \(count) suites", "quotas.suites", quotas.suites, remedy: "drop some with ?drop=true")
+        }
+        for (name, extent) in extents.sorted(by: { $0.key < $1.key }) {
+            if extent.keys > max(quotas.keysPerSuite, extent.before.keys) {
+                throw Problem(
+                    "suite \(name) would have \(extent.keys) keys", "quotas.keysPerSuite", quotas.keysPerSuite,
+                    remedy: "remove some")
+            }
+            if extent.size > max(quotas.suiteBytes, extent.before.size) {
+                throw Problem(
+                    "suite \(name) would take about \(extent.size) bytes of memory", "quotas.suiteBytes",
+                    quotas.suiteBytes, remedy: "remove some of it")
+            }
+        }
+        let total = size + extents.values.reduce(0) { $0 + $1.size - $1.before.size }
+        if total > max(quotas.totalBytes, size) {
+            throw Problem(
+                "all suites would take about \(total) bytes of memory", "quotas.totalBytes", quotas.totalBytes,
+                remedy: "remove some settings or suites")
+        }
+    }
+}
+
+/// The extent of one suite before and after some changes.
+private struct SuiteExtent {
+    /// A rule that says which keys count whether they have a value or not.
+    private enum Listing {
+        case none
+        case by(Schema)
+        case names(Set<UTF8Text>)
+    }
+
+    let before: (size: Int, keys: Int)
+    private(set) var size: Int
+    private(set) var keys: Int
+    private(set) var growthOfSuites = 0
+    private var isGone = false
+    private var listing = Listing.none
+
+    init(_ suite: Suite?) {
+        before = (suite?.size ?? 0, suite?.keyCount ?? 0)
+        (size, keys) = before
+        if let schema = suite?.schema?.schema { listing = .by(schema) }
+    }
+
+    mutating func add(_ change: SuiteChange, to state: State) {
+        switch change.kind {
+        case .created:
+            growthOfSuites += 1
+            (isGone, size) = (false, Weight.suite(change.suite))
+        case .dropped:
+            growthOfSuites -= 1
+            (isGone, size, keys) = (true, 0, 0)
+        case .schemaSet(_, let document):
+            let names = document["properties"]?.object?.members ?? []
+            setSchema(
+                names.isEmpty ? .none : .names(Set(names.map { UTF8Text($0.name) })), names.count,
+                weight: Weight.schema(document, change.schemaText), of: state.suite(change.suite))
+        case .schemaRemoved: setSchema(.none, 0, weight: 0, of: state.suite(change.suite))
+        }
+    }
+
+    mutating func add(_ change: Change) {
+        // A drop lists every key that had a value.
+        guard !isGone else { return }
+        size += change.growth
+        guard !lists(change.key) else { return }
+        keys += (change.stored == nil ? 0 : 1) - (change.oldStored == nil ? 0 : 1)
+    }
+
+    /// Counts as if the suite, with what it stores before the write, had another schema.
+    private mutating func setSchema(_ listing: Listing, _ count: Int, weight: Int, of suite: Suite?) {
+        self.listing = listing
+        size += weight - (suite?.schema?.schema.weight ?? 0)
+        keys = count
+        suite?.forEachRecord { record in
+            if record.stored != nil, !lists(record.key) { keys += 1 }
+            return true
+        }
+    }
+
+    private func lists(_ key: KeyName) -> Bool {
+        switch listing {
+        case .none: false
+        case .by(let schema): schema.lists(key.text)
+        case .names(let names): names.contains(UTF8Text(key.text))
+        }
+    }
+}
+
+extension Change {
+    /// By how many bytes the setting grows, about.
+    fileprivate var growth: Int { Weight.setting(key, stored) - Weight.setting(key, oldStored) }
+}
+
+extension Problem {
+    /// The refusal of a write that would exceed a quota.
+    fileprivate init(_ excess: String, _ quota: String, _ limit: Int, remedy: String) {
+        self.init(.insufficientStorage, "\(excess), and \(quota) allows \(limit); \(remedy), or raise it")
+        self.outcome = .notDone
+        self.limit = Int64(limit)
+    }
+}

@@ -1,0 +1,132 @@
+import SettingsEngine
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// What may be stored in all, and what happens at the edge.
+@Suite(.ownThread)
+struct QuotaTests {
+    /// What is stored before each request, with undo and restore in mind: commit 4 removed a value.
+    private static let given: [Request] = [
+        "PUT app/keys/a 1", "PUT app/keys/b 2", "PUT app/keys/c 3", "DELETE app/keys/c", "PUT other/keys/a 1",
+    ]
+
+    /// Requests that add a third suite.
+    static let newSuites: [Request] = [
+        "PUT new/keys/a 1", #"PATCH new {"a":1}"#, #"PUT new {"a":1}"#,
+        #"PUT new/schema {"additionalProperties":true}"#,
+        #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"a","value":9},"#
+            + #"{"op":"set","suite":"new","key":"a","value":1}]}"#, "PUT new/keys/a?dryRun=true 1",
+    ]
+
+    /// Requests that add a third key.
+    static let newKeys: [Request] = [
+        "PUT app/keys/x 1", #"PATCH app {"a":5,"x":1}"#,
+        #"POST app/undo {"revision":4}"#, #"POST app/restore {"to":3,"keys":["c"]}"#, #"POST /v1/undo {"revision":4}"#,
+        #"POST /v1/transaction {"do":[{"op":"set","suite":"app","key":"x","value":9}]}"#,
+        #"PUT app/schema {"additionalProperties":true,"properties":{"x":{"type":"integer"}}}"#,
+    ]
+
+    private func expectRefusal(
+        _ request: Request, by quota: String, _ limit: Int, of daemon: TestDaemon
+    ) throws {
+        let before = try daemon.world()
+        let answer = try daemon.send(request)
+        #expect(answer.status == 507, "\(request.target): \(answer.text)")
+        #expect(answer.json?["code"] == "insufficient_storage")
+        #expect(answer.json?["outcome"] == "not_done")
+        #expect(answer.json?["limit"] == .integer(Int64(limit)))
+        let detail = answer.json?["detail"]?.string ?? ""
+        #expect(detail.contains("\(quota) allows \(limit); "), "\(detail)")
+        try DescribedAnswers.check(answer, to: request, of: "quota")
+        #expect(try daemon.world() == before)
+    }
+
+    @Test("A suite over quotas.suites gets 507, and nothing is stored", arguments: newSuites)
+    func suites(request: Request) throws {
+        let daemon = try TestDaemon { $0.writes.quotas.suites = 2 }
+        for request in Self.given { try daemon.done(request) }
+        try expectRefusal(request, by: "quotas.suites", 2, of: daemon)
+        try daemon.done("PUT app/keys/d 4")
+        try daemon.done("DELETE other?drop=true")
+        try daemon.done(request)
+    }
+
+    @Test("A key over quotas.keysPerSuite gets 507, and nothing is stored", arguments: newKeys)
+    func keys(request: Request) throws {
+        let daemon = try TestDaemon { $0.writes.quotas.keysPerSuite = 3 }
+        for request in Self.given { try daemon.done(request) }
+        try daemon.done("PUT app/keys/z 1")
+        try expectRefusal(request, by: "quotas.keysPerSuite", 3, of: daemon)
+        try expectRefusal(#"PUT app {"w":1,"x":2,"y":3,"z":4}"#, by: "quotas.keysPerSuite", 3, of: daemon)
+        try daemon.done("PUT app/keys/z 2")
+        try daemon.done("DELETE app/keys/z")
+        // What is put back must not have changed.
+        try daemon.done(request)
+    }
+
+    private static func text(_ count: Int) -> String { "\"\(String(repeating: "a", count: count))\"" }
+
+    @Test("A text takes 48 bytes, and its length rounded up to the next sixteen")
+    func values() throws {
+        let daemon = try TestDaemon { $0.writes.quotas.valueBytes = 1024 }
+        try daemon.done(Request("PUT app/keys/a \(Self.text(975))"))
+        try expectRefusal(Request("PUT app/keys/a \(Self.text(976))"), by: "quotas.valueBytes", 1024, of: daemon)
+        try expectRefusal(Request("PUT app/keys/b \(Self.text(976))"), by: "quotas.valueBytes", 1024, of: daemon)
+        try expectRefusal(#"PATCH app/keys/a {"op":"concat","text":"b"}"#, by: "quotas.valueBytes", 1024, of: daemon)
+        try daemon.done("PUT app/keys/a 1")
+    }
+
+    private func storedBytes(_ daemon: TestDaemon) throws -> Int {
+        let line = try daemon.send("GET /metrics").text.split(separator: "\n").first {
+            $0.hasPrefix("settingsd_stored_bytes ")
+        }
+        return try #require(line.flatMap { Int($0.split(separator: " ")[1]) })
+    }
+
+    @Test(
+        "Quotas of bytes hold to the byte, also after a restart", arguments: ["quotas.suiteBytes", "quotas.totalBytes"])
+    func bytes(quota: String) throws {
+        let directory = try TemporaryDirectory()
+        let last = Request("PUT app/keys/last \(Self.text(500))"), more = Request("PUT app/keys/a \(Self.text(20))")
+        let measured = try TestDaemon(in: directory, data: directory.path + "/measured")
+        for request in Self.given.dropLast() + [last] { try measured.done(request) }
+        let size = try storedBytes(measured)
+        func adapt(_ configuration: inout Configuration) {
+            let place: WritableKeyPath<Configuration, Int> =
+                quota == "quotas.suiteBytes" ? \.writes.quotas.suiteBytes : \.writes.quotas.totalBytes
+            configuration[keyPath: place] = size
+        }
+        var daemon = try TestDaemon(in: directory, data: directory.path + "/data", adapt)
+        for request in Self.given.dropLast() + [last] { try daemon.done(request) }
+        for _ in 0..<3 {
+            #expect(try storedBytes(daemon) == size)
+            try expectRefusal(more, by: quota, size, of: daemon)
+            try daemon.done("PUT app/keys/a 7")
+            daemon.stop()
+            daemon = try TestDaemon(in: directory, data: directory.path + "/data", adapt)
+        }
+        try daemon.done("DELETE app/keys/last")
+        try daemon.done(more)
+    }
+
+    @Test("Where more is stored than a reload allows, smaller values and removals go through, larger values do not")
+    func lowered() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file("settingsd.json", "{}")
+        let daemon = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", file])
+        for key in 0..<100 { try daemon.done(Request("PUT app/keys/k\(key) \(Self.text(100))")) }
+        for quota in ["suiteBytes", "totalBytes", "valueBytes"] {
+            let limit = quota == "valueBytes" ? 1024 : 4096
+            _ = try directory.file("settingsd.json", #"{"quotas":{"\#(quota)":\#(limit)}}"#)
+            #expect(try daemon.done("POST /v1/reload").json?["needsRestart"] == [])
+            try expectRefusal(Request("PUT app/keys/k1 \(Self.text(9000))"), by: "quotas.\(quota)", limit, of: daemon)
+            try daemon.done(Request("PUT app/keys/k2 \(Self.text(99 - limit % 1000))"))
+            try daemon.done(Request("DELETE app/keys/k\(limit % 100)"))
+        }
+        _ = try directory.file("settingsd.json", "{}")
+        try daemon.done("POST /v1/reload")
+        try daemon.done(Request("PUT app/keys/k1 \(Self.text(9000))"))
+    }
+}

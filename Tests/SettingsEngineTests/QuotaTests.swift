@@ -1,0 +1,100 @@
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+/// Random writes held against quotas at and just under what is stored after them.
+@Suite(.ownThread)
+struct QuotaTests {
+    /// A quota, and what it counts: in all, or by suite.
+    private struct Bound {
+        let quota: WritableKeyPath<Quotas, Int>
+        let counts: (State) -> [SuiteName?: Int]
+
+        static var all: [Bound] {
+            [
+                Bound(quota: \.suites) { [nil: $0.suites.count] },
+                Bound(quota: \.totalBytes) { [nil: $0.size] },
+                Bound(quota: \.keysPerSuite) { bySuite($0, \.keyCount) },
+                Bound(quota: \.suiteBytes) { bySuite($0, \.size) },
+            ]
+        }
+
+        private static func bySuite(_ state: State, _ count: (Suite) -> Int) -> [SuiteName?: Int] {
+            Dictionary(uniqueKeysWithValues: state.suites.elements.map { ($0.id, count($0)) })
+        }
+    }
+
+    private func sizes(_ state: State) -> [Int] { [state.size] + state.suites.elements.map(\.size) }
+
+    @Test("A write is refused exactly if what is stored after it is over a quota and has grown")
+    func exact() throws {
+        var (refused, allowed) = (0, 0)
+        for random in FuzzBudget.generators(share: 0.02) {
+            var writes = try RandomWrites(random)
+            var state = State(epoch: try #require(Epoch("e0")))
+            var replayed = state
+            for _ in 0..<120 {
+                let request = WriteRequest(try writes.next())
+                let revision = try #require(state.revision.advanced(by: 1))
+                let time = Timestamp(milliseconds: 1000)
+                guard let decision = try? state.decide(request, revision: revision, time: time),
+                    let commit = decision.commit
+                else { continue }
+                var after = state
+                try after.apply(commit, schema: decision.schema)
+                for bound in Bound.all {
+                    let (then, now) = (bound.counts(state), bound.counts(after))
+                    let most = now.values.max() ?? 0
+                    for limit in [most, most - 1, most / 2] {
+                        var quotas = Quotas.none
+                        quotas[keyPath: bound.quota] = limit
+                        let isOver = now.contains { $0.value > limit && $0.value > then[$0.key] ?? 0 }
+                        for isDryRun in [false, true] {
+                            var request = request
+                            request.isDryRun = isDryRun
+                            let outcome = Result {
+                                try state.decide(request, revision: revision, time: time, quotas: quotas)
+                            }
+                            let context: Comment = "seed \(random.seed), at \(revision), \(limit): \(request.command)"
+                            guard case .failure(let problem as Problem) = outcome else {
+                                try #require(!isOver, context)
+                                allowed += 1
+                                continue
+                            }
+                            try #require(isOver && problem.code == .insufficientStorage, "\(problem), \(context)")
+                            try #require(problem.limit == Int64(limit) && problem.outcome == .notDone, context)
+                            refused += 1
+                        }
+                    }
+                }
+                state = after
+                try replayed.apply(try Commit(json: try JSONValue(parsing: commit.jsonBytes())))
+                try #require(sizes(replayed) == sizes(state), "seed \(random.seed), at \(revision)")
+            }
+        }
+        #expect(refused > 100 && allowed > 100)
+    }
+
+    @Test("A suite that is emptied and dropped leaves nothing that counts")
+    func emptied() throws {
+        var staged = StagedState(State(epoch: try #require(Epoch("e0"))))
+        let app = try SuiteName("app")
+        let schema = try Schema(["additionalProperties": true, "properties": ["a": ["type": "integer"]]])
+        func write(_ command: WriteRequest.Command) throws {
+            _ = try staged.write(WriteRequest(command), at: Timestamp(milliseconds: 1))
+        }
+        try write(.mergeSuite(app, ["long name of a key": "a text of more than fifteen bytes", "b": [1, 2, 3]]))
+        let first = staged.state.size
+        try write(.setSchema(app, schema, onConflict: .refuse))
+        #expect(staged.state.size > first)
+        try write(.removeSchema(app))
+        #expect(staged.state.size == first)
+        try write(.resetSuite(app, prefix: ""))
+        try write(.mergeSuite(app, ["long name of a key": "a text of more than fifteen bytes", "b": [1, 2, 3]]))
+        #expect(staged.state.size == first)
+        try write(.dropSuite(app))
+        #expect(staged.state.size == 0)
+    }
+}
