@@ -29,6 +29,16 @@ package enum SocketAddress: Hashable, Sendable {
         if case .tcp(let address, _) = self { .tcp(address, port: port) } else { self }
     }
 
+    /// The address without its port, and of IPv6 the network of 64 bits: a host may have all addresses of that.
+    package var network: SocketAddress {
+        if case .tcp(let address, _) = self { .tcp(address.network, port: 0) } else { self }
+    }
+
+    /// True for a Unix domain socket and for an address of loopback.
+    package var isLocal: Bool {
+        if case .tcp(let address, _) = self { address.isLoopback } else { true }
+    }
+
     package var isIPv4: Bool {
         if case .tcp(let address, _) = self { address.isIPv4 } else { false }
     }
@@ -73,6 +83,21 @@ package struct IPAddress: Hashable, Sendable {
     package var unmapped: IPAddress {
         guard !isIPv4, high == 0, UInt64(bigEndian: low) >> 32 == 0xFFFF else { return self }
         return IPAddress(in_addr(s_addr: UInt32(truncatingIfNeeded: UInt64(bigEndian: low)).bigEndian))
+    }
+
+    /// The address itself, or the first 64 bits of an IPv6 address, with those of loopback as they are.
+    fileprivate var network: IPAddress {
+        guard !isIPv4, !isLoopback else { return self }
+        return IPAddress(isIPv4: false, scope: scope, high: high, low: 0)
+    }
+
+    /// True for 127.0.0.0/8 and ::1.
+    fileprivate var isLoopback: Bool {
+        isIPv4 ? high.littleEndian & 0xFF == 127 : high == 0 && UInt64(bigEndian: low) == 1
+    }
+
+    private init(isIPv4: Bool, scope: UInt32, high: UInt64, low: UInt64) {
+        (self.isIPv4, self.scope, self.high, self.low) = (isIPv4, scope, high, low)
     }
 
     /// Reads an address in figures, without brackets, zone or port; nil for any other text.

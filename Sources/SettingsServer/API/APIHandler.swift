@@ -122,9 +122,42 @@ final class APIHandler: RequestHandler {
         do throws(Problem) {
             caller = try policies.access?.admit(head, bytes, user: exchange.user)
         } catch {
-            return refuse(error, at: service.store.state.cursor, exchange)
+            // A guess at a token counts, too.
+            let refusal = policies.rate.flatMap {
+                overrun(of: $0, head, bytes, ClientKey(exchange.peer, exchange.user))
+            }
+            return refuse(refusal ?? error, at: service.store.state.cursor, exchange)
         }
         self.caller = caller?.name
+        guard let rate = policies.rate else { return serve(head, bytes, body, exchange, from: caller) }
+        let key = ClientKey(of: caller, exchange)
+        if let refusal = overrun(of: rate, head, bytes, key) {
+            return refuse(refusal, at: service.store.state.cursor, exchange)
+        }
+        let handling = serve(head, bytes, body, exchange, from: caller)
+        // It is offered again, and counts then.
+        if case .notYet = handling, !key.isLocal { service.meter.giveBack(key, rate) }
+        return handling
+    }
+
+    /// Counts a request, unless it is free. Returns the refusal of one that is too many.
+    ///
+    /// What looks after the daemon is free, and so are peers on this machine that need no credential: they are its users'
+    /// own programs.
+    private func overrun(
+        of rate: RequestRate, _ head: RequestHead, _ bytes: Span<UInt8>, _ key: ClientKey
+    ) -> Problem? {
+        guard !key.isLocal else { return nil }
+        switch Route(head.path, in: bytes)?.resource {
+        case .health, .ready, .metrics: return nil
+        default: return service.meter.take(key, at: loop.now, rate).map { Problem(tooManyRequests: rate, wait: $0) }
+        }
+    }
+
+    /// Serves a request whose caller may send it.
+    private func serve(
+        _ head: RequestHead, _ bytes: Span<UInt8>, _ body: Span<UInt8>, _ exchange: Exchange, from caller: Caller?
+    ) -> Handling {
         if let setting = plainSetting(head, bytes, for: caller?.reader) {
             current.route = RouteName(method: head.method, resource: .setting)
             return .answer(setting)

@@ -8,6 +8,8 @@ package struct Policies: Sendable {
     package var access: AccessPolicy?
     package var proxies = TrustedProxies()
     package var logging = RequestLogging()
+    /// Nil if callers may send as much as they like.
+    package var rate: RequestRate?
 
     package init() {}
 }

@@ -13,6 +13,11 @@ extension Problem {
         case .tooManyConnections(let limit):
             self.init(.tooManyConnections, "there are \(limit) connections already; try again in a moment")
             self.retryAfterMs = 1000
+        case .tooManyConnectionsOfAddress(let limit):
+            self.init(
+                .tooManyConnections,
+                "there are \(limit) connections from this address already; use those again, or close some")
+            self.retryAfterMs = 1000
         case .tooMuchMemory:
             self.init(
                 .overloaded,
@@ -47,10 +52,10 @@ extension Problem {
         switch excess {
         case .total(let limit):
             self.init(.tooManyWatchers, "there are \(limit) watchers already; try again in a moment")
-        case .ofAddress(let limit):
+        case .ofCaller(let limit):
             self.init(
                 .tooManyWatchers,
-                "there are \(limit) watchers from this address already; let one request observe several keys or suites")
+                "this caller has \(limit) watchers already; let one request observe several keys or suites")
         }
         // At random, or they would come back as many as before.
         self.retryAfterMs = Int64.random(in: 1000...5000)

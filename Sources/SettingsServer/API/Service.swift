@@ -21,6 +21,7 @@ package struct Service: Sendable {
     let clock: @Sendable () -> Timestamp
     let accessLog = AccessLog()
     let watchers: WatcherCount
+    let meter = RequestMeter()
     let audit: AuditLog?
     let backups: BackupMaker
     /// Reads the configuration again, all or nothing, on a queue of its own.

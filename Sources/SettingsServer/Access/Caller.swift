@@ -19,7 +19,7 @@ final class Caller: Sendable {
     let expires: Timestamp?
     let credential: Credential
     /// True if the credential is one that was granted something. Another one could do more, so 401 says so.
-    private let isKnown: Bool
+    let isKnown: Bool
 
     init(_ name: String, _ grants: Grants, _ credential: Credential, expires: Timestamp? = nil, isKnown: Bool = true) {
         self.name = name

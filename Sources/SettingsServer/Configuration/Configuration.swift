@@ -34,6 +34,7 @@ package struct Configuration: Sendable {
     package var history = History.Limits()
     package var transport = TransportLimits()
     package var watchers = WatcherLimits()
+    package var rate = RequestRate()
     package var writes = WriteLimits()
     /// The memory for all requests and answers that are on their way.
     package var bufferBytes = 256 << 20
@@ -62,6 +63,7 @@ extension Configuration {
         if transport.connections > most {
             transport.connections = most
             lowered.append("at most \(most) connections: the system allows no more open files (LimitNOFILE)")
+            transport.connectionsPerAddress = min(transport.connectionsPerAddress, most - most / 20)
         }
         if watchers.total >= transport.connections {
             watchers.total = transport.connections - max(1, transport.connections / 20)

@@ -155,11 +155,21 @@ extension Option {
             "limits.connections", 1...1_000_000, \.transport.connections,
             "connections at a time; lowered to what the limit of open files allows (`LimitNOFILE`)"),
         .integer(
+            "limits.connectionsPerAddress", 1...1_000_000, \.transport.connectionsPerAddress,
+            "connections at a time from one address; lower it where strangers connect"),
+        .integer(
             "limits.watchers", 0...1_000_000, \.watchers.total,
             "requests that wait for a change; lowered below the connections, so that there is room for others"),
         .integer(
-            "limits.watchersPerAddress", 0...1_000_000, \.watchers.perAddress,
-            "the same from one address; lower it where strangers connect"),
+            "limits.watchersPerCaller", 0...1_000_000, \.watchers.perCaller,
+            "the same of one caller: a token or user, else an address; lower it where strangers connect"),
+        .integer(
+            "limits.requestsPerSecond", 0...1_000_000, \.rate.perSecond,
+            "requests a second of one caller; 0 for any number. Without a credential, programs on this machine are free"
+        ),
+        .integer(
+            "limits.requestBurst", 1...10_000_000, \.rate.burst, "requests that a caller may send at once, after a rest"
+        ),
         .integer("limits.targetBytes", 128...1 << 20, \.targetBytes, "length of a path with its query"),
         .integer("limits.headBytes", 256...1 << 20, \.headBytes, "length of the head of a request"),
         .integer("limits.headFields", 8...4096, \.headFields, "header fields of a request"),

@@ -15,10 +15,13 @@ final class Acceptor: @unchecked Sendable {
 
     /// Bounds one wake, so that stopping has its turn.
     private static let acceptsPerWake = 256
+    /// The connections beyond the limit of an address that may wait for their 429; few, as it may have no more.
+    private static let refusedPerAddress = 16
     private static let pause = DispatchTimeInterval.milliseconds(50)
 
     private let listener: Listener
     private let loops: [EventLoop]
+    private let counts: ConnectionCounts
     private var limits: TransportLimits
     private let accept: Accept
     private let log: @Sendable (TransportEvent) -> Void
@@ -31,12 +34,14 @@ final class Acceptor: @unchecked Sendable {
     private var next = 0
 
     init(
-        _ listener: Listener, _ loops: [EventLoop], limits: TransportLimits, queue: DispatchQueue,
+        _ listener: Listener, _ loops: [EventLoop], _ counts: ConnectionCounts, limits: TransportLimits,
+        queue: DispatchQueue,
         accept: @escaping Accept,
         log: @escaping @Sendable (TransportEvent) -> Void
     ) {
         self.listener = listener
         self.loops = loops
+        self.counts = counts
         self.limits = limits
         self.accept = accept
         self.log = log
@@ -76,11 +81,18 @@ final class Acceptor: @unchecked Sendable {
                 let total = loads.reduce(0, +)
                 // A refused connection has a descriptor, too, until it has its answer.
                 guard total < limits.connections + limits.refusedConnections else { continue }
+                // Here, since it may take a while to find the name, and a loop must not wait.
+                let user = peer.isUnix ? PeerUser(of: socket) : nil
+                let key = ClientKey(peer, user)
+                let count = counts.add(key)
+                guard count <= limits.connectionsPerAddress + Self.refusedPerAddress else {
+                    counts.remove(CollectionOfOne(key))
+                    continue
+                }
                 let loop = leastLoaded(loads)
                 loads[loop] += 1
                 batches[loop].append(
-                    AcceptedSocket(
-                        socket, peer, exceededLimit: total < limits.connections ? nil : limits.connections))
+                    AcceptedSocket(socket, peer, user, refusal: refusal(of: count, total: total)))
             case .nothing: break collecting
             case .lost: continue
             case .exhausted(let error):
@@ -91,6 +103,17 @@ final class Acceptor: @unchecked Sendable {
         // One descriptor that came free does not end a shortage.
         if let shortage { pause(shortage) } else { resumed() }
         for (loop, batch) in zip(loops, batches) where !batch.isEmpty { loop.adopt(batch) }
+    }
+
+    /// Returns the reason to refuse a connection; nil if it may stay.
+    ///
+    /// - Parameters:
+    ///   - count: the connections of its peer, with it.
+    ///   - total: the connections of all, without it.
+    private func refusal(of count: Int, total: Int) -> Rejection? {
+        guard total < limits.connections else { return .tooManyConnections(limit: limits.connections) }
+        let most = limits.connectionsPerAddress
+        return count > most ? .tooManyConnectionsOfAddress(limit: most) : nil
     }
 
     private func leastLoaded(_ loads: [Int]) -> Int {
@@ -125,16 +148,18 @@ final class AcceptedSocket: Sendable {
     private let socket: Mutex<Socket?>
     let peer: SocketAddress
     let user: PeerUser?
-    /// The limit that this connection exceeds: it gets an answer that says so, and is closed.
-    let exceededLimit: Int?
+    /// The limit that the connection exceeds: it gets an answer that says so, and is closed.
+    let refusal: Rejection?
 
-    init(_ socket: consuming Socket, _ peer: SocketAddress, exceededLimit: Int?) {
-        // Here, since it may take a while to find the name, and a loop must not wait.
-        user = peer.isUnix ? PeerUser(of: socket) : nil
+    init(_ socket: consuming Socket, _ peer: SocketAddress, _ user: PeerUser?, refusal: Rejection?) {
         self.socket = Mutex(socket)
         self.peer = peer
-        self.exceededLimit = exceededLimit
+        self.user = user
+        self.refusal = refusal
     }
+
+    /// What the connection counts for.
+    var clientKey: ClientKey { ClientKey(peer, user) }
 
     /// Returns the socket, once.
     func take() -> Socket? {

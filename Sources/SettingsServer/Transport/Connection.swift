@@ -68,6 +68,9 @@ final class Connection {
         self.generation = generation
     }
 
+    /// What the connection counts for.
+    var clientKey: ClientKey { ClientKey(peer, user) }
+
     var name: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
 
     func ticket(_ number: UInt32) -> Ticket {

@@ -1,6 +1,6 @@
 internal import Dispatch
 package import HTTPWire
-package import Platform
+internal import Platform
 internal import Synchronization
 
 /// A thread that serves connections. They are given to it and never leave it.
@@ -24,6 +24,8 @@ package final class EventLoop: @unchecked Sendable {
 
     /// Connections given to it and not closed yet.
     private let load = Atomic<Int>(0)
+    /// The connections of all loops by their peers.
+    private let counts: ConnectionCounts
     private let queue: DispatchQueue
     let clock: MonotonicClock
     private let epoll: Epoll
@@ -43,11 +45,12 @@ package final class EventLoop: @unchecked Sendable {
     }
 
     /// Begins to serve. The loop retains itself until `stop`. The factory is called on the loop.
-    package init(
-        index: Int, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
+    init(
+        index: Int, _ counts: ConnectionCounts, limits: TransportLimits, budget: MemoryBudget, clock: MonotonicClock,
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         self.index = index
+        self.counts = counts
         self.clock = clock
         epoll = try Epoll(capacity: Self.eventsPerTurn)
         queue = DispatchQueue(label: "loop-\(index)", qos: .userInitiated)
@@ -88,6 +91,7 @@ package final class EventLoop: @unchecked Sendable {
         run {
             guard let context = self.context, !context.isStopping else {
                 self.load.subtract(sockets.count, ordering: .relaxed)
+                self.counts.remove(sockets.lazy.map(\.clientKey))
                 return
             }
             for accepted in sockets { self.open(accepted, context) }
@@ -210,6 +214,7 @@ package final class EventLoop: @unchecked Sendable {
         if time > context.limits.slowBatch { context.handler.wasSlow(nanoseconds: time) }
         guard !context.closed.isEmpty else { return }
         load.subtract(context.closed.count, ordering: .relaxed)
+        counts.remove(context.closed.lazy.map(\.clientKey))
         context.closed.removeAll(keepingCapacity: true)
     }
 
@@ -238,9 +243,7 @@ package final class EventLoop: @unchecked Sendable {
         guard context.epoll.add(connection.socket.descriptor, connection.interest, name: connection.name) else {
             return connection.close(context)
         }
-        if let limit = accepted.exceededLimit {
-            connection.reject(.tooManyConnections(limit: limit), nil, Span(), context)
-        }
+        if let refusal = accepted.refusal { connection.reject(refusal, nil, Span(), context) }
         connection.proceed(context)
     }
 

@@ -28,11 +28,12 @@ package final class HTTPServer: Sendable {
         makeHandler: @escaping @Sendable (EventLoop) -> any RequestHandler
     ) throws(SystemError) {
         var loops: [EventLoop] = []
+        let counts = ConnectionCounts()
         for index in 0..<max(1, loopCount ?? Self.defaultLoopCount) {
             do throws(SystemError) {
                 loops.append(
                     try EventLoop(
-                        index: index, limits: limits, budget: budget, clock: clock, makeHandler: makeHandler))
+                        index: index, counts, limits: limits, budget: budget, clock: clock, makeHandler: makeHandler))
             } catch {
                 for loop in loops { loop.stop(within: 0) {} }
                 throw error
@@ -41,7 +42,7 @@ package final class HTTPServer: Sendable {
         self.loops = loops
         let queue = DispatchQueue(label: "acceptor", qos: .userInitiated)
         acceptors = listeners.map { listener in
-            Acceptor(listener, loops, limits: limits, queue: queue, accept: accept, log: log)
+            Acceptor(listener, loops, counts, limits: limits, queue: queue, accept: accept, log: log)
         }
     }
 

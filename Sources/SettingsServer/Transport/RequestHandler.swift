@@ -113,6 +113,8 @@ package enum Rejection: Sendable {
     /// The head, or the body, did not come in time.
     case tooSlow
     case tooManyConnections(limit: Int)
+    /// As that, from the peer's address.
+    case tooManyConnectionsOfAddress(limit: Int)
     /// The memory for what is on its way is used up, and this is the largest and slowest part of it.
     case tooMuchMemory
 }

@@ -7,6 +7,8 @@ package struct TransportLimits: Sendable {
 
     /// Connections at a time, over all loops. Further ones are answered 429 and closed.
     package var connections = 20_000
+    /// Connections at a time from one network address, or of one user of Unix domain sockets.
+    package var connectionsPerAddress = 19_000
     /// Further connections that may wait for their 429 at a time. Any beyond these are closed at once.
     package var refusedConnections = 256
     /// From a request's first byte to the end of its head.

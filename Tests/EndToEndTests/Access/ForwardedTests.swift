@@ -47,7 +47,7 @@ struct ForwardedTests {
     @Test("The limit of watchers counts the clients behind a proxy, not the proxy")
     func limits() throws {
         let daemon = try TestDaemon {
-            $0.watchers.perAddress = 1
+            $0.watchers.perCaller = 1
             $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
         }
         try daemon.done("PUT app/keys/a 1")

@@ -28,7 +28,7 @@ struct ReloadTests {
         #expect(try [old, new, page, body].map { try daemon.send($0).status } == [200, 421, 403, 201])
         let answer = try reload(
             #"{"hosts":["new.example"],"origins":["https://console.example"],"log":"info","loops":3,"stopSeconds":3,"#
-                + #""limits":{"bodyBytes":2048,"watchersPerAddress":0}}"#)
+                + #""limits":{"bodyBytes":2048,"watchersPerCaller":0}}"#)
         #expect(answer.text == #"{"reloaded":true,"needsRestart":["loops","stopSeconds"]}"#)
         #expect(try [old, new, page, body].map { try daemon.send($0).status } == [421, 200, 200, 413])
         #expect(try daemon.send(page).field("Access-Control-Allow-Origin") == "https://console.example")

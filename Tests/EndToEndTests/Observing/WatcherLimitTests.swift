@@ -50,13 +50,13 @@ struct WatcherLimitTests {
 
     @Test("Watchers over the limit of one address get 429", arguments: requests)
     func perAddress(request: Request) throws {
-        try refused(request) { $0.watchers.perAddress = 2 }
+        try refused(request) { $0.watchers.perCaller = 2 }
     }
 
     @Test("Another address has its own share")
     func addresses() throws {
         let daemon = try TestDaemon {
-            $0.watchers.perAddress = 1
+            $0.watchers.perCaller = 1
             $0.listen.append(.tcp(host: "::1", port: 0))
         }
         guard case .tcp(_, let port)? = daemon.addresses.last else { throw DaemonInProcess.NoPort() }

@@ -54,7 +54,7 @@ final class ScriptedHandler: RequestHandler {
         case .request(let error): Response(status: error.status, contentType: .text, body: Array(error.reason.utf8))
         case .tooSlow: Response(status: 408)
         case .tooMuchMemory: Response(status: 503)
-        case .tooManyConnections: Response(status: 429)
+        case .tooManyConnections, .tooManyConnectionsOfAddress: Response(status: 429)
         }
     }
 

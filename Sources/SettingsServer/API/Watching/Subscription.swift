@@ -63,8 +63,8 @@ struct Subscription {
     let topic: Topic
     /// Its position among the members of its topic.
     var position: Int
-    /// The address that it counts for.
-    let peer: WatcherCount.Peer
+    /// The client that it counts for.
+    let client: WatcherCount.Client
     /// The caller whose credential ends the subscription; nil without access control.
     let caller: Caller?
     var form: Question.Form

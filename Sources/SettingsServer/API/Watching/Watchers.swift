@@ -76,9 +76,9 @@ extension Watchers {
         sink: Subscription.Sink = .response, on state: State
     ) throws(Problem) {
         guard isAdmitted(caller) else { throw .credentialEnded }
-        let peer: WatcherCount.Peer
+        let client: WatcherCount.Client
         do throws(WatcherCount.Excess) {
-            peer = try service.watchers.add(exchange.peer.with(port: 0))
+            client = try service.watchers.add(ClientKey(of: caller, exchange))
         } catch {
             throw Problem(error)
         }
@@ -87,12 +87,12 @@ extension Watchers {
         do throws(Problem) {
             entry = try index.add(exchange.ticket, question.subject)
         } catch {
-            service.watchers.remove(peer)
+            service.watchers.remove(client)
             throw error
         }
         subscriptions.insert(
             Subscription(
-                ticket: exchange.ticket, topic: entry.topic, position: entry.position, peer: peer, caller: caller,
+                ticket: exchange.ticket, topic: entry.topic, position: entry.position, client: client, caller: caller,
                 form: question.form, place: place, sink: sink))
         handler.noteWaiting(exchange.ticket)
     }
@@ -113,7 +113,7 @@ extension Watchers {
         if let moved = index.remove(subscription.topic, position) {
             subscriptions.update(moved) { $0.position = position }
         }
-        service.watchers.remove(subscription.peer)
+        service.watchers.remove(subscription.client)
     }
 
     /// Sets the end of the wait. Long waits end in their last tenth, so that clients that came together do not all come

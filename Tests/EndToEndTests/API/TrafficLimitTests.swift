@@ -1,0 +1,175 @@
+import Foundation
+import Platform
+import SettingsEngine
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// What one caller may ask of the daemon: requests a second, connections, watchers.
+@Suite(.ownThread)
+struct TrafficLimitTests {
+    private static func slow(_ configuration: inout Configuration) {
+        configuration.rate.perSecond = 1
+        configuration.rate.burst = 5
+    }
+
+    /// Sends requests at once, so that they come at the same time, and returns the statuses of their answers.
+    private func statuses(_ requests: [Request], on client: RawClient) throws -> [Int] {
+        try client.send(requests.flatMap(\.bytes))
+        return try requests.map { _ in try client.readResponse().status }
+    }
+
+    private static func times(_ count: Int, _ request: Request) -> [Request] {
+        Array(repeating: request, count: count)
+    }
+
+    @Test("A caller over its rate gets 429 with Retry-After on a connection that stays, and others their answers")
+    func rate() throws {
+        let guarded = try GuardedDaemon(["one": ["*:read,admin"], "other": ["*:read"]], Self.slow)
+        let request = guarded.signed("GET /v1", as: "one")
+        let client = try guarded.daemon.connect()
+        #expect(try statuses(Self.times(7, request), on: client) == [200, 200, 200, 200, 200, 429, 429])
+        let refused = try client.ask(request)
+        #expect(refused.status == 429)
+        #expect(refused.json?["code"] == "too_many_requests")
+        #expect(refused.field("Retry-After") == "1")
+        try DescribedAnswers.check(refused, to: request, of: "too many")
+        let free = ["/healthz", "/readyz", "/metrics"].map { guarded.signed(Request("GET \($0)"), as: "one") }
+        #expect(try statuses(free + free + free, on: client) == Array(repeating: 200, count: 9))
+        #expect(try guarded.send("GET /v1", as: "other").status == 200)
+        try eventually { try client.ask(request).status == 200 }
+    }
+
+    @Test("Writes that are offered to the handler again count once")
+    func again() throws {
+        let guarded = try GuardedDaemon(["one": ["app:write"]], given: [Samples.schema]) {
+            $0.rate.perSecond = 1
+            $0.rate.burst = 10
+        }
+        let writes = (0..<11).map { guarded.signed(Request("PUT app/keys/count \($0)"), as: "one") }
+        let client = try guarded.daemon.connect()
+        #expect(try statuses(writes, on: client) == [201] + Array(repeating: 200, count: 9) + [429])
+    }
+
+    @Test("Without a credential an address has its rate, and of IPv6 64 bits")
+    func addresses() throws {
+        let daemon = try TestDaemon {
+            Self.slow(&$0)
+            $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
+        }
+        let client = try daemon.connect()
+        func request(_ peer: String) -> Request { Request("GET /v1", "X-Forwarded-For: \(peer)") }
+        for pair in [["192.0.2.1", "192.0.2.1"], ["2001:db8::1", "2001:db8::2"]] {
+            let requests = (0..<6).map { request(pair[$0 % 2]) }
+            #expect(try statuses(requests, on: client) == [200, 200, 200, 200, 200, 429])
+        }
+        #expect(try statuses([request("192.0.2.2"), request("2001:db8:0:1::1")], on: client) == [200, 200])
+    }
+
+    @Test("Requests with a wrong token count for the address, so that guessing is slow")
+    func guesses() throws {
+        let guarded = try GuardedDaemon([:]) {
+            Self.slow(&$0)
+            $0.proxies.ranges = [AddressRange("127.0.0.1")].compactMap(\.self)
+        }
+        var guess = guarded.signed("GET /v1", as: "wrong")
+        guess.fields.append("X-Forwarded-For: 192.0.2.1")
+        let client = try guarded.daemon.connect()
+        #expect(try statuses(Self.times(6, guess), on: client) == [401, 401, 401, 401, 401, 429])
+    }
+
+    @Test("Programs on this machine that need no credential have no rate; a user with grants has one")
+    func local() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/socket"
+        let free = try TestDaemon(in: directory, data: directory.path + "/free") {
+            Self.slow(&$0)
+            $0.listen.append(.unix(path: path))
+        }
+        for client in [try free.connect(), try RawClient(.unix(path))] {
+            #expect(try statuses(Self.times(20, "GET /v1"), on: client) == Array(repeating: 200, count: 20))
+        }
+        free.stop()
+        let user = String(getuid())
+        let grants = [try Grant("*:read")]
+        let guarded = try TestDaemon(in: directory, data: directory.path + "/guarded") {
+            Self.slow(&$0)
+            $0.listen.append(.unix(path: path))
+            $0.access.users = [(name: user, grants: grants)]
+        }
+        #expect(try statuses(Self.times(6, "GET /v1"), on: RawClient(.unix(path))).last == 429)
+        guarded.stop()
+    }
+
+    @Test("Connections over the limit of their address get 429, a few; the others are closed")
+    func connections() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.path + "/socket"
+        let daemon = try TestDaemon(in: directory, data: directory.path + "/data") {
+            $0.transport.connectionsPerAddress = 2
+            $0.listen += [.tcp(host: "::1", port: 0), .unix(path: path)]
+        }
+        guard case .tcp(_, let port)? = daemon.addresses.first(where: { "\($0)".hasPrefix("[") }) else {
+            throw DaemonInProcess.NoPort()
+        }
+        for address in [RawAddress.ipv4(daemon.port), .ipv6(port), .unix(path)] {
+            let kept = [try RawClient(address), try RawClient(address)]
+            for client in kept { #expect(try client.ask("GET /v1").status == 200) }
+            let refused = try RawClient(address).readResponse()
+            #expect(refused.status == 429)
+            #expect(refused.json?["code"] == "too_many_connections")
+            #expect(refused.field("Retry-After") == "1")
+            for client in kept { #expect(try client.ask("GET /v1").status == 200) }
+            kept[0].reset()
+            var next: RawClient?
+            try eventually {
+                next = try RawClient(address)
+                return (try? next?.ask("GET /v1").status) == 200
+            }
+            let many = try (0..<40).map { _ in try RawClient(address) }
+            #expect(many.filter { (try? $0.readResponse()) == nil }.count > 20)
+            #expect(try kept[1].ask("GET /v1").status == 200)
+            withExtendedLifetime(next) {}
+        }
+    }
+
+    @Test("Each token has its own share of watchers")
+    func watchers() throws {
+        let guarded = try GuardedDaemon(["one": ["*:read"], "other": ["*:read"]], given: ["PUT app/keys/a 1"]) {
+            $0.watchers.perCaller = 1
+        }
+        let request = Request("GET app/observe?wait=300&since=\(try guarded.daemon.cursor())")
+        let first = try WaitingPeer(guarded, guarded.signed(request, as: "one"))
+        let answer = try guarded.send(request, as: "one")
+        #expect(answer.status == 429)
+        #expect(answer.json?["code"] == "too_many_watchers")
+        let second = try WaitingPeer(guarded, guarded.signed(request, as: "other"))
+        withExtendedLifetime((first, second)) {}
+    }
+
+    @Test("A reload takes other limits")
+    func reload() throws {
+        let directory = try TemporaryDirectory()
+        let tokens = directory.path + "/tokens.json"
+        let token = try GuardedDaemon.make("one", ["*:read,admin"], in: tokens)
+        func configure(_ limits: String) throws -> String {
+            try directory.file("c.json", #"{"access":{"tokens":"\#(tokens)"},"limits":{\#(limits)}}"#)
+        }
+        let file = try configure(#""requestsPerSecond":1,"requestBurst":1000"#)
+        let daemon = try TestDaemon(ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", file])
+        let client = try daemon.connect()
+        let request = Request("GET /v1", "Authorization: Bearer \(token)")
+        let reload = Request("POST /v1/reload", "Authorization: Bearer \(token)")
+        #expect(try statuses(Self.times(10, request), on: client).last == 200)
+        _ = try configure(#""requestsPerSecond":1,"requestBurst":5"#)
+        #expect(try client.ask(reload).status == 200)
+        #expect(try statuses(Self.times(10, request), on: client).last == 429)
+        // The daemon reads it again when its process is told to, which no limit keeps back.
+        _ = try configure(#""requestsPerSecond":0,"connectionsPerAddress":1"#)
+        try #require(daemon.process).signal(SIGHUP)
+        try eventually { try client.ask(request).status == 200 }
+        #expect(try statuses(Self.times(50, request), on: client) == Array(repeating: 200, count: 50))
+        try eventually { try daemon.connect().readResponse().status == 429 }
+    }
+}
