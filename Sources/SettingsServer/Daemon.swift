@@ -24,6 +24,8 @@ package final class Daemon: Sendable {
     private let memoryTicker: Ticker
     private let watchdogTicker: Ticker?
     private let manager: ServiceManager?
+    private let scrub: Scrub
+    private let scrubTicker: Ticker?
     private let reloader: Reloader
     private let audit: AuditLog?
     private let accessLog: AccessLog
@@ -107,6 +109,13 @@ package final class Daemon: Sendable {
         self.isStopping = isStopping
         bound = UInt64(max(0, configuration.stopBound)) * 1_000_000_000
         ticker = Ticker(every: max(1, min(1000, configuration.syncInterval))) { store.tend() }
+        let pace = ReadPace(bytesPerSecond: 4 << 20)
+        let scrub = Scrub(
+            DataDirectory(path, in: POSIXFileSystem(pace: pace)), pace: pace, persistence.figures, log
+        ) { store.read { $0.revision } }
+        self.scrub = scrub
+        let scrubs = configuration.scrubInterval
+        scrubTicker = scrubs > 0 ? Ticker(every: scrubs * 1000) { scrub.begin() } : nil
         let memory = FreedMemory()
         memoryTicker = Ticker(every: FreedMemory.interval * 1000) { memory.giveBack() }
         self.manager = manager
@@ -148,6 +157,8 @@ package final class Daemon: Sendable {
         watchdogTicker?.stop()
         manager?.stopping()
         store.stopping()
+        scrubTicker?.stop()
+        scrub.stop()
         server.stop(within: bound) { [store, persistence, audit, accessLog, ticker, memoryTicker, bound] in
             store.whenIdle { _ in
                 audit?.finish()

@@ -3,7 +3,12 @@ internal import Glibc
 
 /// The file system of the machine.
 package struct POSIXFileSystem: FileSystem {
-    package init() {}
+    private let pace: ReadPace?
+
+    /// - Parameter pace: the pace at which files are read; nil for as fast as they can be.
+    package init(pace: ReadPace? = nil) {
+        self.pace = pace
+    }
 
     package func makeDirectory(_ path: String) throws(FileError) {
         let parent = path.parentDirectory ?? "."
@@ -53,7 +58,10 @@ package struct POSIXFileSystem: FileSystem {
     package func read(
         _ descriptor: Int32, _ path: String, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(FileError) -> Int {
-        try check(pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)), .read, path)
+        let count =
+            pace?.read(descriptor, at: offset, into: buffer)
+            ?? pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+        return try check(count, .read, path)
     }
 
     package func write(

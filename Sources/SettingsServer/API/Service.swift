@@ -104,12 +104,13 @@ extension Service {
     }
 
     /// Answers `/readyz`: 200 if writes are taken, else why not, with each condition. That the audit file cannot be written,
-    /// or a schema from a file is refused, keeps no write back.
+    /// a schema from a file is refused, or a scrub found a damaged file, keeps no write back.
     func readiness() -> Response {
         let obstacle = obstacle()
         let conditions: JSONObject = [
             "running": .string(obstacle?.code == .shuttingDown ? "stopping" : "ok"),
             "storage": .string(obstacle?.code == .storageFailed ? "failing" : "ok"),
+            "files": .string(storage.contents.damagedFiles > 0 ? "damaged" : "ok"),
             "audit": .string(audit.map { $0.isFailing ? "failing" : "ok" } ?? "off"),
             "schemas": .string(schemas()),
         ]

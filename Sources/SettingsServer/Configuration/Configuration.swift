@@ -23,6 +23,8 @@ package struct Configuration: Sendable {
     package var snapshotJournalBytes = 64 << 20
     /// In seconds.
     package var snapshotInterval = 300
+    /// In seconds; 0 for never.
+    package var scrubInterval = 86_400
     package var hosts: [String] = []
     package var origins: [String] = []
     package var access = AccessOptions()

@@ -123,6 +123,9 @@ extension Option {
             "snapshot.intervalSeconds", 1...604_800, \.snapshotInterval,
             "after how long with changes there is a snapshot"),
         .integer(
+            "scrubSeconds", 0...31_536_000, \.scrubInterval,
+            "how often the files are read again, slowly, to see that the disk still has them; 0 for never"),
+        .integer(
             "history.commits", 1...16_777_216, \.history.commits,
             "recent commits that are kept: for watchers that resume, `?at=` and repeated requests"),
         .integer("history.bytes", 4096...1 << 40, \.history.bytes, "about how much memory these may take"),

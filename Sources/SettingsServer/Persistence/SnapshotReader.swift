@@ -32,6 +32,24 @@ struct SnapshotReader {
         return try reader.snapshot(limits)
     }
 
+    /// Reads a snapshot only to see that it is as it was written: its bytes, of which there is no more than a line in memory.
+    static func check(_ snapshot: DataDirectory.Numbered, in directory: DataDirectory) throws(RecoveryError) {
+        var reader = try SnapshotReader(snapshot.name, directory)
+        try reader.advance()
+        let revision = try reader.revision("revision", of: try reader.openJSON())
+        guard revision == snapshot.revision else { throw reader.damage("it is of revision \(revision)") }
+        while !reader.isAtCheck { try reader.advance() }
+        try reader.checkEnd()
+    }
+
+    /// True if the line is the last one.
+    private var isAtCheck: Bool {
+        let prefix = SnapshotFormat.check.utf8CodeUnitCount
+        let start = line.range.lowerBound
+        return line.range.count > prefix
+            && lines.buffer.span.extracting(start..<(start + prefix)).consists(of: SnapshotFormat.check)
+    }
+
     private init(_ name: String, _ directory: DataDirectory) throws(RecoveryError) {
         self.directory = directory
         self.name = name

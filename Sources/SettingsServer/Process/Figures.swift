@@ -77,6 +77,12 @@ package final class StorageFigures: Sendable {
         /// When the newest snapshot was written, in monotonic nanoseconds; nil if none was since the start.
         var snapshotTime: UInt64?
         var failedSnapshots = 0
+        /// When the last scrub ended, in monotonic nanoseconds; nil if none did since the start.
+        var scrubTime: UInt64?
+        /// The files that the last scrub read.
+        var scrubbedFiles = 0
+        /// Those of them that are not as they were written.
+        var damagedFiles = 0
     }
 
     private let kept = Mutex(Contents())

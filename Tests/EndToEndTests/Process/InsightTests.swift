@@ -79,7 +79,9 @@ struct InsightTests {
     @Test("Readiness lists each condition")
     func conditions() throws {
         let answer = try TestDaemon().send("GET /readyz")
-        #expect(answer.json?["conditions"] == ["running": "ok", "storage": "ok", "audit": "off", "schemas": "off"])
+        #expect(
+            answer.json?["conditions"]
+                == ["running": "ok", "storage": "ok", "files": "ok", "audit": "off", "schemas": "off"])
     }
 
     private func process(_ options: String) throws -> (TestDaemon, TemporaryDirectory) {

@@ -119,14 +119,25 @@ extension Service {
         text.gauge(
             "settingsd_snapshot_bytes", "Size of the newest snapshot; 0 if none was written since the start.",
             disk.snapshotBytes)
-        let written = "settingsd_snapshot_timestamp_seconds"
-        text.begin(written, "gauge", "When the newest snapshot was written, if one was since the start.")
-        if let time = disk.snapshotTime {
-            let age = Int64(MonotonicClock.system.now() &- time) / 1_000_000_000
-            text.add(written, [], "\(clock().milliseconds / 1000 - age)")
-        }
+        addTime(
+            "settingsd_snapshot_timestamp_seconds", "When the newest snapshot was written, if one was since the start.",
+            disk.snapshotTime, to: &text)
         text.counter("settingsd_failed_snapshots_total", "Snapshots that could not be written.", disk.failedSnapshots)
+        addTime(
+            "settingsd_scrub_timestamp_seconds", "When the files were last read to check them, if since the start.",
+            disk.scrubTime, to: &text)
+        text.gauge("settingsd_scrub_files", "Journals and snapshots that were read then.", disk.scrubbedFiles)
+        text.gauge(
+            "settingsd_scrub_damaged_files", "Those of them that are not as they were written.", disk.damagedFiles)
         text.gauge("settingsd_ready", "1 while writes are taken.", obstacle() == nil ? 1 : 0)
+    }
+
+    /// Adds the time of day of a monotonic time; no sample if there is none.
+    private func addTime(_ name: String, _ help: String, _ time: UInt64?, to text: inout MetricsText) {
+        text.begin(name, "gauge", help)
+        guard let time else { return }
+        let age = Int64(MonotonicClock.system.now() &- time) / 1_000_000_000
+        text.add(name, [], "\(clock().milliseconds / 1000 - age)")
     }
 
     private func addState(_ state: State, to text: inout MetricsText) {

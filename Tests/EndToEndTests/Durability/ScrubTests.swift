@@ -1,0 +1,80 @@
+import Foundation
+import Platform
+import SettingsAPI
+import SettingsModel
+import SettingsServer
+import Synchronization
+import TestSupport
+import Testing
+
+/// Files that are read again while the daemon runs.
+@Suite(.ownThread)
+struct ScrubTests {
+    @Test("A byte that the disk lost is told by /readyz, by metrics and in the log, and writes go on")
+    func damage() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.file("c.json", #"{"scrubSeconds":1,"snapshot":{"journalBytes":1024}}"#)
+        let data = directory.path + "/data"
+        let daemon = try TestDaemon(ofItsOwnIn: directory, data: data, options: ["--config", file])
+        func conditions() throws -> JSONValue? { try daemon.done("GET /readyz").json?["conditions"]?["files"] }
+        func scrubs() throws -> [Substring] {
+            try daemon.send("GET /metrics").text.split(separator: "\n").filter { $0.hasPrefix("settingsd_scrub_") }
+        }
+        #expect(try conditions() == "ok")
+        var snapshot: String?
+        try eventually {
+            for number in 0..<10 {
+                try daemon.done(Request("PUT app/keys/key\(number) \(UInt32.random(in: .min ... .max))"))
+            }
+            snapshot = try FileManager.default.contentsOfDirectory(atPath: data).first { $0.hasSuffix(".json") }
+            return snapshot != nil
+        }
+        let name = try #require(snapshot)
+        let place = URL(filePath: "\(data)/\(name)")
+        let sound = try Data(contentsOf: place)
+        var damaged = sound
+        damaged[sound.count / 2] ^= 0x04
+        try damaged.write(to: place)
+        try eventually { try conditions() == "damaged" }
+        let line = try #require(daemon.process).line(containing: "scrub failed: ")
+        #expect(line.contains(place.path) && line.contains("GET /v1/backup"), "\(line)")
+        #expect(try scrubs().contains("settingsd_scrub_damaged_files 1"))
+        try daemon.done("PUT app/keys/a 1")
+        try sound.write(to: place)
+        try eventually { try conditions() == "ok" }
+        #expect(try scrubs().contains("settingsd_scrub_damaged_files 0"))
+    }
+
+    @Test("Journals that are written, begun and removed meanwhile are not reported", arguments: ["always", "interval"])
+    func rotation(durability: String) throws {
+        let daemon = try TestDaemon {
+            $0.durability = durability == "always" ? .always : .interval
+            $0.snapshotJournalBytes = 4096
+        }
+        let lines = Mutex<[String]>([])
+        let log = Log(level: .warning, clock: { Daemon.now() }) { line in
+            lines.withLock { $0.append(line) }
+        }
+        let peer = try daemon.connect()
+        let reader = try daemon.connect()
+        let published = Mutex(Revision.zero)
+        let data = DataDirectory(daemon.directory.path)
+        let scrub = Scrub(data, pace: ReadPace(bytesPerSecond: .max), StorageFigures(), log) {
+            published.withLock { $0 }
+        }
+        var seen: Set<String> = []
+        for round in 0..<300 {
+            let writes = (0..<20).map {
+                Request("PUT app/keys/key\($0) \"\(String(repeating: "x", count: round % 50))\"")
+            }
+            try peer.send(writes.flatMap(\.bytes))
+            let revision = try reader.ask("GET /v1").revision ?? .zero
+            published.withLock { $0 = revision }
+            scrub.run()
+            for _ in writes { #expect(try peer.readResponse().status < 300) }
+            seen.formUnion(try FileManager.default.contentsOfDirectory(atPath: daemon.directory.path))
+        }
+        #expect(lines.withLock { $0 } == [])
+        #expect(seen.count { $0.hasPrefix("journal-") } > 5)
+    }
+}

@@ -1,0 +1,82 @@
+import Platform
+import SettingsAPI
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// A scrub of a directory on a simulated disk, with bytes that the disk has lost.
+@Suite(.ownThread)
+struct ScrubTests {
+    private let folder = DataFolder()
+    private let figures = StorageFigures()
+
+    init() throws {
+        _ = try folder.fill()
+    }
+
+    /// Reads the directory once. Returns what it logs.
+    private func scrub(upTo revision: Int64 = 12) throws -> [String] {
+        let lines = Mutex<[String]>([])
+        let published = try #require(Revision(revision))
+        let log = Log(level: .warning, clock: { Timestamp(milliseconds: 0) }) { line in
+            lines.withLock { $0.append(line) }
+        }
+        Scrub(folder.directory, pace: ReadPace(bytesPerSecond: 1), figures, log) { published }.run()
+        return lines.withLock { $0 }
+    }
+
+    private var files: [String] { folder.names.filter { $0.hasPrefix("journal-") || $0.hasPrefix("snapshot-") } }
+
+    @Test("Files that are as they were written are counted and not reported, before and after a start")
+    func sound() throws {
+        #expect(try scrub() == [])
+        #expect(figures.contents.scrubbedFiles == files.count && files.count >= 4)
+        #expect(figures.contents.scrubTime != nil)
+        let (_, log) = try folder.open()
+        #expect(try scrub() == [])
+        try log.close()
+        #expect(try scrub() == [])
+    }
+
+    @Test("A byte that changed is reported with its file and place, wherever it is")
+    func flipped() throws {
+        for name in files {
+            let sound = try folder.read(name)
+            for offset in stride(from: 0, to: sound.count, by: 11) {
+                try folder.edit(name) { $0[offset] ^= 0x10 }
+                let lines = try scrub()
+                let line = try #require(lines.first, "\(name) at \(offset)")
+                #expect(line.contains("scrub failed: ") && line.contains("/data/\(name)"), "\(offset): \(line)")
+                #expect(figures.contents.damagedFiles == lines.count)
+                folder.write(name, sound)
+            }
+        }
+        #expect(try scrub() == [])
+        #expect(figures.contents.damagedFiles == 0)
+    }
+
+    @Test("A journal that lost its last line is reported; one with a commit that is being written is not")
+    func short() throws {
+        let newest = try #require(files.last { $0.hasPrefix("journal-") })
+        let sound = try folder.read(newest)
+        let start = sound.dropLast().lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
+        folder.write(newest, sound[..<start])
+        #expect(try scrub().first?.contains("it ends before commit 12") == true)
+        // The thirteenth commit is on its way.
+        folder.write(newest, sound + sound[start...].prefix(20))
+        #expect(try scrub() == [])
+        folder.write(newest, sound + [UInt8](repeating: 0, count: 4096))
+        #expect(try scrub() == [])
+    }
+
+    @Test("A scrub that is abandoned reports nothing")
+    func abandoned() throws {
+        let pace = ReadPace(bytesPerSecond: 1)
+        pace.stop()
+        let log = Log(level: .warning, clock: { Timestamp(milliseconds: 0) }) { _ in Issue.record("it logs") }
+        Scrub(folder.directory, pace: pace, figures, log) { .zero }.run()
+        #expect(figures.contents.scrubTime == nil)
+    }
+}
