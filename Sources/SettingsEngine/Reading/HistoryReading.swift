@@ -90,8 +90,10 @@ extension State {
 
     /// The weight of answering the question at most; if that is more than a limit, some number above the limit.
     package func weight(of question: HistoryQuestion, upTo limit: Int) -> Int {
-        // Of those that are asked for, the newest may stand behind very many others.
-        guard question.filter.isEverything, question.by == nil, question.reader == nil else { return limit + 1 }
+        // Of those that are asked for, the newest may stand behind very many others, but they make no more than a page.
+        guard question.filter.isEverything, question.by == nil, question.reader == nil else {
+            return Self.mostHistory / 8
+        }
         var weight = 0
         var left = question.limit
         let end = question.before ?? revision.advanced(by: 1) ?? revision

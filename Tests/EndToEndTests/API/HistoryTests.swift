@@ -103,6 +103,23 @@ struct HistoryTests {
         ["PUT app/keys/count 3", "DELETE app/keys/count"],
     ]
 
+    @Test("History for a caller that may not read everything is answered while another client sends a body")
+    func besideBody() throws {
+        let guarded = try GuardedDaemon(["one": ["app:read"]], given: ["PUT app/keys/a 1"])
+        var upload = guarded.signed("PUT app/keys/b", as: "all")
+        upload.fields.append("Content-Length: 200000")
+        let sender = try guarded.daemon.connect()
+        try sender.send(upload.bytes + [UInt8](repeating: UInt8(ascii: " "), count: 100_000))
+        try eventually {
+            let line = try guarded.send("GET /metrics", as: "all").text.split(separator: "\n").first {
+                $0.hasPrefix("settingsd_buffer_bytes ")
+            }
+            return line.flatMap { Int($0.split(separator: " ")[1]) } ?? 0 > 50_000
+        }
+        #expect(try guarded.send("GET app/history", as: "one").status == 200)
+        withExtendedLifetime(sender) {}
+    }
+
     @Test(
         "A suite that was dropped is shown as it was, with the revisions of keys that had no value",
         arguments: endings.indices)
