@@ -130,7 +130,7 @@ package final class Daemon: Sendable {
                 log.info("\(address) has no TLS: tokens travel in the clear unless a proxy stands before it")
             }
         }
-        manager?.ready("serving on \(addresses.map(\.location).joined(separator: ", "))")
+        manager?.ready(on: addresses)
     }
 
     /// Begins to feed the watchdog of the service manager, if it has one.

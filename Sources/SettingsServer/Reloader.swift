@@ -55,12 +55,13 @@ final class Reloader: Sendable {
             do throws(ConfigurationError) {
                 let (changed, files) = try self.reload()
                 self.schemas.set(files) { refused in
-                    self.manager?.ready(refused.isEmpty ? "serving" : "serving; schemas were refused, see the log")
+                    self.manager?.ready(
+                        on: self.addresses, trouble: refused.isEmpty ? nil : "schemas were refused, see the log")
                     completion(.success(ReloadReport(needsRestart: changed, refusedSchemas: refused)))
                 }
             } catch {
                 self.log.error("reload failed: \(error); everything stays as it was")
-                self.manager?.ready("serving; the last reload failed: \(error)")
+                self.manager?.ready(on: self.addresses, trouble: "the last reload failed: \(error)")
                 completion(
                     .failure(Problem(.invalidValue, "reload failed: \(error); everything stays as it was")))
             }

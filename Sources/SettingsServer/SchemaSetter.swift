@@ -74,13 +74,13 @@ final class SchemaSetter: Sendable {
             case .success:
                 log.info("schema of \(file.suite) set (\(file.path))")
                 guard let commit = outcome.commit else { continue }
-                audit?.add(commit, from: AuditLog.Request(peer: Self.caller, text: file.path)) { [store] in store.state
-                }
+                let request = AuditLog.Request(peer: Self.caller, text: file.path)
+                audit?.add(commit, from: request) { [store] in store.state }
             case .failure(let problem):
                 refused[file.suite] = problem
                 log.error(
-                    "cannot set the schema of \(file.suite): \(Self.reason(of: problem)) (\(file.path)); the suite keeps what "
-                        + "it stores and the schema it has; correct the values or the file, then reload")
+                    "cannot set the schema of \(file.suite): \(Self.reason(of: problem)) (\(file.path)); correct that and "
+                        + "reload; the suite keeps its values and its schema until then")
             }
         }
         return refused

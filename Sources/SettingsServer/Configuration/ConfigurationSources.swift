@@ -15,18 +15,22 @@ extension Configuration {
         }
         let known = Option.all.map(\.variable) + [Self.fileVariable]
         for name in environment.keys.sorted() where name.hasBytePrefix("SETTINGSD_") && !known.contains(name) {
-            guard !Self.isLink(name) else { continue }
-            let nearest = NameSuggestion.nearest(to: name, among: known, limit: 1).first
+            let rest = String(decoding: name.utf8.dropFirst("SETTINGSD_".utf8.count), as: UTF8.self)
+            guard !Self.isLink(rest) else { continue }
+            // The name of the object may be missing.
+            let nearest =
+                known.filter { $0.utf8.reversed().starts(with: "_\(rest)".utf8.reversed()) }.min { $0.count < $1.count }
+                ?? NameSuggestion.nearest(to: name, among: known, limit: 1).first
             throw ConfigurationError(
                 "unknown variable \(name) in the environment",
                 remedy: nearest.map { "did you mean \($0)?" } ?? "settingsd --print-config lists the options")
         }
     }
 
-    /// True if Kubernetes or Docker sets the variable in every container beside a service of the name settingsd.
-    private static func isLink(_ name: String) -> Bool {
-        let rest = String(decoding: name.utf8.dropFirst("SETTINGSD_".utf8.count), as: UTF8.self)
-        return rest == "PORT" || rest.hasBytePrefix("PORT_") || rest.hasBytePrefix("SERVICE_")
+    /// True if Kubernetes or Docker sets the variable, here without `SETTINGSD_`, in every container beside a service of the
+    /// name settingsd.
+    private static func isLink(_ rest: String) -> Bool {
+        rest == "PORT" || rest.hasBytePrefix("PORT_") || rest.hasBytePrefix("SERVICE_")
     }
 
     /// Takes over the data directory that results, with the reason.

@@ -22,15 +22,16 @@ package struct ServiceManager: Sendable {
         watchdogInterval = isMeant && (1...UInt64.max / 1000).contains(microseconds) ? microseconds * 1000 : nil
     }
 
-    /// Reports that the daemon serves.
+    /// Reports that the daemon serves, with a line for people that `systemctl status` shows.
     ///
-    /// - Parameter status: a line for people, as `systemctl status` shows it.
-    func ready(_ status: String) {
-        let line = status.map { $0.isNewline ? " " : String($0) }.joined()
-        send("READY=1\nSTATUS=\(line)")
+    /// - Parameter trouble: what came of a reload, if an operator should look.
+    func ready(on addresses: [ListenAddress], trouble: String? = nil) {
+        let status =
+            "serving on \(addresses.map(\.location).joined(separator: ", "))" + (trouble.map { "; \($0)" } ?? "")
+        send("READY=1\nSTATUS=\(status.map { $0.isNewline ? " " : String($0) }.joined())")
     }
 
-    /// Reports that a reload begins; ``ready(_:)`` ends it.
+    /// Reports that a reload begins; ``ready(on:trouble:)`` ends it.
     func reloading() {
         send(
             "RELOADING=1\nMONOTONIC_USEC=\(MonotonicClock.system.now() / 1000)\nSTATUS=reading the configuration again")
@@ -38,7 +39,8 @@ package struct ServiceManager: Sendable {
 
     func stopping() { send("STOPPING=1\nSTATUS=stopping") }
 
-    func feedWatchdog() { send("WATCHDOG=1") }
+    /// Gives a sign of life. A failure is not logged: there are many of them, and the manager restarts the daemon.
+    func feedWatchdog() { try? Datagram.send("WATCHDOG=1", to: socket) }
 
     private func send(_ text: String) {
         do throws(SystemError) {

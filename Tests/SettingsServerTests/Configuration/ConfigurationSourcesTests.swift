@@ -93,6 +93,10 @@ struct ConfigurationSourcesTests {
                 "SETTINGSD_LIMIT_CONNECTIONS", "1",
                 "unknown variable SETTINGSD_LIMIT_CONNECTIONS in the environment: did you mean SETTINGSD_LIMITS_CONNECTIONS?"
             ),
+            (
+                "SETTINGSD_BUFFER_BYTES", "1",
+                "unknown variable SETTINGSD_BUFFER_BYTES in the environment: did you mean SETTINGSD_LIMITS_BUFFER_BYTES?"
+            ),
             ("SETTINGSD_LOOPS", "two", #"SETTINGSD_LOOPS is "two": it must be an integer from 0 to 128"#),
             ("SETTINGSD_LOOPS", "", #"SETTINGSD_LOOPS is "": it must be an integer from 0 to 128"#),
             ("SETTINGSD_LOOPS", "129", "SETTINGSD_LOOPS is 129: it must be an integer from 0 to 128"),
