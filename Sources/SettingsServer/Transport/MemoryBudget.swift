@@ -19,7 +19,7 @@ package final class MemoryBudget: Sendable {
     package init(limit: Int) {
         self.limit = limit
         room = limit - limit / 8
-        roomForBodies = room / 4
+        roomForBodies = room / 8
     }
 
     /// The bytes that are charged.
