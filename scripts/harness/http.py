@@ -45,20 +45,44 @@ def take_response(received):
         name, _, value = line.partition(":")
         fields[name.lower()] = value.strip()
     begin = end + 4
-    complete = begin + int(fields.get("content-length", 0))
-    if len(received) < complete:
+    if fields.get("transfer-encoding") == "chunked":
+        body, complete = _take_chunks(received, begin)
+    else:
+        complete = begin + int(fields.get("content-length", 0))
+        body = bytes(received[begin:complete]) if len(received) >= complete else None
+    if body is None:
         return None
-    response = Response(int(status_line.split(" ", 2)[1]), fields, bytes(received[begin:complete]))
+    response = Response(int(status_line.split(" ", 2)[1]), fields, body)
     del received[:complete]
     return response
 
 
-class Connection:
-    """A blocking keep-alive connection. Not for HEAD, whose answers announce a body that does not come."""
+def _take_chunks(received, begin):
+    """A body in chunks and its end; None while it is not complete."""
+    body = bytearray()
+    while (line := received.find(b"\r\n", begin)) >= 0:
+        size = int(received[begin:line], 16)
+        begin = line + 2 + size + 2
+        if len(received) < begin:
+            break
+        body += received[line + 2:line + 2 + size]
+        if size == 0:
+            return bytes(body), begin
+    return None, begin
 
-    def __init__(self, port, timeout=60):
-        self.socket = socket.create_connection(("127.0.0.1", port), timeout)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+class Connection:
+    """A blocking keep-alive connection, to a port or to the `path` of a Unix domain socket. Not for HEAD, whose answers
+    announce a body that does not come."""
+
+    def __init__(self, port, timeout=60, path=None):
+        if path:
+            self.socket = socket.socket(socket.AF_UNIX)
+            self.socket.settimeout(timeout)
+            self.socket.connect(path)
+        else:
+            self.socket = socket.create_connection(("127.0.0.1", port), timeout)
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         self.received = bytearray()
 
     def exchange(self, request):
