@@ -21,6 +21,8 @@ SNAPSHOT_SECONDS = 15
 # The daemon gives freed memory back within seconds.
 SETTLED_AFTER, SETTLE_WITHIN, SETTLED_BYTES = 5.0, 20.0, 4 << 20
 LOOK_EACH = 0.1
+# The rows store more than a daemon takes by default, so that its bounds are seen on much data.
+QUOTAS = {"quotas": {"keysPerSuite": 10_000_000, "suiteBytes": 8 << 30, "totalBytes": 8 << 30}}
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Trial:
     is_exact: bool
 
     def run(self, abuse: Abuse, folder: pathlib.Path) -> Outcome:
-        options = {**abuse.options, "stopSeconds": self.stop_seconds}
+        options = {**QUOTAS, **abuse.options, "stopSeconds": self.stop_seconds}
         daemon = Settingsd(self.program, folder / "data", options=options, open_files=abuse.open_files)
         daemon.start()
         try:
