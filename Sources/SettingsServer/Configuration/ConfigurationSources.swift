@@ -23,7 +23,7 @@ extension Configuration {
                 ?? NameSuggestion.nearest(to: name, among: known, limit: 1).first
             throw ConfigurationError(
                 "unknown variable \(name) in the environment",
-                remedy: nearest.map { "did you mean \($0)?" } ?? "settingsd --print-config lists the options")
+                remedy: nearest.map { "did you mean \($0)?" } ?? "man settingsd.json lists the options")
         }
     }
 
