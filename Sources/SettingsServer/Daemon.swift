@@ -98,7 +98,7 @@ package final class Daemon: Sendable {
         } catch {
             throw StartError.system("\(error)")
         }
-        reloader.serve(server, service.watchers, store)
+        reloader.serve(server, service)
         self.reloader = reloader
         self.audit = audit
         accessLog = service.accessLog

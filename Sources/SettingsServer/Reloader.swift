@@ -24,8 +24,7 @@ final class Reloader: Sendable {
         /// As the daemon was started: what needs a restart is compared with it.
         let started: Configuration
         var server: HTTPServer?
-        var watchers: WatcherCount?
-        var store: Store?
+        var service: Service?
     }
 
     init(
@@ -45,8 +44,8 @@ final class Reloader: Sendable {
     }
 
     /// Names what serves, before the first reload.
-    func serve(_ server: HTTPServer, _ watchers: WatcherCount, _ store: Store) {
-        state.withLock { ($0.server, $0.watchers, $0.store) = (server, watchers, store) }
+    func serve(_ server: HTTPServer, _ service: Service) {
+        state.withLock { ($0.server, $0.service) = (server, service) }
     }
 
     func reload(_ completion: @escaping @Sendable (Result<ReloadReport, Problem>) -> Void) {
@@ -74,13 +73,14 @@ final class Reloader: Sendable {
         let policies = try Policies(configuration)
         let files = try SchemaFile.all(of: configuration)
         try policies.checkExposure(of: addresses, configuration)
-        let (started, server, watchers, store) = state.withLock { ($0.started, $0.server, $0.watchers, $0.store) }
+        let (started, server, service) = state.withLock { ($0.started, $0.server, $0.service) }
         let changed = Option.all.filter { !$0.isReloaded && $0.write(configuration) != $0.write(started) }.map(\.name)
         for lowered in configuration.fit(into: room) { log.info(lowered) }
         log.setLevel(configuration.logLevel)
         server?.renew(configuration.transport)
-        watchers?.renew(configuration.watchers)
-        store?.quotasInForce = configuration.writes.quotas
+        service?.watchers.renew(configuration.watchers)
+        service?.store.limitsInForce = configuration.writes
+        service?.budget.renew(limit: configuration.bufferBytes)
         board.post(policies)
         audit?.reopen()
         let rest = changed.isEmpty ? "" : "; these count after a restart: \(changed.joined(separator: ", "))"

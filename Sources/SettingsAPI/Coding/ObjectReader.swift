@@ -1,33 +1,33 @@
-internal import SettingsModel
+package import SettingsModel
 
 /// A reader of the members of one JSON object. The type that a member is read as follows from where it goes.
 ///
 /// Errors name the member. Their pointer is put together only when something is wrong.
-struct ObjectReader {
-    let object: JSONObject
+package struct ObjectReader {
+    package let object: JSONObject
 
-    init(_ json: JSONValue) throws(BodyError) {
+    package init(_ json: JSONValue) throws(BodyError) {
         object = try json.members
     }
 
     /// Reads an object that may have these members and no other.
-    init(_ json: JSONValue, only known: [String]) throws(BodyError) {
+    package init(_ json: JSONValue, only known: [String]) throws(BodyError) {
         try self.init(json)
         try allow(only: known)
     }
 
     /// Refuses the first member that is none of these.
-    func allow(only known: [String]) throws(BodyError) {
+    package func allow(only known: [String]) throws(BodyError) {
         for name in object.names where !known.contains(where: { $0.hasSameBytes(as: name) }) {
             throw BodyError.unknown("member", name, among: known).under(name)
         }
     }
 
-    func has(_ name: String) -> Bool {
+    package func has(_ name: String) -> Bool {
         object[name] != nil
     }
 
-    func required<Value>(
+    package func required<Value>(
         _ name: String, _ read: (JSONValue) throws(BodyError) -> Value
     ) throws(BodyError) -> Value {
         guard let value = try optional(name, read) else {
@@ -36,28 +36,28 @@ struct ObjectReader {
         return value
     }
 
-    func optional<Value>(
+    package func optional<Value>(
         _ name: String, _ read: (JSONValue) throws(BodyError) -> Value
     ) throws(BodyError) -> Value? {
         guard let json = object[name] else { return nil }
         do { return try read(json) } catch { throw error.under(name) }
     }
 
-    func required<Value: JSONReadable>(_ name: String) throws(BodyError) -> Value {
+    package func required<Value: JSONReadable>(_ name: String) throws(BodyError) -> Value {
         try required(name, Value.init(json:))
     }
 
-    func optional<Value: JSONReadable>(_ name: String) throws(BodyError) -> Value? {
+    package func optional<Value: JSONReadable>(_ name: String) throws(BodyError) -> Value? {
         try optional(name, Value.init(json:))
     }
 
     /// Reads a list that is empty where it is left out.
-    func list<Element: JSONReadable>(_ name: String) throws(BodyError) -> [Element] {
+    package func list<Element: JSONReadable>(_ name: String) throws(BodyError) -> [Element] {
         try optional(name) ?? []
     }
 
     /// Reads a flag that is off where it is left out.
-    func flag(_ name: String) throws(BodyError) -> Bool {
+    package func flag(_ name: String) throws(BodyError) -> Bool {
         try optional(name) ?? false
     }
 }

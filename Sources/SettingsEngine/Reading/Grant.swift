@@ -1,5 +1,5 @@
 package import SettingsAPI
-internal import SettingsModel
+package import SettingsModel
 
 /// A set of rights on suites and their keys, or on the service as a whole.
 package struct Rights: OptionSet, Hashable, Sendable {
@@ -135,5 +135,15 @@ package struct Grant: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         "\(suites.text)\(keys.isAny ? "" : "/\(keys.text)"):\(rights.text)"
+    }
+}
+
+extension Grant: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        try self.init(try String(json: json))
+    }
+
+    package func write(to writer: inout JSONWriter) {
+        writer.write(string: description)
     }
 }

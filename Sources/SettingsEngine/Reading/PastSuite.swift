@@ -18,6 +18,13 @@ extension State {
         return past
     }
 
+    /// The weight of showing a suite as it was at some place; if that is more than a limit, some number above the limit.
+    package func weight(ofPast name: SuiteName, at moment: Moment, upTo limit: Int) -> Int {
+        let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
+        // What was there is shown once; a commit has what was before, too, and weighs eight times as much to be undone.
+        return (suite(name)?.weight(upTo: limit) ?? 0) + history.weight(of: name, after: start, upTo: limit) / 8
+    }
+
     /// The error for a suite that did not exist after a commit. It names the commit that created it, if that was later.
     package func unknownSuite(_ name: SuiteName, for reader: Grants?, at moment: Revision) -> Problem {
         let later = history.commits(of: name, after: moment)

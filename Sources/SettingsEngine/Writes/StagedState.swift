@@ -11,8 +11,8 @@ package struct StagedState: Sendable {
     /// The reason why a commit did not follow from the state that it was decided on: a defect, after which the state has to
     /// be recalled.
     package private(set) var mismatch: CommitMismatch?
-    private let opensSuites: Bool
-    private let commitKeys: Int
+    package var opensSuites: Bool
+    package var commitKeys: Int
     package var quotas: Quotas
     /// The last revision that was given out, used or not.
     private var issued: Revision

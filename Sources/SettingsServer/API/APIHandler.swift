@@ -120,7 +120,7 @@ final class APIHandler: RequestHandler {
     ) -> Handling {
         let caller: Caller?
         do throws(Problem) {
-            caller = try policies.access?.admit(head, bytes, user: exchange.user)
+            caller = try policies.access?.admit(head, bytes, user: exchange.user, named: &self.caller)
         } catch {
             // A guess at a token counts, too.
             let refusal = policies.rate.flatMap {
@@ -128,7 +128,6 @@ final class APIHandler: RequestHandler {
             }
             return refuse(refusal ?? error, at: service.store.state.cursor, exchange)
         }
-        self.caller = caller?.name
         guard let rate = policies.rate else { return serve(head, bytes, body, exchange, from: caller) }
         let key = ClientKey(of: caller, exchange)
         if let refusal = overrun(of: rate, head, bytes, key) {
@@ -209,10 +208,11 @@ final class APIHandler: RequestHandler {
     func rejected(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
+        caller = nil
         let problem = head.flatMap { refusal(before: rejection, $0, bytes, from: peer, user) } ?? Problem(rejection)
         let response = Response(problem, cursor: service.store.state.cursor)
         note(response, RequestLookedAt(since: loop.now)) {
-            head.map { RequestText($0, bytes, from: peer, by: nil, number: "\(loop.index)-0") }
+            head.map { RequestText($0, bytes, from: peer, by: caller, number: "\(loop.index)-0") }
         }
         return response
     }
@@ -226,7 +226,7 @@ final class APIHandler: RequestHandler {
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
             let user = policies.proxies.trusts(peer) ? nil : user
-            let caller = try policies.access?.admit(head, bytes, user: user)
+            let caller = try policies.access?.admit(head, bytes, user: user, named: &self.caller)
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state

@@ -42,17 +42,17 @@ final class BackgroundQueue: Sendable {
     private let queue: DispatchQueue
     private let budget: MemoryBudget
     private let mostJobs: Int
-    private let mostHeld: Int
+    private let holdsLittle: Bool
     private let line = Mutex(Line())
 
     /// - Parameters:
     ///   - mostJobs: how many jobs wait at most.
-    ///   - mostHeld: the bytes that those hold at most, with one more.
-    init(_ label: String, _ budget: MemoryBudget, mostJobs: Int, mostHeld: Int = .max) {
+    ///   - holdsLittle: true if those hold at most a quarter of the budget, with one more.
+    init(_ label: String, _ budget: MemoryBudget, mostJobs: Int, holdsLittle: Bool = false) {
         queue = DispatchQueue(label: label, qos: .utility)
         self.budget = budget
         self.mostJobs = mostJobs
-        self.mostHeld = mostHeld
+        self.holdsLittle = holdsLittle
     }
 
     /// The jobs that wait.
@@ -60,7 +60,7 @@ final class BackgroundQueue: Sendable {
 
     /// True if no further work should be promised: many jobs wait, or they hold much memory.
     var isFull: Bool {
-        line.withLock { $0.waiting.count >= mostJobs || $0.held > mostHeld }
+        line.withLock { $0.waiting.count >= mostJobs || holdsLittle && $0.held > budget.room / 4 }
     }
 
     /// Queues a job.

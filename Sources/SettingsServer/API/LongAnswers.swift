@@ -13,6 +13,8 @@ struct LongAnswers {
         case caller(Ticket)
         /// An answer for all that ask this at a place, of a state.
         case question(Question, place: Revision, revision: Revision)
+        /// An answer for all callers with these grants that send this target, of a state.
+        case target([UInt8], for: Grants?, revision: Revision)
     }
 
     /// A body with the charge for its memory, which lasts until no connection sends it any more.
@@ -82,7 +84,7 @@ struct LongAnswers {
 
     /// Notes an answer for callers that come while it is being sent.
     fileprivate mutating func keep(_ answer: Made, for key: Key) {
-        guard case .question = key else { return }
+        if case .caller = key { return }
         if recent.count >= Self.mostRecent { recent = recent.filter { $0.value.body != nil } }
         recent[key] = Recent(body: answer.body, head: answer.head)
     }

@@ -23,7 +23,7 @@ extension State {
         let (name, reader) = (try request.suite(in: bytes), request.caller?.reader)
         let known = try request.knownTags(in: bytes)
         let wanted = try request.ifMatch(in: bytes)
-        return Rendering(weight: 4 * Rendering.mostOnLoop) {
+        return Rendering(weighing: { self.weight(ofPast: name, at: moment, upTo: $0) }, isBeside: true) {
             do throws(Problem) {
                 let place = try self.revision(at: moment, of: name)
                 guard let suite = try self.suite(name, at: place) else {
@@ -73,7 +73,10 @@ extension State {
             throw Problem(.badRequest, "the parameter from is missing: a revision, or an instant, to compare with")
         }
         let to = request.query.moment(.to) ?? .revision(revision)
-        return Rendering(weight: 4 * Rendering.mostOnLoop) {
+        let weigh = { @Sendable limit in
+            self.weight(ofPast: name, at: from, upTo: limit) + self.weight(ofPast: name, at: to, upTo: limit)
+        }
+        return Rendering(weighing: weigh, isBeside: true) {
             do throws(Problem) {
                 let found = try self.difference(of: name, from: from, to: to, for: reader)
                 return Response(json: found.jsonBytes(), cursor: self.cursor)

@@ -43,12 +43,17 @@ extension Resource {
 extension AccessPolicy {
     /// Returns the caller of a request, once it has the rights that method and path need; nil where none is needed.
     /// Throws 401 or 403, whether there is such a path and such a method or not.
-    func admit(_ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?) throws(Problem) -> Caller? {
+    ///
+    /// - Parameter name: set to the name of the caller once that is found, also if it is refused.
+    func admit(
+        _ head: RequestHead, _ bytes: Span<UInt8>, user: PeerUser?, named name: inout String?
+    ) throws(Problem) -> Caller? {
         let route = head.isServerWide ? nil : Route(head.path, in: bytes)
         let need = route?.resource.need(of: head.method) ?? .someGrant
         if case .nothing = need { return nil }
         if opensMetrics, route?.resource == .metrics { return nil }
         let caller = try caller(authorization: head.field(.authorization), in: bytes, from: user)
+        name = caller.name
         switch need {
         case .nothing: break
         case .someGrant: try caller.demandAny()

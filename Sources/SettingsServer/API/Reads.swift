@@ -177,13 +177,19 @@ extension APIHandler {
             guard !request.query.has(.wait) else {
                 throw Problem(.badRequest, "the past does not change: leave out wait, or at")
             }
-            return give(try state.past(reading, at: moment, request, bytes), to: ticket)
+            let past = try state.past(reading, at: moment, request, bytes)
+            return give(past, to: ticket, as: request.answerKey(in: bytes, on: state))
         case .observation, .observationOfSeveral: return observe(request, bytes, exchange, on: state)
-        case .schema: return give(try state.schema(request, bytes), to: ticket)
-        case .history: return give(try state.history(request, bytes), to: ticket)
-        case .difference: return give(try state.difference(request, bytes), to: ticket)
-        case .keys: return give(try state.keys(request, bytes), to: ticket)
-        case .suites: return give(state.suites(request), to: ticket)
+        case .schema, .history, .difference, .keys, .suites:
+            let rendering: Rendering =
+                switch request.route.resource {
+                case .schema: try state.schema(request, bytes)
+                case .history: try state.history(request, bytes)
+                case .difference: try state.difference(request, bytes)
+                case .keys: try state.keys(request, bytes)
+                default: state.suites(request)
+                }
+            return give(rendering, to: ticket, as: request.answerKey(in: bytes, on: state))
         case .backup: return try backUp(request.method, exchange, on: state)
         case .caller: return .answer(service.caller(request.caller))
         case .service: return .answer(service.description())
@@ -235,6 +241,15 @@ extension APIHandler {
         } catch {
             return .answer(Response(toObserver: error, cursor: state.cursor))
         }
+    }
+}
+
+extension APIRequest {
+    /// The name of the answer for all that send the same; nil if it depends on what the caller knows, too.
+    fileprivate func answerKey(in bytes: Span<UInt8>, on state: State) -> LongAnswers.Key? {
+        guard !head.has(.ifNoneMatch), !head.has(.ifMatch) else { return nil }
+        let target = bytes.extracting(head.target).withUnsafeBufferPointer { Array($0) }
+        return .target(target, for: caller?.grants, revision: state.revision)
     }
 }
 

@@ -12,8 +12,13 @@ struct Rendering: Sendable {
     let weight: @Sendable (_ limit: Int) -> Int
     /// Renders the response; on any thread.
     let make: @Sendable () -> Response
-    init(weighing: @escaping @Sendable (_ limit: Int) -> Int, make: @escaping @Sendable () -> Response) {
-        weight = weighing
+
+    /// - Parameter isBeside: true if it is made beside the loop, however little it shows: much is looked at for it.
+    init(
+        weighing: @escaping @Sendable (_ limit: Int) -> Int, isBeside: Bool = false,
+        make: @escaping @Sendable () -> Response
+    ) {
+        weight = { limit in isBeside && limit <= Self.mostOnLoop ? limit + 1 : weighing(limit) }
         self.make = make
     }
 

@@ -67,7 +67,7 @@ package struct Service: Sendable {
         self.obstacle = obstacle
         self.budget = budget
         renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
-        parser = BackgroundQueue("settingsd.parser", budget, mostJobs: 1024, mostHeld: budget.room / 4)
+        parser = BackgroundQueue("settingsd.parser", budget, mostJobs: 1024, holdsLittle: true)
     }
 }
 
@@ -111,7 +111,7 @@ extension Service {
             "running": .string(obstacle?.code == .shuttingDown ? "stopping" : "ok"),
             "storage": .string(obstacle?.code == .storageFailed ? "failing" : "ok"),
             "files": .string(storage.contents.damagedFiles > 0 ? "damaged" : "ok"),
-            "audit": .string(audit.map { $0.isFailing ? "failing" : "ok" } ?? "off"),
+            "audit": .string(audit?.condition ?? "off"),
             "schemas": .string(schemas()),
         ]
         guard let obstacle else { return status("ready", conditions) }

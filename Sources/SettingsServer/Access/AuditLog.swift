@@ -46,8 +46,8 @@ package final class AuditLog: Sendable {
 
     /// Lines that could not be written.
     var lostLines: Int { lost.load(ordering: .relaxed) }
-    /// True since a line could not be written, until one can.
-    var isFailing: Bool { fails.load(ordering: .relaxed) }
+    /// The condition of the log, for `/readyz`.
+    var condition: String { fails.load(ordering: .relaxed) ? "failing" : lostLines > 0 ? "incomplete" : "ok" }
 
     /// Adds the line of a commit that is published. From any thread.
     func add(_ commit: Commit, from request: Request, _ state: @escaping @Sendable () -> State) {

@@ -86,7 +86,11 @@ extension TokenFile {
             let file = try OpenFile(path, .reading, in: POSIXFileSystem())
             (bytes, status) = (try file.readAll(), try file.status())
         } catch {
-            throw Self.unreadable(path, error)
+            throw ConfigurationError(
+                "cannot read the token file: \(error)",
+                remedy: error.isMissing
+                    ? "make a token with settingsd token create NAME --grant '*:read' --access.tokens \(path)"
+                    : "see that the user who runs settingsd may read it")
         }
         guard !status.isOpenToOthers else {
             throw ConfigurationError(
@@ -98,7 +102,11 @@ extension TokenFile {
                 "the token file \(path) belongs to another user, who may change it",
                 remedy: "give it to the user who runs settingsd, or to root: chown \(user) \(path)")
         }
-        try self.init(bytes, at: path)
+        do {
+            try self.init(json: try JSONValue(parsing: bytes))
+        } catch {
+            throw ConfigurationError("\(path): \(error)", remedy: "correct the file")
+        }
     }
 
     /// Changes the file, which is made if there is none. It is replaced as a whole, by one command at a time. If the body
@@ -106,34 +114,37 @@ extension TokenFile {
     package static func change<Result>(
         at path: String, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
     ) throws(ConfigurationError) -> Result {
-        let files = POSIXFileSystem()
-        let (new, draft, exists): (String, OpenFile?, Bool)
-        do throws(FileError) {
-            new = path + ".new"
-            draft = try draftFile(new)
-            exists = try isThere(path)
-        } catch {
-            throw unreadable(path, error)
-        }
-        guard let draft else { throw ConfigurationError("another command changes \(path)", remedy: "try again") }
-        // The lock lasts until the file is in its place.
-        defer { withExtendedLifetime(draft) {} }
         do {
-            var file = exists ? try TokenFile(at: path, isForRoot: true) : TokenFile()
-            let result = try body(&file)
-            // A new file in the directory of a daemon that runs as another user is that user's.
-            try file.write(to: draft, ownedAs: exists ? path : path.parentDirectory ?? ".")
-            try files.rename(new, to: path)
-            try files.syncDirectory(path.parentDirectory ?? ".")
-            return result
+            return try replace(at: path, body)
         } catch let error as ConfigurationError {
-            try? files.remove(new)
             throw error
         } catch {
-            try? files.remove(new)
             throw ConfigurationError(
-                "cannot write \(path): \(error)", remedy: "see who may write there; the tokens are as before")
+                "cannot write the token file: \(error)", remedy: "see who may write there; the tokens are as before")
         }
+    }
+
+    private static func replace<Result>(
+        at path: String, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
+    ) throws -> Result {
+        let (files, directory) = (POSIXFileSystem(), path.parentDirectory ?? ".")
+        let draft = try draftFile(path + ".new")
+        // The lock lasts until the draft is in its place.
+        defer { withExtendedLifetime(draft) {} }
+        let result: Result
+        do {
+            let exists = try isThere(path)
+            var file = exists ? try TokenFile(at: path, isForRoot: true) : TokenFile()
+            result = try body(&file)
+            // An administrator may change the file of a daemon that runs as another user, or make one in its directory.
+            try draft.write(file, ownedAs: exists ? path : directory)
+            try files.rename(draft.path, to: path)
+        } catch {
+            try? files.remove(draft.path)
+            throw error
+        }
+        try files.syncDirectory(directory)
+        return result
     }
 
     private static func isThere(_ path: String) throws(FileError) -> Bool {
@@ -146,125 +157,73 @@ extension TokenFile {
         }
     }
 
-    /// Makes the file for what will be written, and locks it; nil if another command has it locked. One that a command left
-    /// behind is removed: its mode and its owner are not known.
-    private static func draftFile(_ path: String) throws(FileError) -> OpenFile? {
+    /// Makes the file for what will be written, and locks it. One that a command left behind is removed, as its mode and its
+    /// owner are not known.
+    private static func draftFile(_ path: String) throws -> OpenFile {
         let files = POSIXFileSystem()
-        do throws(FileError) {
-            if try !OpenFile(path, .reading, in: files).lock() { return nil }
+        let isBusy = ConfigurationError("another command changes the token file, through \(path)", remedy: "try again")
+        if try isThere(path) {
+            guard try OpenFile(path, .reading, in: files).lock() else { throw isBusy }
             try files.remove(path)
-        } catch {
-            guard error.isMissing else { throw error }
         }
         let draft = try OpenFile(path, .new, in: files)
-        return try draft.lock() ? draft : nil
+        guard try draft.lock() else { throw isBusy }
+        return draft
     }
+}
 
-    private func write(to draft: OpenFile, ownedAs example: String) throws(FileError) {
-        try draft.write(bytes.span, at: 0)
-        // An administrator may change the file of a daemon that runs as another user.
+extension OpenFile {
+    fileprivate func write(_ file: TokenFile, ownedAs example: String) throws(FileError) {
+        var writer = JSONWriter(style: .pretty)
+        file.write(to: &writer)
+        let bytes = writer.bytes + [UInt8(ascii: "\n")]
+        try write(bytes.span, at: 0)
         var owner = stat()
-        if geteuid() == 0, stat(example, &owner) == 0, chown(draft.path, owner.st_uid, owner.st_gid) != 0 {
-            throw FileError(.write, draft.path, code: errno)
+        if geteuid() == 0, stat(example, &owner) == 0, chown(path, owner.st_uid, owner.st_gid) != 0 {
+            throw FileError(.write, path, code: errno)
         }
-        try draft.sync()
-    }
-
-    private static func unreadable(_ path: String, _ error: FileError) -> ConfigurationError {
-        let remedy =
-            error.isMissing
-            ? "make a token with settingsd token create NAME --grant '*:read' --access.tokens \(path)"
-            : "see that the user who runs settingsd may read it"
-        return ConfigurationError("cannot read the token file \(path): \(error)", remedy: remedy)
+        try sync()
     }
 }
 
 /// The form of the file.
-extension TokenFile {
-    private var bytes: [UInt8] {
-        let list = tokens.map { token -> JSONValue in
-            var object: JSONObject = [
-                "name": .string(token.name), "sha256": .string(token.digest.hex),
-                "grants": .array(token.grants.map { .string($0.description) }),
-                "created": .string(token.created.description),
-            ]
-            object["expires"] = token.expires.map { .string($0.description) }
-            return .object(object)
+extension TokenFile: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        tokens = try ObjectReader(json, only: ["tokens"]).required("tokens")
+        var names: Set<UTF8Text> = []
+        for token in tokens where !names.insert(UTF8Text(token.name)).inserted {
+            throw BodyError("the name \(token.name) stands twice")
         }
-        let document: JSONValue = ["tokens": .array(list)]
-        return Array((document.text(style: .pretty) + "\n").utf8)
     }
 
-    private init(_ bytes: [UInt8], at path: String) throws(ConfigurationError) {
-        let document: JSONValue
-        do {
-            document = try JSONValue(parsing: bytes)
-        } catch {
-            throw ConfigurationError("\(path): \(error.description)", remedy: "correct the JSON there")
-        }
-        guard let object = document.object, object.names.elementsEqual(["tokens"]), let list = object["tokens"]?.array
-        else {
-            throw ConfigurationError("\(path) is no token file", remedy: "it must be like {\"tokens\": [...]}")
-        }
-        for (index, json) in list.enumerated() {
-            do throws(ConfigurationError) {
-                tokens.append(try Token(json))
-                let name = tokens[index].name
-                if tokens[..<index].contains(where: { $0.name.hasSameBytes(as: name) }) {
-                    throw ConfigurationError("the name \(name) stands twice", remedy: "give each token its own")
-                }
-            } catch {
-                throw ConfigurationError("\(path): tokens[\(index)]: \(error.problem)", remedy: error.remedy)
-            }
-        }
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("tokens", tokens)
+        writer.endObject()
     }
 }
 
-extension TokenFile.Token {
-    fileprivate init(_ json: JSONValue) throws(ConfigurationError) {
-        let known = ["name", "sha256", "grants", "created", "expires"]
-        guard let object = json.object else {
-            throw ConfigurationError("it is \(json.briefPhrase)", remedy: "it must be an object")
-        }
-        if let stranger = object.names.first(where: { name in !known.contains { $0.hasSameBytes(as: name) } }) {
-            throw ConfigurationError(
-                "unknown member \(JSONValue.string(stranger).briefPhrase)",
-                remedy: "it may be one of \(known.joined(separator: ", "))")
-        }
-        func text(_ name: String) throws(ConfigurationError) -> String {
-            guard let text = object[name]?.string else {
-                throw ConfigurationError("\(name) is missing", remedy: "it must be a string")
+extension TokenFile.Token: JSONReadable, JSONWritable {
+    package init(json: JSONValue) throws(BodyError) {
+        let reader = try ObjectReader(json, only: ["name", "sha256", "grants", "created", "expires"])
+        let digest: SHA256 = try reader.required("sha256") { json throws(BodyError) in
+            guard let digest = SHA256(hex: try String(json: json)) else {
+                throw BodyError("expected 64 hexadecimal digits")
             }
-            return text
+            return digest
         }
-        func time(_ name: String) throws(ConfigurationError) -> Timestamp {
-            guard let time = Timestamp(try text(name)) else {
-                throw ConfigurationError("\(name) is no time", remedy: "write it like 2027-02-18T10:00:00.000Z")
-            }
-            return time
-        }
-        guard let digest = SHA256(hex: try text("sha256")) else {
-            throw ConfigurationError("sha256 is no digest", remedy: "it must be 64 hexadecimal digits")
-        }
-        var grants: [Grant] = []
-        for json in object["grants"]?.array ?? [] { grants.append(try Grant(configured: json, "grants")) }
         self.init(
-            name: try text("name"), digest: digest, grants: grants, created: try time("created"),
-            expires: object["expires"] == nil ? nil : try time("expires"))
+            name: try reader.required("name"), digest: digest, grants: try reader.list("grants"),
+            created: try reader.required("created"), expires: try reader.optional("expires"))
     }
-}
 
-extension Grant {
-    /// Reads a grant of a configuration.
-    package init(configured json: JSONValue, _ name: String) throws(ConfigurationError) {
-        guard let text = json.string else {
-            throw ConfigurationError(
-                "\(name) has \(json.briefPhrase)", remedy: "it must be grants like app.*:read,write")
-        }
-        do {
-            self = try Grant(text)
-        } catch {
-            throw ConfigurationError("\(name): \(error)", remedy: "see docs/security.md for the form of a grant")
-        }
+    package func write(to writer: inout JSONWriter) {
+        writer.beginObject()
+        writer.member("name", name)
+        writer.member("sha256", digest.hex)
+        writer.member("grants", grants)
+        writer.member("created", created)
+        writer.member("expires", expires)
+        writer.endObject()
     }
 }

@@ -102,13 +102,13 @@ extension Option {
     ]
 
     private static func grants(_ json: JSONValue, _ name: String) throws(ConfigurationError) -> [Grant] {
-        guard let list = json.array else {
+        do throws(BodyError) {
+            return try [Grant](json: json)
+        } catch {
             throw ConfigurationError(
-                "\(name) is \(json.briefPhrase)", remedy: "it must be a list of grants, as [\"app.*:read,write\"]")
+                "\(name): \(error)",
+                remedy: "it must be a list of grants, as [\"app.*:read,write\"]: see docs/security.md")
         }
-        var grants: [Grant] = []
-        for (index, json) in list.enumerated() { grants.append(try Grant(configured: json, "\(name)[\(index)]")) }
-        return grants
     }
 
     private static let storage: [Option] = [
@@ -148,10 +148,11 @@ extension Option {
             "origins of pages that may read all answers (CORS), as `https://console.example.com`", read: origin,
             write: { $0 }
         ).reloaded(),
-        .bool("openSuites", \.writes.opensSuites, "true if a write may create a suite; if false, only a schema does"),
+        .bool("openSuites", \.writes.opensSuites, "true if a write may create a suite; if false, only a schema does")
+            .reloaded(),
     ]
 
-    private static let limits = limitsOfPeers.map { $0.reloaded() } + limitsOfMemory
+    private static let limits = (limitsOfPeers + limitsOfMemory).map { $0.reloaded() }
 
     private static let limitsOfPeers: [Option] = [
         .integer(

@@ -10,8 +10,7 @@ internal import Synchronization
 package final class Store: Sendable {
     private let published: Published
     private let writer: Writer
-    private let limits: WriteLimits
-    private let quotas: QuotasInForce
+    private let limits: LimitsInForce
     let figures = WriteFigures()
     private let prepared = Mutex(Prepared())
 
@@ -26,10 +25,9 @@ package final class Store: Sendable {
         clock: @escaping @Sendable () -> Timestamp
     ) {
         published = Published(state)
-        self.limits = limits
-        quotas = QuotasInForce(limits.quotas)
+        self.limits = LimitsInForce(limits)
         writer = Writer(
-            state, published: published, log: log, limits: limits, quotas: quotas, figures: figures,
+            state, published: published, log: log, limits: self.limits, figures: figures,
             monotonic: monotonic, clock: clock)
     }
 
@@ -55,10 +53,11 @@ package final class Store: Sendable {
         guard request.requestKey == nil || request.isDryRun, let revision = state.revision.advanced(by: 1) else {
             return nil
         }
+        let limits = limits.current
         do throws(Problem) {
             let decision = try state.decide(
                 request, revision: revision, time: state.time, opensSuites: limits.opensSuites,
-                commitKeys: limits.commitKeys, quotas: quotas.current)
+                commitKeys: limits.commitKeys, quotas: limits.quotas)
             guard decision.commit != nil else {
                 return WriteOutcome(id: 0, result: .success(decision.answer), cursor: state.cursor)
             }
@@ -83,10 +82,10 @@ package final class Store: Sendable {
         weak var write: PreparedWrite?
     }
 
-    /// The quotas for the writes that are decided from now on.
-    package var quotasInForce: Quotas {
-        get { quotas.current }
-        set { quotas.current = newValue }
+    /// The limits of the writes that are decided from now on.
+    package var limitsInForce: WriteLimits {
+        get { limits.current }
+        set { limits.current = newValue }
     }
 
     /// True if the writes that wait take longer than some turns, so that callers should send one at a time.
@@ -170,17 +169,17 @@ package protocol WriteReplies: AnyObject, Sendable {
     func deliver(_ outcomes: [WriteOutcome])
 }
 
-/// The quotas in force, which a reload replaces.
-final class QuotasInForce: Sendable {
-    private let quotas: Mutex<Quotas>
+/// The limits in force, which a reload replaces.
+final class LimitsInForce: Sendable {
+    private let limits: Mutex<WriteLimits>
 
-    init(_ quotas: Quotas) {
-        self.quotas = Mutex(quotas)
+    init(_ limits: WriteLimits) {
+        self.limits = Mutex(limits)
     }
 
-    var current: Quotas {
-        get { quotas.withLock { $0 } }
-        set { quotas.withLock { $0 = newValue } }
+    var current: WriteLimits {
+        get { limits.withLock { $0 } }
+        set { limits.withLock { $0 = newValue } }
     }
 }
 
@@ -202,7 +201,7 @@ package struct WriteLimits: Sendable {
     package var commitKeys = 100_000
     /// True if a write that stores something creates its suite; else only a schema does.
     package var opensSuites = true
-    /// The quotas of what is stored, as long as no reload brings others.
+    /// The quotas of what is stored.
     package var quotas = Quotas()
 
     package init() {}

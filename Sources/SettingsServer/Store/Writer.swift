@@ -15,7 +15,7 @@ final class Writer: Sendable {
     private let inbox = Mutex(Inbox())
     private let queue = DispatchQueue(label: "settingsd.writer", qos: .userInitiated)
     private let published: Published
-    private let limits: WriteLimits
+    private let limits: LimitsInForce
     private let monotonic: MonotonicClock
     /// Used by the thread that has taken the writer.
     private let session: WriterSession
@@ -63,24 +63,24 @@ final class Writer: Sendable {
     }
 
     init(
-        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, quotas: QuotasInForce,
+        _ state: State, published: Published, log: any CommitLog, limits: LimitsInForce,
         figures: WriteFigures, monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.published = published
         self.limits = limits
         self.monotonic = monotonic
         session = WriterSession(
-            state, published: published, log: log, limits: limits, quotas: quotas, figures: figures,
+            state, published: published, log: log, limits: limits, figures: figures,
             monotonic: monotonic, clock: clock)
     }
 
     /// True if the writes that wait take longer than some turns, so that callers should send one at a time.
-    var isBusy: Bool { count.load(ordering: .relaxed) * pace.load(ordering: .relaxed) > 3 * Int(limits.turn) }
+    var isBusy: Bool { count.load(ordering: .relaxed) * pace.load(ordering: .relaxed) > 3 * Int(limits.current.turn) }
 
     /// Takes writes, to be decided in this order. Returns the outcomes that are known at once, with those of the writes that
     /// found no room. The others come later, to `replies`.
     func submit(_ writes: [PendingWrite], replies: any WriteReplies) -> [WriteOutcome] {
-        let now = monotonic.now()
+        let (now, limits) = (monotonic.now(), limits.current)
         if writes.allSatisfy(\.request.isQuick) {
             let parcel = Parcel(writes: writes, replies: replies, since: now)
             if parcel.bytes <= limits.waitingBytes, inbox.withLock({ $0.take() }) { return decideHere(parcel) }
@@ -182,15 +182,15 @@ extension Writer {
         dispatchPrecondition(condition: .onQueue(queue))
         var line = WriterSession.Line()
         while let next = next(&line) {
-            takeTurns(&line)
             for probe in next.probes { probe() }
+            takeTurns(&line)
             if next.isTendingDue { session.tend() }
             if let long = next.long {
                 if next.isStopping {
                     long.replies.deliver(refusals(of: long.writes, because: .shuttingDown))
                 } else {
                     var line = WriterSession.Line([long])
-                    session.finish(session.begin(&line, within: limits.turn))
+                    session.finish(session.begin(&line, within: limits.current.turn))
                 }
             }
             for body in next.idle { body(session.publishedState) }
@@ -222,6 +222,7 @@ extension Writer {
 
     /// Decides writes until none is left, or until one that takes long should have its turn.
     private func takeTurns(_ line: inout WriterSession.Line) {
+        let limits = limits.current
         let end = monotonic.now() + limits.longPause
         while !line.isEmpty {
             let turn = session.begin(&line, within: limits.turn)

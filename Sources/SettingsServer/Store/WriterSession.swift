@@ -19,25 +19,24 @@ final class WriterSession: @unchecked Sendable {
     /// anew.
     private var isInDoubt = false
 
-    private let limits: WriteLimits
-    private let quotas: QuotasInForce
+    private let limits: LimitsInForce
     private let figures: WriteFigures
     private let monotonic: MonotonicClock
 
     init(
-        _ state: State, published: Published, log: any CommitLog, limits: WriteLimits, quotas: QuotasInForce,
+        _ state: State, published: Published, log: any CommitLog, limits: LimitsInForce,
         figures: WriteFigures, monotonic: MonotonicClock, clock: @escaping @Sendable () -> Timestamp
     ) {
         self.published = published
         self.log = log
         self.limits = limits
-        self.quotas = quotas
         self.figures = figures
         self.monotonic = monotonic
         self.clock = clock
         publishedState = state
         staged = StagedState(
-            state, opensSuites: limits.opensSuites, commitKeys: limits.commitKeys, quotas: quotas.current)
+            state, opensSuites: limits.current.opensSuites, commitKeys: limits.current.commitKeys,
+            quotas: limits.current.quotas)
     }
 
     /// Parcels, and how far they are decided.
@@ -88,8 +87,9 @@ final class WriterSession: @unchecked Sendable {
     /// Decides writes of a line until the time is over. At least one is decided.
     func begin(_ line: inout Line, within time: UInt64) -> Turn {
         var turn = Turn()
+        let limits = limits.current
+        (staged.opensSuites, staged.commitKeys, staged.quotas) = (limits.opensSuites, limits.commitKeys, limits.quotas)
         var bounds = Bounds(limits, time, monotonic)
-        staged.quotas = quotas.current
         deciding: while !line.isEmpty {
             let parcel = line.parcels[line.parcel]
             var answer = Answer(replies: parcel.replies, since: parcel.since)

@@ -6,21 +6,27 @@ internal import Synchronization
 /// Charging never fails, so that what is counted is what is there. Code that can wait asks for room first. While more is
 /// charged than there is, event loops close their largest and slowest connections.
 package final class MemoryBudget: Sendable {
-    /// The bytes that everything may take.
-    package let limit: Int
-    /// What may be charged: an eighth is left for what is not counted, as the buffers of the C library.
-    package let room: Int
+    private let limit: Atomic<Int>
     private let charged = Atomic(0)
-    /// The part of the room for long bodies, so that those which have come find room to be parsed.
-    private let roomForBodies: Int
     private let reserved = Atomic(0)
     private let loops = Mutex<(all: [@Sendable () -> Void], next: Int)>(([], 0))
 
+    /// - Parameter limit: the bytes that everything may take.
     package init(limit: Int) {
-        self.limit = limit
-        room = limit - limit / 8
-        roomForBodies = room / 8
+        self.limit = Atomic(limit)
     }
+
+    /// Sets another limit. What is charged already stays.
+    package func renew(limit: Int) { self.limit.store(limit, ordering: .relaxed) }
+
+    /// What may be charged: an eighth is left for what is not counted, as the buffers of the C library.
+    package var room: Int {
+        let limit = limit.load(ordering: .relaxed)
+        return limit - limit / 8
+    }
+
+    /// The part of the room for long bodies, so that those which have come find room to be parsed.
+    private var roomForBodies: Int { room / 8 }
 
     /// The bytes that are charged.
     package var used: Int { charged.load(ordering: .relaxed) }

@@ -39,6 +39,50 @@ struct ReloadTests {
         #expect(try [old, new, page, body].map { try daemon.send($0).status } == [421, 421, 403, 200])
     }
 
+    static let limitRows: [(limits: String, request: Request, status: Int)] = [
+        (#""commitKeys":100"#, Request("PATCH app {\((0..<101).map { "\"k\($0)\":1" }.joined(separator: ","))}"), 413),
+        (
+            #""queuedWriteBytes":4096,"bodyBytes":3500"#,
+            Request("PATCH app {\((0..<101).map { "\"k\($0)\":1" }.joined(separator: ","))}"), 200
+        ),
+        (#""bufferBytes":1048576,"batchWrites":1,"batchBytes":1024"#, "PUT app/keys/a 1", 201),
+    ]
+
+    @Test("Limits of writes and of memory count at once, and none of them needs a restart", arguments: limitRows)
+    func renewed(limits: String, request: Request, status: Int) throws {
+        #expect(try reload("{\"limits\":{\(limits)}}").json?["needsRestart"] == [])
+        #expect(try daemon.send(request).status == status)
+        #expect(try reload("{}").json?["needsRestart"] == [])
+        #expect(try daemon.send(request).status < 300)
+    }
+
+    @Test("Options of the history, of snapshots and of the audit file need a restart, and are named")
+    func restart() throws {
+        let answer = try reload(
+            #"{"history":{"commits":9},"snapshot":{"journalBytes":4096},"auditFile":"\#(directory.path)/a","openToNetwork":true}"#
+        )
+        #expect(
+            answer.json?["needsRestart"]
+                == ["snapshot.journalBytes", "history.commits", "auditFile", "openToNetwork"])
+    }
+
+    @Test("The access log and the log of slow requests begin and end at a reload")
+    func logs() throws {
+        try daemon.done(Request("PUT app/keys/a 1", "X-Request-Id: before"))
+        #expect(try reload(#"{"accessLog":"json","slowRequestMs":1}"#).json?["needsRestart"] == [])
+        let body = (0..<20_000).map { "\"k\($0)\":\($0)" }.joined(separator: ",")
+        try daemon.done(Request("PUT app {\(body)}", "X-Request-Id: during"))
+        _ = try #require(daemon.process).line(containing: "slow request: PUT /v1/suites/app took ")
+        #expect(try reload(#"{"slowRequestMs":0}"#).status == 200)
+        try daemon.done(Request("PUT app/keys/a 1", "X-Request-Id: after"))
+        let process = try #require(daemon.process)
+        process.signal(SIGTERM)
+        let output = try process.end().output
+        #expect(
+            output.contains("\"during\"") && !output.contains("\"before\"") && !output.contains("\"after\""),
+            "\(output)")
+    }
+
     @Test("A connection that waits keeps its page's fields when origins change")
     func origins() throws {
         #expect(try reload(#"{"origins":["https://b.example"]}"#).status == 200)

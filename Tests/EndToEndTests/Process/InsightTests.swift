@@ -120,6 +120,37 @@ struct InsightTests {
         #expect(bad["status"] == 400 && bad["bytes"] == .integer(Int64(answer.body.count)))
     }
 
+    @Test(
+        "The access log names the caller, also of a request that is refused, and of none whose credential is not valid")
+    func callers() throws {
+        let directory = try TemporaryDirectory()
+        let file = directory.path + "/tokens.json"
+        let token = try GuardedDaemon.make("ci", ["app:write"], in: file)
+        let configuration = try directory.file("c", #"{"accessLog":"json","access":{"tokens":"\#(file)"}}"#)
+        let daemon = try TestDaemon(
+            ofItsOwnIn: directory, data: directory.path + "/data", options: ["--config", configuration])
+        let field = "Authorization: Bearer \(token)"
+        for request in [
+            Request("PUT app/keys/a 1", field), Request("GET app/keys/a", field), Request("GET b", field),
+            Request("GET app", "Authorization: Bearer wrong"), "GET /healthz",
+        ] { _ = try daemon.send(request) }
+        let lines = try linesOfOutput(daemon).filter { $0["target"] != "/metrics" }
+        #expect(lines.map { $0["by"] } == ["token:ci", "token:ci", "token:ci", nil, nil])
+        #expect(lines.map { $0["status"] } == [201, 200, 403, 401, 200])
+    }
+
+    @Test("A request whose connection ends before its answer has the status 499 in the access log")
+    func closed() throws {
+        let (daemon, _) = try process(#"{"accessLog":"json"}"#)
+        try daemon.done("PUT app/keys/a 1")
+        let peer = try WaitingPeer(
+            daemon, Request("GET app/observe?since=\(try daemon.cursor())&wait=300", "X-Request-Id: gone"))
+        peer.client.reset()
+        try eventually { try daemon.send("GET /metrics").text.contains("\nsettingsd_watchers 0\n") }
+        let line = try #require(try linesOfOutput(daemon).first { $0["id"] == "gone" })
+        #expect(line["status"] == 499 && line["bytes"] == 0)
+    }
+
     @Test("The access log in the common form has a line for each request, also for one that names itself too long")
     func commonLog() throws {
         let (daemon, _) = try process(#"{"accessLog":"common"}"#)
