@@ -24,6 +24,9 @@ struct ConnectionRoomTests {
         #expect(configuration.fit(into: files).count == notes)
         #expect(configuration.transport.connections == most)
         #expect(configuration.watchers.total == mayWait)
+        // No address may take all that are left.
+        let lowered = most < connections ? most - most / 20 : .max
+        #expect(configuration.transport.connectionsPerAddress == min(19_000, lowered))
         #expect(configuration.transport.connections + configuration.transport.refusedConnections <= files)
     }
 }
