@@ -71,6 +71,10 @@ class Caller(threading.Thread):
                 if not self.lives.has_ended(life) and not self.ended.is_set():
                     self.findings.error(f"{self.name}: {type(error).__name__}: {error}")
                     time.sleep(1)
+            except Exception as error:
+                # A defect of the soak must not pass for a daemon without one.
+                self.findings.error(f"{self.name} ended: {error!r}")
+                raise
             time.sleep(PAUSE)
 
     def connect(self) -> Connection:

@@ -92,8 +92,10 @@ class Administrator(Caller):
         self.configuration.write_text(json.dumps(changed))
         if is_even:
             self.tokens.revoke("guest")
-            self.ask(connection, "POST", "/v1/reload")
-            self.tokens.create("guest")
+            try:
+                self.ask(connection, "POST", "/v1/reload")
+            finally:
+                self.tokens.create("guest")
         self.ask(connection, "POST", "/v1/reload")
         self.findings.count("reloads")
 
