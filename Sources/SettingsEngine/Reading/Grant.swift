@@ -40,7 +40,7 @@ package struct Rights: OptionSet, Hashable, Sendable {
 }
 
 /// A pattern of names: a name, or the beginning of one with `*` after it.
-package struct NamePattern: Hashable, Sendable {
+struct NamePattern: Hashable, Sendable {
     /// The name, or its beginning.
     let start: String
     let isPrefix: Bool
@@ -65,11 +65,11 @@ package struct NamePattern: Hashable, Sendable {
 
     var text: String { isPrefix ? start + "*" : start }
 
-    package static func == (left: NamePattern, right: NamePattern) -> Bool {
+    static func == (left: NamePattern, right: NamePattern) -> Bool {
         left.isPrefix == right.isPrefix && left.start.hasSameBytes(as: right.start)
     }
 
-    package func hash(into hasher: inout Hasher) {
+    func hash(into hasher: inout Hasher) {
         hasher.combine(isPrefix)
         hasher.combine(UTF8Text(start))
     }

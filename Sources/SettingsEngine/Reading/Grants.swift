@@ -68,7 +68,7 @@ package struct Grants: Hashable, Sendable {
     package func showAll(of suite: SuiteName) -> Bool { allow(.read, on: suite.text, .all) }
     package func show(_ suite: SuiteName, _ key: KeyName) -> Bool { allow(.read, on: suite.text, .key(key.text)) }
 
-    package func showSecret(_ suite: SuiteName, _ key: KeyName) -> Bool {
+    func showSecret(_ suite: SuiteName, _ key: KeyName) -> Bool {
         allow(.secrets, on: suite.text, .key(key.text))
     }
 

@@ -7,13 +7,13 @@ internal import SettingsModel
 ///
 /// A page can make any name resolve to this machine and then call the daemon (DNS rebinding). It cannot choose the `Host`
 /// that the browser sends, nor hide its `Origin`. So a name that is not configured is refused.
-package struct HostPolicy: Sendable {
+struct HostPolicy: Sendable {
     /// Names beside `localhost`, in lower case.
-    package var hosts: Set<String>
+    var hosts: Set<String>
     /// Origins that may use the daemon beside its own, as `https://console.example.com`, in lower case.
-    package var origins: Set<String>
+    var origins: Set<String>
 
-    package init(hosts: [String] = [], origins: [String] = []) {
+    init(hosts: [String] = [], origins: [String] = []) {
         self.hosts = Set(hosts.map { $0.lowercased() })
         self.origins = Set(origins.map { $0.lowercased() })
     }

@@ -2,23 +2,23 @@ internal import Dispatch
 internal import Synchronization
 
 /// The policies that a reload replaces, all at once.
-package struct Policies: Sendable {
-    package var hosts = HostPolicy()
+struct Policies: Sendable {
+    var hosts = HostPolicy()
     /// Nil without access control.
-    package var access: AccessPolicy?
-    package var proxies = TrustedProxies()
-    package var logging = RequestLogging()
+    var access: AccessPolicy?
+    var proxies = TrustedProxies()
+    var logging = RequestLogging()
     /// Nil if callers may send as much as they like.
-    package var rate: RequestRate?
+    var rate: RequestRate?
 
-    package init() {}
+    init() {}
 }
 
 /// A board with the policies in force. Each loop has a copy, so that a request takes no lock.
-package final class PolicyBoard: Sendable {
+final class PolicyBoard: Sendable {
     private let posted: Mutex<(policies: Policies, loops: [LoopMailbox])>
 
-    package init(_ policies: Policies = Policies()) {
+    init(_ policies: Policies = Policies()) {
         posted = Mutex((policies, []))
     }
 
@@ -38,7 +38,7 @@ package final class PolicyBoard: Sendable {
     var loops: [LoopMailbox] { posted.withLock { $0.loops } }
 
     /// Replaces the policies, and waits until each loop uses the new ones. Not to be called on a loop.
-    package func post(_ policies: Policies) {
+    func post(_ policies: Policies) {
         let loops = posted.withLock { posted in
             posted.policies = policies
             return posted.loops

@@ -1,6 +1,6 @@
 internal import COpenAPI
 internal import HTTPWire
-package import SettingsAPI
+internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
@@ -41,7 +41,7 @@ package struct Service: Sendable {
     /// Parses large bodies. A megabyte takes 6 ms, and to compile a schema of 100,000 keys takes two seconds.
     let parser: BackgroundQueue
 
-    package init(
+    init(
         store: Store, policies: PolicyBoard, storage: StorageFigures = StorageFigures(),
         watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget, backups: BackupMaker,
         audit: AuditLog? = nil,

@@ -1,5 +1,5 @@
 internal import Platform
-package import SettingsAPI
+internal import SettingsAPI
 package import SettingsEngine
 internal import SettingsModel
 
@@ -17,13 +17,13 @@ package struct AccessOptions: Sendable {
     package init() {}
 
     /// True if callers need grants. Else each may do everything.
-    package var isConfigured: Bool { tokens != nil || !users.isEmpty || !anonymous.isEmpty }
+    var isConfigured: Bool { tokens != nil || !users.isEmpty || !anonymous.isEmpty }
 }
 
 /// A policy that says who may do what: tokens, users of this machine, and callers without a credential.
 ///
 /// It never changes. A reload makes another.
-package final class AccessPolicy: Sendable {
+final class AccessPolicy: Sendable {
     /// True if `/metrics` is for everyone.
     let opensMetrics: Bool
     /// Tokens by their digests, which are compared in constant time.
@@ -34,7 +34,7 @@ package final class AccessPolicy: Sendable {
     private let clock: @Sendable () -> Timestamp
 
     /// Reads the token file, and looks up users and groups.
-    package init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {
+    init(_ options: AccessOptions, clock: @escaping @Sendable () -> Timestamp) throws(ConfigurationError) {
         let list = try options.tokens.map { path throws(ConfigurationError) in try TokenFile(at: path).tokens } ?? []
         let callers = list.map { token in
             let grants = Grants(token.grants)

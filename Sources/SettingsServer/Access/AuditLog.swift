@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Platform
 internal import SettingsAPI
-package import SettingsEngine
+internal import SettingsEngine
 internal import SettingsModel
 internal import Synchronization
 
@@ -9,7 +9,7 @@ internal import Synchronization
 ///
 /// It is written after the answer, on a queue of its own, and never holds up a write or makes one fail. What could not be
 /// written is counted, and shown by `/readyz` and `/metrics`.
-package final class AuditLog: Sendable {
+final class AuditLog: Sendable {
     /// The request that a commit came of.
     struct Request: Sendable {
         let peer: String
@@ -31,7 +31,7 @@ package final class AuditLog: Sendable {
 
     /// Opens the file, and adds the lines of the kept commits behind its last one, which an earlier daemon made and did not
     /// come to write: it ended first, or did not know if they were stored.
-    package init(_ path: String, on state: State, _ log: Log) {
+    init(_ path: String, on state: State, _ log: Log) {
         self.path = path
         self.log = log
         queue.async {
@@ -68,12 +68,12 @@ package final class AuditLog: Sendable {
     }
 
     /// Closes the file, so that the next line goes to the one that stands at the path then.
-    package func reopen() {
+    func reopen() {
         queue.async { _ = self.file.withLock { $0.take() } }
     }
 
     /// Waits until all that was added is written.
-    package func finish() { queue.sync {} }
+    func finish() { queue.sync {} }
 
     private func append(_ line: AuditLine?, to file: OpenFile) throws(FileError) {
         guard let line else { return }
