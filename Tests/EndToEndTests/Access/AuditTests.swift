@@ -53,7 +53,7 @@ struct AuditTests {
         let daemon = try TestDaemon { $0.auditFile = path }
         try daemon.done("PUT app/keys/a 1")
         // Lines are written after the answers.
-        try eventually { try Self.lines(path).map { $0["revision"] } == [1] }
+        try eventually { (try? Self.lines(path).count) == 1 }
         try FileManager.default.moveItem(atPath: path, toPath: path + ".1")
         try daemon.done("POST /v1/reload")
         try daemon.done("PUT app/keys/a 2")

@@ -64,6 +64,22 @@ struct CredentialEndTests {
         for stream in streams { #expect(try stream.event() == nil) }
     }
 
+    @Test("A reload ends the waits of hundreds, and leaves those of others")
+    func many() throws {
+        let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
+        let request = guarded.signed("GET none/observe?wait=300", as: "ci")
+        let other = try WaitingPeer(guarded, guarded.signed("GET none/observe?wait=300", as: "all"))
+        let peers = try (0..<700).map { _ in
+            let client = try guarded.daemon.connect()
+            try client.send(request.bytes)
+            return client
+        }
+        try eventually { try guarded.send("GET /metrics", as: "all").text.contains("\nsettingsd_watchers 701\n") }
+        try guarded.change { (file: inout TokenFile) throws(ConfigurationError) in try file.revoke("ci") }
+        for peer in peers { #expect(try peer.readResponse().status == 401) }
+        #expect(!other.client.hasNews)
+    }
+
     @Test("A reload that fails changes nothing, and says why")
     func failing() throws {
         let guarded = try GuardedDaemon(["ci": ["*:read"]], given: ["PUT app/keys/a 1"])
