@@ -2,6 +2,9 @@ public import SettingsModel
 
 /// A daemon's description of itself.
 public struct ServiceDescription: Equatable, Sendable {
+    /// The version of the programs of this package.
+    package static let versionOfThis = "0.3.0"
+
     /// A resource by the name of its relation.
     public struct Link: Equatable, Sendable {
         /// The relation, as `suites`.

@@ -9,7 +9,7 @@ package struct Service: Sendable {
     /// The name of the program.
     package static let name = "settingsd"
     /// The version of the program.
-    package static let version = "0.3.0"
+    package static let version = ServiceDescription.versionOfThis
     /// The OpenAPI document of the interface.
     static let openAPI = Array(String(cString: openapi_document()).utf8)
 

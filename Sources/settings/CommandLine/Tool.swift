@@ -1,0 +1,75 @@
+import Glibc
+import SettingsHTTP
+import SettingsModel
+
+/// The program: it finds the command, runs it, and ends with its code.
+enum Tool {
+    static let commands =
+        ReadingCommands.all + WritingCommands.all + WatchingCommands.all + PastCommands.all + SchemaCommands.all
+        + ServiceCommands.all
+
+    static func run(_ words: [String]) async -> Never {
+        do {
+            exit(try await code(of: words).rawValue)
+        } catch let error as ToolError {
+            fail(error)
+        } catch let error as SettingsError {
+            fail(ToolError(error))
+        } catch {
+            fail(ToolError(.failed, "\(error)"))
+        }
+    }
+
+    private static func code(of words: [String]) async throws -> ExitCode {
+        guard let first = words.first else {
+            print(Help.overview)
+            return .usage
+        }
+        if ["help", "--help", "-h"].contains(first) { return try help(words.dropFirst().first) }
+        if first == "--version" {
+            print("settings \(Help.version)")
+            return .done
+        }
+        guard let command = commands.first(where: { $0.name == first }) else {
+            guard !first.hasPrefix("-"), words.count == 1, (try? SuiteName(first)) != nil else { throw unknown(first) }
+            return try await list(first)
+        }
+        let arguments = try Arguments(words.dropFirst(), for: command)
+        if arguments.has("help") { return try help(command.name) }
+        return try await command.run(arguments)
+    }
+
+    /// Runs `settings SUITE`, which is short for `settings list SUITE`. A suite that is not there may be a command with a
+    /// mistake in its name.
+    private static func list(_ name: String) async throws -> ExitCode {
+        do {
+            return try await ReadingCommands.list.run(try Arguments([name], for: ReadingCommands.list))
+        } catch let error as SettingsError where error.code == .unknownSuite {
+            throw ToolError(.unknown, "there is no command and no suite '\(name)'\(suggestion(for: name))")
+        }
+    }
+
+    private static func unknown(_ name: String) -> ToolError {
+        .usage("there is no command '\(name)'\(suggestion(for: name)); 'settings help' lists them")
+    }
+
+    private static func suggestion(for name: String) -> String {
+        let near = NameSuggestion.nearest(to: name, among: commands.map { $0.name })
+        return near.isEmpty ? "" : "; did you mean \(near.joined(separator: " or "))?"
+    }
+
+    private static func help(_ name: String?) throws(ToolError) -> ExitCode {
+        guard let name else {
+            print(Help.overview)
+            return .done
+        }
+        guard let command = commands.first(where: { $0.name == name }) else { throw unknown(name) }
+        print(Help.text(of: command))
+        return .done
+    }
+
+    private static func fail(_ error: ToolError) -> Never {
+        Terminal.warn(error.message)
+        exit(error.code.rawValue)
+    }
+}

@@ -1,0 +1,101 @@
+import SettingsHTTP
+
+/// A code that the program ends with. Scripts tell outcomes apart by it.
+enum ExitCode: Int32, CaseIterable {
+    case done = 0
+    case failed = 1
+    case differs = 2
+    case notSet = 3
+    case unknown = 4
+    case refused = 5
+    case unauthorized = 6
+    case unreachable = 7
+    case late = 8
+    case usage = 64
+
+    /// What the code says, for the help.
+    var meaning: String {
+        switch self {
+        case .done: "done"
+        case .failed: "failed for another reason"
+        case .differs: "there are differences, or the state that is waited for is not there"
+        case .notSet: "the setting has no value"
+        case .unknown: "there is no such suite, key or revision"
+        case .refused: "the daemon refused: the value or the guard does not hold"
+        case .unauthorized: "a credential is missing, or it lacks a right"
+        case .unreachable: "no daemon answered"
+        case .late: "the time of --timeout was over"
+        case .usage: "the command line is wrong"
+        }
+    }
+}
+
+/// An error that ends the program: what it prints, and the code that it ends with.
+struct ToolError: Error {
+    let code: ExitCode
+    let message: String
+
+    init(_ code: ExitCode, _ message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// An error of the command line.
+    static func usage(_ message: String) -> ToolError {
+        ToolError(.usage, message)
+    }
+}
+
+extension ToolError {
+    init(_ error: SettingsError) {
+        guard let problem = error.problem else {
+            let isGone =
+                switch error {
+                case .unreachable, .timedOut: true
+                case .problem, .malformedAnswer, .cancelled: false
+                }
+            self.init(isGone ? .unreachable : .failed, error.description)
+            return
+        }
+        self.init(ExitCode(problem), problem.lines.joined(separator: "\n"))
+    }
+}
+
+extension ExitCode {
+    fileprivate init(_ problem: Problem) {
+        switch problem.code {
+        case .notSet: self = .notSet
+        case .unknownSuite, .unknownKey, .noSchema, .historyGone: self = .unknown
+        case .unauthorized, .forbidden: self = .unauthorized
+        case .shuttingDown, .overloaded, .tooManyRequests, .tooManyConnections: self = .unreachable
+        default: self = (400..<500).contains(problem.status) || problem.status == 507 ? .refused : .failed
+        }
+    }
+}
+
+extension Problem {
+    /// The cause in lines: the self.detail, then each violation, conflict and later change.
+    fileprivate var lines: [String] {
+        var lines = [self.detail.isEmpty ? description : self.detail]
+        for violation in self.errors where !self.detail.contains(violation.detail) {
+            lines.append("  \(violation.place)\(violation.detail)")
+        }
+        for conflict in self.conflicts {
+            let key = conflict.key?.text ?? "the suite"
+            lines += conflict.errors.map { "  \(key): \($0.detail)" }
+        }
+        for change in self.changes { lines.append("  \(change.key.text) was changed by revision \(change.revision)") }
+        if !self.didYouMean.isEmpty, !self.detail.contains("did you mean") {
+            lines.append("  did you mean \(self.didYouMean.joined(separator: ", "))?")
+        }
+        if self.outcome == .unknown { lines.append("  it may have been done nevertheless: read before you repeat it") }
+        return lines
+    }
+}
+
+extension Violation {
+    fileprivate var place: String {
+        let place = (key ?? "") + (pointer == .root ? "" : pointer.description)
+        return place.isEmpty ? "" : "\(place): "
+    }
+}

@@ -1,0 +1,206 @@
+import SettingsHTTP
+
+/// Commands that read: `get`, `list`, `describe`, `find`.
+enum ReadingCommands {
+    static let all = [get, list, describe, find]
+
+    private static let get = Command(
+        name: "get", operands: "SUITE KEY…", summary: "Print values.",
+        details: "A text is printed as it is, all else as JSON. Several keys are printed in a line each.",
+        options: [
+            Command.Option("json", nil, "print texts as JSON, too"),
+            Command.Option("default", "VALUE", "what to print if the setting has no value"),
+            Command.Option("source", nil, "print where the value is from: stored, default, unset or invalid"),
+            Command.Option("at", "WHEN", "the value of then: a revision, an instant, yesterday, 2h"),
+        ],
+        examples: ["settings get app launchCount", "settings get app theme --default light"]
+    ) { arguments in
+        let (suite, keys) = (try arguments.suite(), try arguments.keys(from: 1))
+        guard !keys.isEmpty else { throw ToolError.usage("the key is missing; 'settings list \(suite)' shows all") }
+        let (client, moment) = (try arguments.client(), try arguments.moment("at"))
+        for key in keys {
+            do {
+                let setting = try client.blocking.send(.setting(key, in: suite, at: moment))
+                if arguments.has("source") {
+                    print(setting.source)
+                } else if setting.isConcealed {
+                    throw ToolError(.unauthorized, "\(suite) \(key) is a secret, which this caller may not read")
+                } else if let value = setting.value {
+                    print(arguments.has("json") ? value.text() : value.bare)
+                }
+            } catch let error as SettingsError {
+                switch error.code {
+                case .notSet where arguments.has("source"): print("unset")
+                case .invalidStored where arguments.has("source"): print("invalid")
+                case .notSet:
+                    guard let value = arguments["default"] else { throw error }
+                    print(value)
+                default: throw error
+                }
+            }
+        }
+        return .done
+    }
+
+    static let list = Command(
+        name: "list", operands: "[SUITE [PREFIX]]", summary: "List suites, or the settings of one.",
+        details: "A setting is shown with its value, the type that its schema names, and where the value is from.",
+        options: [
+            Command.Option("changed", nil, "only what is stored, and differs from defaults"),
+            Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"), Command.json,
+        ],
+        examples: ["settings list", "settings list app player. --changed"]
+    ) { arguments in
+        try arguments.expect(0...2, "the suite")
+        let client = try arguments.client()
+        guard !arguments.operands.isEmpty else { return try listSuites(client, arguments) }
+        let suite = try arguments.suite()
+        let prefix = arguments.operands.count > 1 ? arguments.operands[1] : nil
+        let moment = try arguments.moment("at")
+        var (table, after) = (Table(columns: 4), KeyName?.none)
+        repeat {
+            let page = try client.blocking.send(
+                .keys(of: suite, prefix: prefix, after: after, limit: 1000, at: moment))
+            let entries = page.keys.filter { !arguments.has("changed") || $0.differs }
+            if arguments.has("json") {
+                for entry in entries { print(entry.setting.summary.text()) }
+            } else {
+                table.print(entries.map(\.row))
+            }
+            after = page.next
+        } while after != nil
+        return .done
+    }
+
+    private static func listSuites(_ client: SettingsClient, _ arguments: Arguments) throws -> ExitCode {
+        guard !arguments.has("changed"), !arguments.has("at") else {
+            throw ToolError.usage("--changed and --at need a suite")
+        }
+        var (table, after) = (Table(columns: 4), SuiteName?.none)
+        repeat {
+            let page = try client.blocking.send(.suites(after: after, limit: 1000))
+            if arguments.has("json") {
+                for suite in page.suites { print(suite.summary.text()) }
+            } else {
+                table.print(
+                    page.suites.map { suite in
+                        [
+                            Table.Cell(suite.suite.text, .strong),
+                            Table.Cell("\(suite.keyCount) \(suite.keyCount == 1 ? "key" : "keys")"),
+                            Table.Cell("revision \(suite.revision)"),
+                            Table.Cell(suite.hasSchema ? "" : "no schema", .faint),
+                        ]
+                    })
+            }
+            after = page.next
+        } while after != nil
+        return .done
+    }
+
+    private static let describe = Command(
+        name: "describe", operands: "SUITE KEY",
+        summary: "Explain a setting: what it is for, what is allowed, who changed it.",
+        examples: ["settings describe app launchCount", "settings describe app theme"]
+    ) { arguments in
+        try arguments.expect(2...2, "the key")
+        let (suite, key) = (try arguments.suite(), try KeyName.named(arguments.operands[1]))
+        let client = try arguments.client()
+        guard let entry = try client.entry(of: key, in: suite) else {
+            // The refusal of this says if the key is unknown, and which are near.
+            try client.blocking.send(.setting(key, in: suite))
+            throw ToolError(.unknown, "\(suite) has no key \(key)")
+        }
+        let (setting, schema) = (entry.setting, entry.schema)
+        var lines: [(String, String?)] = [
+            ("value", setting.shown), ("from", setting.source.name),
+            ("allowed", ValueReader(key, schema).description), ("default", schema?["default"]?.text()),
+            ("about", schema?["description"]?.string ?? schema?["title"]?.string),
+            ("locked", entry.isWritable ? nil : "yes; --override writes it all the same"),
+            ("secret", setting.isSecret ? "yes" : nil),
+        ]
+        if setting.source.isStored {
+            let caller = setting.by.map { " by \($0)" } ?? ""
+            lines.append(("changed", "\(setting.modified.map(\.short) ?? "")\(caller), revision \(setting.revision)"))
+            lines.append(("because", setting.note))
+        }
+        lines += setting.errors.map { ("wrong", $0.detail) }
+        print(Terminal.styled("\(suite) \(key)", .strong))
+        var table = Table(columns: 2)
+        table.print(lines.compactMap { name, text in text.map { [Table.Cell("  \(name)", .faint), Table.Cell($0)] } })
+        return .done
+    }
+
+    private static let find = Command(
+        name: "find", operands: "TEXT", summary: "Find settings by a part of their name, value or description.",
+        details: "Upper and lower case are the same. It ends with 4 if there is none.",
+        options: [Command.Option("suite", "SUITE", "only in this suite", isRepeatable: true)],
+        examples: ["settings find volume", "settings find dark --suite app"]
+    ) { arguments in
+        try arguments.expect(1...1, "the text")
+        let (client, wanted) = (try arguments.client(), arguments.operands[0].lowercased())
+        var suites: [SuiteName] = []
+        for name in arguments.all("suite") { suites.append(try .named(name)) }
+        if suites.isEmpty { suites = try client.blocking.send(.allSuites()).map(\.suite) }
+        var (table, isFound) = (Table(columns: 5), false)
+        for suite in suites {
+            let found = try client.blocking.send(.allKeys(of: suite)).filter { entry in
+                [entry.setting.key.text, entry.setting.shown, entry.schema?["description"]?.string ?? ""]
+                    .contains { $0.lowercased().contains(wanted) }
+            }
+            table.print(found.map { [Table.Cell(suite.text, .faint)] + $0.row })
+            isFound = isFound || !found.isEmpty
+        }
+        return isFound ? .done : .unknown
+    }
+}
+
+extension SettingsClient {
+    /// A setting with its schema; nil if the suite has no such key.
+    func entry(of key: KeyName, in suite: SuiteName) throws(SettingsError) -> KeyListing.Entry? {
+        let page = try blocking.send(.keys(of: suite, prefix: key.text, limit: 1))
+        return page.keys.first { $0.setting.key == key }
+    }
+}
+
+extension SettingState {
+    /// The value as a line shows it.
+    fileprivate var shown: String {
+        isSecret && source.isStored ? "•••" : value?.text() ?? stored.map { $0.text() } ?? ""
+    }
+
+    fileprivate var summary: JSONValue {
+        .members([
+            "suite": .string(suite.text), "key": .string(key.text), "value": value, "source": .string(source.name),
+            "revision": .integer(revision.number),
+        ])
+    }
+}
+
+extension SuiteListing.Entry {
+    fileprivate var summary: JSONValue {
+        .members([
+            "suite": .string(suite.text), "keys": .integer(keyCount), "revision": .integer(revision.number),
+            "schema": .bool(hasSchema),
+        ])
+    }
+}
+
+extension KeyListing.Entry {
+    /// True if something is stored that is not the default.
+    fileprivate var differs: Bool {
+        setting.source.isStored && (setting.value == nil || setting.value != schema?["default"])
+    }
+
+    fileprivate var row: [Table.Cell] {
+        let types = schema?["type"]
+        let type =
+            types?.string ?? types?.array?.compactMap(\.string).joined(separator: "|")
+            ?? (schema?["enum"] == nil ? "" : "enum")
+        let source = setting.source == .stored ? "" : setting.source.name
+        let style: Terminal.Style? = setting.source == .invalid ? .bad : setting.source == .stored ? nil : .faint
+        return [
+            Table.Cell(setting.key.text), Table.Cell(type, .faint), Table.Cell(source, style),
+            Table.Cell(setting.shown, style),
+        ]
+    }
+}

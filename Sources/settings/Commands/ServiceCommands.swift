@@ -1,0 +1,34 @@
+import SettingsHTTP
+
+/// The command about the daemon itself: `status`.
+enum ServiceCommands {
+    static let all = [status]
+
+    private static let status = Command(
+        name: "status", operands: "", summary: "Say which daemon answers, if it takes writes, and who this caller is.",
+        examples: ["settings status", "settings status --server unix:/run/settingsd/settingsd.sock"]
+    ) { arguments in
+        try arguments.expect(0...0, "")
+        let client = try arguments.client()
+        let service = try client.blocking.send(.service)
+        var rows = [
+            ("daemon", "\(service.name) \(service.version) at \(client.address)"),
+            ("place", service.cursor.description),
+        ]
+        let caller = try client.blocking.send(.caller)
+        let end = caller.expires.map { ", until \($0.short)" } ?? ""
+        rows.append(("caller", caller.name + end))
+        rows.append(("may", caller.grants.joined(separator: " ")))
+        var code = ExitCode.done
+        do throws(SettingsError) {
+            try client.blocking.send(.readiness)
+            rows.append(("writes", "taken"))
+        } catch {
+            rows.append(("writes", "refused: \(error.problem?.detail ?? error.description)"))
+            code = .unreachable
+        }
+        var table = Table(columns: 2)
+        table.print(rows.map { [Table.Cell($0, .faint), Table.Cell($1)] })
+        return code
+    }
+}

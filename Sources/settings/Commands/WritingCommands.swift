@@ -1,0 +1,212 @@
+import SettingsHTTP
+
+/// Commands that change settings: `set`, `unset`.
+enum WritingCommands {
+    static let all = [set, unset]
+
+    private static let guards = [
+        Command.Option("if-revision", "N", "only if the setting is still at this revision"),
+        Command.Option("if-unset", nil, "only if nothing is stored"),
+    ]
+
+    private static let set = Command(
+        name: "set", operands: "SUITE KEY VALUE | SUITE KEY=VALUE…", summary: "Change settings.",
+        details: """
+            The type of a value is that of the schema: 5 is a number for one key and a text for another. +5 adds to a number
+            and +-5 takes from it, unless the key takes texts. The value - is read from standard input. Several KEY=VALUE are
+            one commit: all of them are done, or none.
+            """,
+        options: [
+            Command.Option("json", nil, "VALUE is JSON"),
+            Command.Option("append", nil, "add VALUE to a list or a text"),
+            Command.Option("toggle", nil, "turn true to false and back; takes no VALUE"),
+        ] + guards + Command.writing,
+        examples: [
+            "settings set app launchCount +1", "settings set app theme=dark launchCount=5 --note 'as the manual says'",
+        ]
+    ) { arguments in
+        let suite = try arguments.suite()
+        let client = try arguments.client()
+        var reader = OperationReader(client: client, suite: suite, arguments: arguments)
+        let operations = try reader.operations()
+        let options = try arguments.writeOptions()
+        let summary = try write(operations, in: suite, client, options)
+        report(summary, of: operations, arguments)
+        return .done
+    }
+
+    private static let unset = Command(
+        name: "unset", operands: "SUITE [KEY…]", summary: "Remove stored values: back to the defaults.",
+        options: [
+            Command.Option("prefix", "PREFIX", "all keys that begin so"),
+            Command.Option("all", nil, "all keys of the suite"),
+            Command.Option("drop", nil, "the suite with its schema"),
+            Command.Option("if-revision", "N", "only if the setting, or the suite, is still at this revision"),
+        ] + Command.writing,
+        examples: ["settings unset app theme", "settings unset app --prefix player. --dry-run"]
+    ) { arguments in
+        let (suite, keys, client) = (try arguments.suite(), try arguments.keys(from: 1), try arguments.client())
+        let options = try arguments.writeOptions()
+        let ways = ["prefix", "all", "drop"].filter(arguments.has)
+        guard ways.count + (keys.isEmpty ? 0 : 1) == 1 else {
+            throw ToolError.usage("name keys, or one of --prefix, --all and --drop")
+        }
+        let summary: Changes
+        switch ways.first {
+        case "drop": summary = Changes(try client.blocking.send(.drop(suite, options)).body)
+        case "prefix", "all":
+            summary = Changes(try client.blocking.send(.reset(suite, prefix: arguments["prefix"], options)).body)
+        default:
+            summary = try write(
+                keys.map { Transaction.Operation(suite: suite, key: $0, .delete) }, in: suite, client, options)
+        }
+        report(summary, of: [], arguments)
+        return .done
+    }
+
+    /// The changes that a write made, or would make.
+    struct Changes {
+        let isDryRun: Bool
+        var lines: [String]
+
+        init(_ summary: WriteSummary) {
+            isDryRun = summary.isDryRun
+            lines = summary.changes.map(\.line)
+        }
+
+        init(_ setting: SettingState) {
+            isDryRun = setting.isDryRun
+            lines = []
+            guard setting.changed == true else { return }
+            let hidden = setting.isSecret ? "•••" : nil
+            let before = hidden ?? setting.previous?.value?.text() ?? "(\(setting.previous?.source.name ?? "unset"))"
+            let after = hidden ?? setting.value?.text() ?? "(\(setting.source.name))"
+            lines = ["\(setting.key.text): \(Terminal.plain(before)) → \(Terminal.plain(after))"]
+        }
+    }
+
+    /// One operation goes as the request that can be guarded by the setting's revision, several as a transaction.
+    private static func write(
+        _ operations: [Transaction.Operation], in suite: SuiteName, _ client: SettingsClient, _ options: WriteOptions
+    ) throws -> Changes {
+        guard operations.count == 1, let only = operations.first else {
+            guard options.ifMatch == nil, options.ifNoneMatch == nil else {
+                throw ToolError.usage("--if-revision and --if-unset guard a single key")
+            }
+            return Changes(try client.blocking.send(.commit(Transaction(do: operations), options)).body)
+        }
+        let endpoint: Endpoint<Answer<SettingState>> =
+            switch only.action {
+            case .set(let value): .set(only.key, to: value, in: suite, options)
+            case .delete: .remove(only.key, in: suite, options)
+            case .change(let change): .change(only.key, by: change, in: suite, options)
+            }
+        do throws(SettingsError) {
+            return Changes(try client.blocking.send(endpoint).body)
+        } catch {
+            // What is added to begins with it.
+            guard error.code == .notSet, case .change(let change) = only.action, let value = change.beginning else {
+                throw error
+            }
+            var options = options.repeatable()
+            options.ifNoneMatch = .any
+            return Changes(try client.blocking.send(.set(only.key, to: value, in: suite, options)).body)
+        }
+    }
+
+    private static func report(_ changes: Changes, of operations: [Transaction.Operation], _ arguments: Arguments) {
+        guard !arguments.has("quiet") || changes.isDryRun else { return }
+        for line in changes.lines { print(line) }
+        if changes.lines.isEmpty { print("nothing to change") }
+        if changes.isDryRun { print("(a dry run: nothing was changed)") }
+    }
+}
+
+extension InPlaceOperation {
+    /// The value that comes of adding to nothing; nil if that has no meaning.
+    fileprivate var beginning: JSONValue? {
+        switch self {
+        case .append(let elements): .array(elements)
+        case .concat(let text): .string(text)
+        case .add, .toggle, .merge, .patch: nil
+        }
+    }
+}
+
+/// A reader of the operations that the words of `settings set` stand for.
+private struct OperationReader {
+    let client: SettingsClient
+    let suite: SuiteName
+    let arguments: Arguments
+
+    mutating func operations() throws -> [Transaction.Operation] {
+        let words = Array(arguments.operands.dropFirst())
+        guard let first = words.first else { throw ToolError.usage("the key is missing") }
+        if arguments.has("toggle") {
+            guard !arguments.has("append"), !arguments.has("json") else {
+                throw ToolError.usage("--toggle goes with no other way to change a value")
+            }
+            return try words.map { Transaction.Operation(suite: suite, key: try .named($0), .change(.toggle)) }
+        }
+        if !first.contains("=") {
+            guard words.count == 2 else {
+                throw ToolError.usage(
+                    words.count < 2 ? "the value of \(first) is missing" : "write several settings as KEY=VALUE")
+            }
+            return [try operation(first, words[1])]
+        }
+        return try words.map { word in
+            guard let equals = word.firstIndex(of: "=") else { throw ToolError.usage("'\(word)' has no '='") }
+            return try operation(String(word[..<equals]), String(word[word.index(after: equals)...]))
+        }
+    }
+
+    private func operation(_ name: String, _ word: String) throws -> Transaction.Operation {
+        let key = try KeyName.named(name)
+        let word = word == "-" ? try Self.input() : word
+        return Transaction.Operation(suite: suite, key: key, try action(key, word))
+    }
+
+    private func action(_ key: KeyName, _ word: String) throws -> Transaction.Operation.Action {
+        let reader = ValueReader(key, try schema(of: key))
+        if arguments.has("append") { return .change(try appending(word, reader)) }
+        if arguments.has("json") { return .set(try Self.json(word)) }
+        if word.hasPrefix("+"), !reader.takesText {
+            let amount = word.dropFirst()
+            if let number = Int64(amount) { return .change(.add(.integer(number))) }
+            if let number = Double(amount), number.isFinite { return .change(.add(.double(number))) }
+        }
+        return .set(try reader.read(word))
+    }
+
+    /// A list gets an element, a text more text. Without a schema, the value that is there says which it is.
+    private func appending(_ word: String, _ reader: ValueReader) throws -> InPlaceOperation {
+        let element = arguments.has("json") ? try Self.json(word) : (try? JSONValue(parsing: word)) ?? .string(word)
+        return reader.takesText ? .concat(word) : .append([element])
+    }
+
+    /// The schema of a key; nil where there is none.
+    private func schema(of key: KeyName) throws -> JSONValue? {
+        do throws(SettingsError) {
+            return try client.entry(of: key, in: suite)?.schema
+        } catch {
+            // A suite begins with its first setting.
+            if error.code == .unknownSuite || error.code == .forbidden { return nil }
+            throw error
+        }
+    }
+
+    private static func json(_ word: String) throws(ToolError) -> JSONValue {
+        do {
+            return try JSONValue(parsing: word)
+        } catch {
+            throw .usage("'\(Terminal.plain(String(word.prefix(60))))' is no JSON: \(error)")
+        }
+    }
+
+    private static func input() throws(ToolError) -> String {
+        var text = String(decoding: try InputFile.bytes(of: "-"), as: UTF8.self)
+        if text.hasSuffix("\n") { text.removeLast() }
+        return text
+    }
+}

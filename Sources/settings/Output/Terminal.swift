@@ -1,0 +1,138 @@
+import Glibc
+import SettingsHTTP
+
+/// The terminal, or what stands in its place.
+enum Terminal {
+    /// True if the output goes to a terminal that shows colours.
+    static let hasColours: Bool = {
+        guard isatty(STDOUT_FILENO) == 1 else { return false }
+        if let no = getenv("NO_COLOR"), no.pointee != 0 { return false }
+        return getenv("TERM").map { String(cString: $0) } != "dumb"
+    }()
+
+    /// The columns of the terminal; nil if the output goes elsewhere, where nothing is cut.
+    static let width: Int? = {
+        guard isatty(STDOUT_FILENO) == 1 else { return nil }
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }()
+
+    /// Prints a message for the person, behind what was printed before.
+    static func warn(_ message: String) {
+        fflush(nil)
+        var bytes = Array("settings: \(message)\n".utf8)[...]
+        while !bytes.isEmpty {
+            let count = bytes.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            guard count > 0 || errno == EINTR else { return }
+            bytes = bytes.dropFirst(max(0, count))
+        }
+    }
+
+    enum Style: String {
+        case faint = "2"
+        case bad = "31"
+        case strong = "1"
+    }
+
+    static func styled(_ text: String, _ style: Style?) -> String {
+        guard let style, hasColours, !text.isEmpty else { return text }
+        return "\u{1B}[\(style.rawValue)m\(text)\u{1B}[0m"
+    }
+
+    /// The text with what a terminal would act on, and line ends, made visible.
+    static func plain(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else { return text }
+        return text.unicodeScalars.map { scalar in
+            switch scalar {
+            case "\n": "\\n"
+            case "\t": "\\t"
+            default:
+                scalar.properties.generalCategory == .control
+                    ? "\\u{\(String(scalar.value, radix: 16))}" : String(scalar)
+            }
+        }.joined()
+    }
+}
+
+/// A table whose columns are aligned. It prints page by page, so that long lists need not be waited for.
+struct Table {
+    private var widths: [Int]
+    /// The columns at the end of a line may be cut to fit the terminal, the others never.
+    private let separator = "  "
+
+    init(columns: Int) {
+        widths = [Int](repeating: 0, count: columns)
+    }
+
+    /// A cell with how it looks.
+    struct Cell {
+        let text: String
+        var style: Terminal.Style?
+
+        init(_ text: String, _ style: Terminal.Style? = nil) {
+            self.text = Terminal.plain(text)
+            self.style = style
+        }
+    }
+
+    /// Prints rows. Their columns are at least as wide as those before.
+    mutating func print(_ rows: [[Cell]]) {
+        let most = Terminal.width.map { max(16, $0 / 2) } ?? .max
+        for row in rows {
+            for (column, cell) in row.enumerated() where column < row.count - 1 {
+                widths[column] = min(max(widths[column], cell.text.count), most)
+            }
+        }
+        for row in rows { Swift.print(line(row)) }
+    }
+
+    private func line(_ row: [Cell]) -> String {
+        var line = ""
+        var used = 0
+        let last = row.lastIndex { !$0.text.isEmpty } ?? 0
+        for (column, cell) in row[...last].enumerated() {
+            var text = cell.text
+            if let width = Terminal.width, column == row.count - 1 || text.count > widths[column] {
+                let room = column == row.count - 1 ? max(8, width - used) : widths[column]
+                if text.count > room { text = text.prefix(max(1, room - 1)) + "…" }
+            }
+            let padded = column == last ? text : text.padded(to: widths[column])
+            line += Terminal.styled(padded, cell.style) + (column == last ? "" : separator)
+            used += padded.count + separator.count
+        }
+        return line
+    }
+}
+
+extension JSONValue {
+    /// Makes an object of the members that have a value.
+    static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
+        var object = JSONObject()
+        for (name, value) in members {
+            if let value { _ = object.append(JSONObject.Member(name: name, value: value)) }
+        }
+        return .object(object)
+    }
+
+    /// The value for a person or a script: a text as it is, all else as JSON.
+    var bare: String { string ?? text() }
+}
+
+extension Change {
+    /// The change in a line: the key, and what came of what.
+    var line: String {
+        let (before, after) = isSecret ? ("•••", "•••") : (Self.text(old, oldSource), Self.text(new, source))
+        return "\(key.text): \(Terminal.plain(before)) → \(Terminal.plain(after))"
+    }
+
+    private static func text(_ value: JSONValue?, _ source: Source) -> String {
+        guard let value else { return "(\(source.name))" }
+        return source == .default ? "\(value.text()) (default)" : value.text()
+    }
+}
+
+extension Timestamp {
+    /// The time for a person, in UTC to the second.
+    var short: String { description.prefix(19).replacing("T", with: " ") + "Z" }
+}

@@ -1,0 +1,78 @@
+import SettingsHTTP
+
+/// A reader of values from words of the command line, by the types that the schema of the key names.
+struct ValueReader {
+    private let key: KeyName
+    /// The names of the types; empty if the schema names none.
+    private let types: Set<String>
+    private let schema: JSONValue?
+
+    init(_ key: KeyName, _ schema: JSONValue?) {
+        self.key = key
+        self.schema = schema
+        types = Self.types(of: schema)
+    }
+
+    private static func types(of schema: JSONValue?) -> Set<String> {
+        if let name = schema?["type"]?.string { return [name] }
+        if let names = schema?["type"]?.array { return Set(names.compactMap(\.string)) }
+        if let values = schema?["enum"]?.array ?? schema?["const"].map({ [$0] }) { return Set(values.map(\.typeName)) }
+        return []
+    }
+
+    /// True if a text is a value as it stands.
+    var takesText: Bool { types.contains("string") }
+
+    /// Reads a value. Where the schema allows a text, the word is one, unless it is a value of another type that is allowed,
+    /// too. Without a schema, what is JSON is read as JSON.
+    func read(_ word: String) throws(ToolError) -> JSONValue {
+        let json = try? JSONValue(parsing: word)
+        if types.isEmpty { return json ?? .string(word) }
+        if let json, json.string == nil, takes(json) { return json }
+        if takesText { return .string(word) }
+        throw ToolError(.refused, "\(key.text) takes \(description), not '\(Terminal.plain(word))'")
+    }
+
+    private func takes(_ value: JSONValue) -> Bool {
+        let type = value.typeName
+        return types.contains(type) || type == "integer" && types.contains("number")
+            || type == "number" && types.contains("integer")
+    }
+
+    /// What is allowed, in words: the type with its bounds.
+    var description: String {
+        if let values = schema?["enum"]?.array { return "one of " + values.map { $0.text() }.joined(separator: ", ") }
+        if let value = schema?["const"] { return "only \(value.text())" }
+        let articles = ["integer": "an integer", "array": "a list", "object": "an object", "boolean": "true or false"]
+        var words = types.sorted().map { articles[$0] ?? ($0 == "string" ? "a text" : "a \($0)") }.joined(
+            separator: " or ")
+        if words.isEmpty { words = "any value" }
+        let bounds = [
+            ("minimum", "from"), ("exclusiveMinimum", "above"), ("maximum", "to"), ("exclusiveMaximum", "below"),
+            ("multipleOf", "in steps of"), ("minLength", "of at least"), ("maxLength", "of at most"),
+            ("minItems", "with at least"), ("maxItems", "with at most"), ("pattern", "that matches"),
+            ("format", "in the form"),
+        ]
+        for (keyword, word) in bounds {
+            guard let bound = schema?[keyword] else { continue }
+            let unit = keyword.hasSuffix("Length") ? " characters" : keyword.hasSuffix("Items") ? " elements" : ""
+            words += " \(word) \(bound.bare)\(unit)"
+        }
+        return words
+    }
+}
+
+extension JSONValue {
+    /// The name of the type as schemas have it.
+    var typeName: String {
+        switch self {
+        case .null: "null"
+        case .bool: "boolean"
+        case .integer: "integer"
+        case .double: "number"
+        case .string: "string"
+        case .array: "array"
+        case .object: "object"
+        }
+    }
+}

@@ -1,0 +1,1 @@
+await Tool.run(Array(CommandLine.arguments.dropFirst()))
