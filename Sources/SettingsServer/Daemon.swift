@@ -82,11 +82,15 @@ package final class Daemon: Sendable {
         schemas.setAndWait(files)
         let reloader = Reloader(
             given, addresses, room: room, board, schemas, audit, manager, log, reread: reread ?? { given })
+        let past = persistence.pastFiles.map { files in
+            { @Sendable (state: State) -> any PastReading in PastView(files, state) }
+        }
         let service = Service(
             store: store, policies: board,
             storage: persistence.figures, watchers: configuration.watchers,
             budget: budget,
             backups: BackupMaker { state throws(FileError) in try DataDirectory(path).backup(of: state) }, audit: audit,
+            past: past,
             reload: { reloader.reload($0) }, debug: { log.debug($0) }, slow: { log.warning($0) }, clock: { Self.now() },
             schemas: { schemas.condition.rawValue },
             obstacle: { isStopping.isSet ? .shuttingDown : persistence.health.map { Problem(obstacle: $0) } })

@@ -47,9 +47,9 @@ struct PastTests {
         var places: [Place]
         var random: SeededGenerator
 
-        init(_ random: SeededGenerator, commits: Int) throws {
+        init(_ random: SeededGenerator, commits: Int, limits: History.Limits = History.Limits()) throws {
             self.random = random
-            state = State(epoch: try #require(Epoch("e0")))
+            state = State(epoch: try #require(Epoch("e0")), limits: limits)
             places = [try Place(state)]
             var writes = try RandomWrites(random)
             while places.count <= commits { _ = try write(try writes.next()) }
@@ -93,6 +93,55 @@ struct PastTests {
                     }
                 }
             }
+        }
+    }
+
+    @Test("With a short history each instant is answered as it was, or with 410 if the commits since are not kept")
+    func shortHistory() throws {
+        var (answered, gone) = (0, 0)
+        for random in FuzzBudget.generators(share: 0.02) {
+            var limits = History.Limits()
+            limits.commits = 12
+            limits.suiteCommits = 3
+            let run = try Run(random, commits: 60, limits: limits)
+            for place in run.places {
+                for instant in [place.time, Timestamp(milliseconds: place.time.milliseconds + 1)] {
+                    let expected = try #require(
+                        run.places.last { $0.time.milliseconds <= instant.milliseconds }, run.context)
+                    for name in PlainSuites.names {
+                        let suite = try SuiteName(name)
+                        let found: Suite?
+                        do throws(Problem) {
+                            let revision = try run.state.revision(at: .instant(instant), of: suite)
+                            found = try run.state.suite(suite, at: revision)
+                        } catch {
+                            let floor = run.state.historyFloor(of: suite)
+                            try #require(error.code == .historyGone && error.oldest == floor, run.context)
+                            try #require(expected.revision < run.state.history.floor, run.context)
+                            gone += 1
+                            continue
+                        }
+                        try #require(try found.map(Shown.init) == expected.suites[name], run.context)
+                        answered += 1
+                    }
+                }
+            }
+        }
+        #expect(answered > 50 && gone > 50)
+    }
+
+    @Test("With an age, the history has what is not older than that, counted from the newest commit")
+    func age() throws {
+        for random in FuzzBudget.generators(share: 0.02) {
+            var limits = History.Limits()
+            limits.age = 20_000
+            limits.suiteCommits = random.seed % 2 == 0 ? 0 : 256
+            let run = try Run(random, commits: 80, limits: limits)
+            let earliest = run.state.time.milliseconds - limits.age
+            let kept = run.places.dropFirst().filter { $0.time.milliseconds >= earliest }.map(\.revision)
+            #expect(run.state.history.all.map(\.revision) == kept, run.context)
+            let dropped = run.places.last { $0.time.milliseconds < earliest }
+            #expect(run.state.history.floor == dropped?.revision ?? .zero, run.context)
         }
     }
 

@@ -33,8 +33,10 @@ package struct LineReader {
     private var number = 0
     private var hasEnded = false
 
-    package init(_ file: OpenFile, chunk: Int = 1 << 18) {
+    /// - Parameter offset: where the first line begins.
+    package init(_ file: OpenFile, from offset: Int = 0, chunk: Int = 1 << 18) {
         self.file = file
+        base = offset
         buffer = [UInt8](repeating: 0, count: chunk)
     }
 

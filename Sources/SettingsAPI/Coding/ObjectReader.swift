@@ -72,7 +72,7 @@ extension JSONValue {
     }
 
     /// Reads the elements of an array.
-    func list<Element>(of read: (JSONValue) throws(BodyError) -> Element) throws(BodyError) -> [Element] {
+    package func list<Element>(of read: (JSONValue) throws(BodyError) -> Element) throws(BodyError) -> [Element] {
         guard case .array(let elements) = self else { throw .expected("an array", found: self) }
         var list: [Element] = []
         list.reserveCapacity(elements.count)

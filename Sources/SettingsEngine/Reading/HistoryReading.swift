@@ -11,8 +11,8 @@ extension State {
         case .instant(let instant):
             if instant.milliseconds >= time.milliseconds {
                 place = revision
-            } else if let last = history.last(notAfter: instant) {
-                place = last.revision
+            } else if let last = lastKept(notAfter: instant) {
+                place = last
             } else if historyFloor(of: suite) == .zero {
                 // All that ever touched the suite came later.
                 place = .zero
@@ -24,6 +24,13 @@ extension State {
         return place
     }
 
+    /// The last commit not later than an instant, as far as that is known: it is kept, or the last that was dropped.
+    package func lastKept(notAfter instant: Timestamp) -> Revision? {
+        let last = history.last(notAfter: instant)?.revision
+        let isFloorBefore = history.floorTime.map { $0.milliseconds <= instant.milliseconds } ?? false
+        return isFloorBefore ? max(last ?? .zero, history.floor) : last
+    }
+
     /// Throws if a revision is still to come, or if what a suite was after it is not kept.
     func checkKept(_ place: Revision, of suite: SuiteName) throws(Problem) {
         guard place <= revision else {
@@ -33,10 +40,16 @@ extension State {
     }
 
     private func historyGone(before what: String, of suite: SuiteName) -> Problem {
-        let floor = historyFloor(of: suite)
+        Problem(historyGone: what, oldest: historyFloor(of: suite))
+    }
+}
+
+extension Problem {
+    /// The problem of a place that is further back than the history.
+    package init(historyGone what: String, oldest floor: Revision) {
         var problem = Problem(.historyGone, "\(what) is no longer kept; the oldest that is kept is \(floor)")
         problem.oldest = floor
-        return problem
+        self = problem
     }
 }
 
@@ -64,40 +77,69 @@ package struct HistoryQuestion: Sendable {
     }
 }
 
+extension HistoryQuestion {
+    /// The revision before which the commits are.
+    package func end(on state: State) -> Revision {
+        before ?? state.revision.advanced(by: 1) ?? state.revision
+    }
+}
+
+/// A page of commits, which are added from the newest on.
+package struct HistoryPage {
+    /// The most memory of commits that go into one page, unless one commit alone takes more.
+    fileprivate static let most = 8 << 20
+
+    private let question: HistoryQuestion
+    private var commits: [HistoryCommit] = []
+    private var size = 0
+    /// The commit before which the next page begins; nil if there is none.
+    package private(set) var next: Revision?
+
+    package init(_ question: HistoryQuestion) {
+        self.question = question
+    }
+
+    /// Adds a commit if the question is about it. Returns false, and adds nothing, if the page is full.
+    package mutating func add(_ kept: KeptCommit, on state: State) -> Bool {
+        guard let commit = state.commit(kept.commit, for: question) else { return true }
+        size += kept.size
+        guard commits.count < question.limit, commits.isEmpty || size <= Self.most else {
+            next = commits.last?.revision
+            return false
+        }
+        commits.append(commit)
+        return true
+    }
+
+    /// Ends the page before a commit that was looked at last.
+    package mutating func end(before revision: Revision) {
+        next = next ?? revision
+    }
+
+    package func result(oldest: Revision) -> SuiteHistory {
+        SuiteHistory(suite: question.suite, commits: commits, next: next, oldest: oldest)
+    }
+}
+
 extension State {
     /// A page of the commits that touched a suite, the newest first. Throws if nothing is known of such a suite.
     package func history(_ question: HistoryQuestion) throws(Problem) -> SuiteHistory {
         let suite = question.suite
         guard hasSuite(suite) || history.hasLog(of: suite) else { throw unknownSuite(suite, for: question.reader) }
-        var commits: [HistoryCommit] = []
-        var hasMore = false
-        var size = 0
-        let end = question.before ?? revision.advanced(by: 1) ?? revision
-        history.forEachReversed(of: suite, before: end) { kept in
-            guard let commit = commit(kept.commit, for: question) else { return true }
-            size += kept.size
-            hasMore = commits.count == question.limit || !commits.isEmpty && size > Self.mostHistory
-            if !hasMore { commits.append(commit) }
-            return !hasMore
-        }
-        return SuiteHistory(
-            suite: suite, commits: commits, next: hasMore ? commits.last?.revision : nil,
-            oldest: historyFloor(of: suite))
+        var page = HistoryPage(question)
+        history.forEachReversed(of: suite, before: question.end(on: self)) { page.add($0, on: self) }
+        return page.result(oldest: historyFloor(of: suite))
     }
-
-    /// The most memory of commits that go into one page, unless one commit alone takes more.
-    private static let mostHistory = 8 << 20
 
     /// The weight of answering the question at most; if that is more than a limit, some number above the limit.
     package func weight(of question: HistoryQuestion, upTo limit: Int) -> Int {
         // Of those that are asked for, the newest may stand behind very many others, but they make no more than a page.
         guard question.filter.isEverything, question.by == nil, question.reader == nil else {
-            return Self.mostHistory / 8
+            return HistoryPage.most / 8
         }
         var weight = 0
         var left = question.limit
-        let end = question.before ?? revision.advanced(by: 1) ?? revision
-        history.forEachReversed(of: question.suite, before: end) { kept in
+        history.forEachReversed(of: question.suite, before: question.end(on: self)) { kept in
             weight += kept.size / 16
             left -= 1
             return left > 0 && weight <= limit
@@ -105,7 +147,7 @@ extension State {
         return weight
     }
 
-    private func commit(_ commit: Commit, for question: HistoryQuestion) -> HistoryCommit? {
+    fileprivate func commit(_ commit: Commit, for question: HistoryQuestion) -> HistoryCommit? {
         if let by = question.by, commit.origin?.by?.hasSameBytes(as: by) != true { return nil }
         let ofSuite = commit.suiteChanges.filter { $0.suite == question.suite }
         let hasSchema = ofSuite.contains { $0.kind != .created && $0.kind != .dropped }
@@ -134,14 +176,33 @@ extension State {
             for change in kept.commit.changes where change.suite == name { keys.insert(change.key) }
             return true
         }
+        return difference(of: name, before, after, at: end, keys, for: reader)
+    }
+
+    /// The net changes of some keys between two pasts of a suite.
+    ///
+    /// - Parameters:
+    ///   - end: the place of the second.
+    ///   - keys: those that may differ; nil for all.
+    package func difference(
+        of name: SuiteName, _ before: Suite?, _ after: Suite?, at end: Revision, _ keys: Set<KeyName>?,
+        for reader: Grants?
+    ) -> SuiteDifference {
         let none = Suite(name, revision: .zero, floor: .zero)
-        let changes = keys.ordered(by: <).compactMap {
-            Change(of: $0, from: before ?? none, to: after ?? none, for: reader)
-        }
+        let (before, after) = (before ?? none, after ?? none)
+        let keys = keys ?? Set(before.keysWithRecords + after.keysWithRecords)
+        let changes = keys.ordered(by: <).compactMap { Change(of: $0, from: before, to: after, for: reader) }
         return SuiteDifference(
-            suite: name, cursor: Cursor(epoch: epoch, revision: end), schemaRevision: after?.schemaRevision ?? .zero,
-            isSchemaChanged: before?.schema?.schema.document != after?.schema?.schema.document,
+            suite: name, cursor: Cursor(epoch: epoch, revision: end), schemaRevision: after.schemaRevision,
+            isSchemaChanged: before.schema?.schema.document != after.schema?.schema.document,
             changes: shown(changes, to: reader))
+    }
+}
+
+extension Suite {
+    /// The keys of which there is a record, also of those without a value.
+    fileprivate var keysWithRecords: [KeyName] {
+        (records.elements + removed.records).map(\.key)
     }
 }
 

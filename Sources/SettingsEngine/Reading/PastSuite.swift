@@ -7,14 +7,31 @@ extension State {
     /// - Returns: nil if there was no such suite then.
     package func suite(_ name: SuiteName, at moment: Revision) throws(Problem) -> Suite? {
         try checkKept(moment, of: name)
-        var suite = self.suite(name)
         let since = history.commits(of: name, after: moment)
-        guard !since.isEmpty else { return suite }
-        for kept in since.reversed() { undo(kept.commit, of: name, on: &suite) }
+        return suite(
+            name, at: moment, from: suite(name), undoing: since, lastBefore: history.last(of: name, upTo: moment)
+        ) { history.origin(of: $0) }
+    }
+
+    /// A suite as it stood after a commit, from what it was later.
+    ///
+    /// - Parameters:
+    ///   - later: the suite as it stood after the last of the commits.
+    ///   - commits: those after the moment that touched it, in order.
+    ///   - last: the last commit up to the moment that touched it, as far as that is known.
+    ///   - origin: finds the origin of a commit.
+    /// - Returns: nil if there was no such suite then.
+    package func suite(
+        _ name: SuiteName, at moment: Revision, from later: Suite?, undoing commits: [KeptCommit],
+        lastBefore last: @autoclosure () -> Revision?, origin: (Revision) -> CommitOrigin?
+    ) -> Suite? {
+        guard let next = commits.first else { return later }
+        var suite = later
+        for kept in commits.reversed() { suite.undo(kept.commit, of: name, origin) }
         guard var past = suite else { return nil }
-        // What is a secret now is one in what was before, too.
-        if let schema = self.suite(name)?.schema?.schema { past.keepSecrets(of: schema) }
-        past.revision = revision(of: past, at: moment)
+        keepSecrets(in: &past)
+        let change = next.commit.suiteChanges.first { $0.suite == name }
+        past.revision = change?.oldRevision ?? last() ?? past.newestRevision
         return past
     }
 
@@ -23,6 +40,11 @@ extension State {
         let start: Revision = if case .revision(let revision) = moment { revision } else { .zero }
         // What was there is shown once; a commit has what was before, too, and weighs eight times as much to be undone.
         return (suite(name)?.weight(upTo: limit) ?? 0) + history.weight(of: name, after: start, upTo: limit) / 8
+    }
+
+    /// Marks what is a secret now: it is one in what was before, too.
+    package func keepSecrets(in past: inout Suite) {
+        if let schema = suite(past.id)?.schema?.schema { past.keepSecrets(of: schema) }
     }
 
     /// The error for a suite that did not exist after a commit. It names the commit that created it, if that was later.
@@ -36,38 +58,29 @@ extension State {
             "suite \(name) did not exist at revision \(moment); it came into being at revision \(beginning.revision)")
     }
 
-    /// The last commit up to a moment that touched a suite.
-    private func revision(of past: Suite, at moment: Revision) -> Revision {
-        let next = history.commits(of: past.id, after: moment).first
-        // Nothing touched it since: it stands as it did.
-        guard let next else { return suite(past.id)?.revision ?? past.newestRevision }
-        let change = next.commit.suiteChanges.first { $0.suite == past.id }
-        if let revision = change?.oldRevision { return revision }
-        // What is kept from before a gap may not be the last that there was.
-        let floor = history.floor(of: past.id)
-        let last = history.commits(of: past.id, after: floor).last { $0.revision <= moment }
-        return last?.commit.revision ?? past.newestRevision
-    }
+}
 
-    private func undo(_ commit: Commit, of name: SuiteName, on suite: inout Suite?) {
+extension Suite? {
+    /// Undoes what a commit did to the suite of a name.
+    package mutating func undo(_ commit: Commit, of name: SuiteName, _ origin: (Revision) -> CommitOrigin?) {
         for change in commit.suiteChanges.reversed() where change.suite == name {
             switch change.kind {
-            case .created: suite = nil
+            case .created: self = nil
             case .dropped:
-                suite = Suite(name, revision: change.oldRevision ?? .zero, floor: change.forgotten?.floor ?? .zero)
-                suite?.restoreSchema(before: change)
-                for key in change.forgotten?.keys ?? [] { suite?.put(KeyRecord(key)) }
-            case .schemaSet, .schemaRemoved: suite?.restoreSchema(before: change)
+                self = Suite(name, revision: change.oldRevision ?? .zero, floor: change.forgotten?.floor ?? .zero)
+                self?.restoreSchema(before: change)
+                for key in change.forgotten?.keys ?? [] { self?.put(KeyRecord(key)) }
+            case .schemaSet, .schemaRemoved: self?.restoreSchema(before: change)
             }
         }
         for change in commit.changes where change.suite == name {
             guard let standing = KeyRecord.Standing(change.oldSource) else { continue }
             let revision = change.record.oldRevision ?? .zero
-            suite?.put(
+            self?.put(
                 KeyRecord(
                     key: change.key, stored: change.oldStored, standing: standing, revision: revision,
                     modified: change.record.oldModified ?? Timestamp(milliseconds: 0),
-                    origin: history.origin(of: revision), isSecret: change.record.wasSecret))
+                    origin: origin(revision), isSecret: change.record.wasSecret))
         }
     }
 }

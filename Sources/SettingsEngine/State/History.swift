@@ -14,6 +14,8 @@ package struct History: Sendable {
         package var commits = 65_536
         /// The bytes of memory that they take at most, about.
         package var bytes = 64 << 20
+        /// How many milliseconds a commit is kept at most, counted up to the newest.
+        package var age = Int64.max
         /// The number of a suite's newest commits that others do not push out,
         package var suiteCommits = 256
         /// as far as they take no more bytes.
@@ -23,6 +25,14 @@ package struct History: Sendable {
         package var newestPercent = 50
 
         package init() {}
+
+        /// No bounds.
+        package static var unbounded: Limits {
+            var limits = Limits()
+            (limits.commits, limits.bytes) = (.max, .max)
+            (limits.suiteCommits, limits.suiteBytes) = (.max, .max)
+            return limits
+        }
     }
 
     /// All commits by revision: up to ``passed`` those that are spared, then the newest.
@@ -31,9 +41,13 @@ package struct History: Sendable {
     private var logs = OrderedTree<SuiteLog>()
     /// About how many bytes of memory the commits take.
     package private(set) var size = 0
+    /// The commits that were ever added to this value and those that it was made from, dropped ones included.
+    package private(set) var added = (count: 0, size: 0)
     private var spared = (count: 0, size: 0)
     /// Every commit after this one is kept, whatever it touches.
     package private(set) var floor: Revision
+    /// The time of the commit at ``floor``; nil if that is not known.
+    package private(set) var floorTime: Timestamp?
     /// The floor of suites without a log: the highest of those that had one.
     package private(set) var base: Revision
     /// The last commit that was spared or dropped for a bound.
@@ -45,8 +59,11 @@ package struct History: Sendable {
     }
 
     /// A history from a snapshot. Its commits are still to be appended, and then ``restore(passed:)`` to be called.
-    package init(floor: Revision, base: Revision, logs: OrderedTree<SuiteLog>) {
+    package init(
+        floor: Revision, at floorTime: Timestamp? = nil, base: Revision, logs: OrderedTree<SuiteLog> = OrderedTree()
+    ) {
         self.floor = floor
+        self.floorTime = floorTime
         self.base = base
         self.logs = logs
     }
@@ -101,6 +118,19 @@ package struct SuiteLog: TreeElement {
         outgrown = commit.revision
     }
 
+    /// Ends the protection of the oldest until the bounds hold. Returns those of them that were spared, which it drops.
+    fileprivate mutating func release(_ limits: History.Limits, upTo passed: Revision) -> [KeptCommit] {
+        var released: [KeptCommit] = []
+        while exceeds(limits), let oldest = oldestProtected {
+            release(oldest)
+            // Of what was spared, the log has only what it protects, so this one is its first.
+            guard oldest.revision <= passed else { continue }
+            dropFirst(oldest)
+            released.append(oldest)
+        }
+        return released
+    }
+
     /// Removes the oldest commit.
     fileprivate mutating func dropFirst(_ commit: KeptCommit) {
         if protects(commit) { release(commit) }
@@ -126,7 +156,7 @@ extension History {
     }
 
     /// The origin of a commit, as far as it is kept.
-    func origin(of revision: Revision) -> CommitOrigin? {
+    package func origin(of revision: Revision) -> CommitOrigin? {
         commit(revision)?.commit.origin
     }
 
@@ -144,6 +174,13 @@ extension History {
         collect { forEach(of: suite, after: revision, $0) }
     }
 
+    /// The commits after a revision that touched a suite, in order, also those that only other suites protect. None is missing
+    /// if that is not before ``floor``.
+    package func commits(touching suite: SuiteName, after revision: Revision) -> [KeptCommit] {
+        guard floor(of: suite) > revision else { return commits(of: suite, after: revision) }
+        return commits(after: revision).filter { $0.touches(suite) }
+    }
+
     /// Visits the commits after a revision that touched a suite, in order, until `body` returns false.
     func forEach(of suite: SuiteName, after revision: Revision, _ body: (KeptCommit) -> Bool) {
         guard let next = revision.advanced(by: 1) else { return }
@@ -151,8 +188,20 @@ extension History {
     }
 
     /// Visits the commits before a revision that touched a suite, the newest first, until `body` returns false.
-    func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
+    package func forEachReversed(of suite: SuiteName, before revision: Revision, _ body: (KeptCommit) -> Bool) {
         logs.with(suite.text.utf8Span.span) { log in log.commits.forEachReversed(before: revision, body) }
+    }
+
+    /// The last commit up to a moment that touched a suite, as far as that is known. What is kept from before a gap may not
+    /// be the last that there was.
+    func last(of suite: SuiteName, upTo moment: Revision) -> Revision? {
+        var last: Revision?
+        guard let end = moment.advanced(by: 1) else { return nil }
+        forEachReversed(of: suite, before: end) { kept in
+            last = kept.revision
+            return false
+        }
+        return last.flatMap { $0 > floor(of: suite) ? $0 : nil }
     }
 
     /// The weight of undoing the commits after a revision that touched a suite; if that is more than a limit, some number
@@ -216,7 +265,24 @@ extension History {
         var dropped: [KeptCommit] = []
         guard kept.append(commit) else { return [] }
         size += commit.size
+        added = (added.count + 1, added.size + commit.size)
         commit.forEachSuite { suite in add(commit, to: suite, limits, &dropped) }
+        bound(by: limits, &dropped)
+        return dropped
+    }
+
+    /// Ends what the bounds of suites do not protect, and spares or drops the oldest until no other bound is exceeded.
+    mutating func bound(by limits: Limits) {
+        var dropped: [KeptCommit] = []
+        for suite in logs.elements.map(\.suite) {
+            let released = logs.update(suite.text.utf8Span.span) { $0.release(limits, upTo: passed) } ?? []
+            drop(released, outgrownBy: suite, &dropped)
+        }
+        for log in logs.elements where log.commits.isEmpty { removeLog(of: log.suite) }
+        bound(by: limits, &dropped)
+    }
+
+    private mutating func bound(by limits: Limits, _ dropped: inout [KeptCommit]) {
         while count > limits.commits || size > limits.bytes {
             if (spared.count == count || limits.areExceeded(by: spared)), spared.count > 0 {
                 dropFirstSpared(&dropped)
@@ -224,12 +290,27 @@ extension History {
                 break
             }
         }
-        return dropped
+        guard limits.age < .max, let newest else { return }
+        let earliest = newest.commit.time.milliseconds - limits.age
+        while let oldest = first(after: .zero), oldest.commit.time.milliseconds < earliest {
+            if spared.count > 0 { dropFirstSpared(&dropped) } else if !pass(&dropped) { break }
+        }
+    }
+
+    private var newest: KeptCommit? {
+        var newest: KeptCommit?
+        Revision(Int64.max).map { end in
+            kept.forEachReversed(before: end) { commit in
+                newest = commit
+                return false
+            }
+        }
+        return newest
     }
 
     /// Notes that a commit is too large to be kept, so that a read from before it finds that something is missing.
     private mutating func noteGap(_ commit: KeptCommit) {
-        floor = max(floor, commit.revision)
+        raiseFloor(to: commit)
         commit.forEachSuite { suite in
             if logs.update(suite.text.utf8Span.span, { $0.gap = max($0.gap, commit.revision) }) == nil {
                 base = max(base, commit.revision)
@@ -246,19 +327,18 @@ extension History {
             // A snapshot also has commits that are there for another suite that they touched.
             guard log.holds(commit) else { return }
             log.add(commit)
-            while log.exceeds(limits), let oldest = log.oldestProtected {
-                log.release(oldest)
-                // Of what was spared, the log has only what it protects, so this one is its first.
-                guard oldest.revision <= passed else { continue }
-                log.dropFirst(oldest)
-                released.append(oldest)
-            }
+            released = log.release(limits, upTo: passed)
         }
         if logs.update(suite.text.utf8Span.span, add) == nil {
             var log = SuiteLog(suite, start: base)
             add(to: &log)
             logs.set(log)
         }
+        drop(released, outgrownBy: suite, &dropped)
+    }
+
+    /// Drops commits that were spared for a suite, unless another has them, too.
+    private mutating func drop(_ released: [KeptCommit], outgrownBy suite: SuiteName, _ dropped: inout [KeptCommit]) {
         for commit in released where !isHeld(commit, besides: suite) {
             spared = (spared.count - 1, spared.size - commit.size)
             drop(commit, &dropped)
@@ -325,8 +405,13 @@ extension History {
     private mutating func drop(_ commit: KeptCommit, _ dropped: inout [KeptCommit]) {
         kept.remove(commit.revision)
         size -= commit.size
-        floor = max(floor, commit.revision)
+        raiseFloor(to: commit)
         dropped.append(commit)
+    }
+
+    private mutating func raiseFloor(to commit: KeptCommit) {
+        guard commit.revision > floor else { return }
+        (floor, floorTime) = (commit.revision, commit.commit.time)
     }
 }
 

@@ -1,5 +1,5 @@
 package import SettingsAPI
-internal import SettingsModel
+package import SettingsModel
 
 /// A commit in the history, with its weight and the suites that it touches.
 package final class KeptCommit: TreeElement {
@@ -40,8 +40,13 @@ package final class KeptCommit: TreeElement {
     package var revision: Revision { commit.revision }
     package var treeKey: Revision { commit.revision }
 
+    /// One of the suites that the commit touches; nil if it touches none.
+    package var firstSuite: SuiteName? { suite }
+
+    func touches(_ name: SuiteName) -> Bool { suite == name || others.contains(name) }
+
     /// Visits the suites that the commit touches, each once.
-    func forEachSuite(_ body: (SuiteName) -> Void) {
+    package func forEachSuite(_ body: (SuiteName) -> Void) {
         if let suite { body(suite) }
         for suite in others { body(suite) }
     }

@@ -15,7 +15,7 @@ package struct State: Sendable {
     /// The last commit that dropped a suite: what keys of new suites begin with, so that no guard from before holds.
     package private(set) var lastDrop = Revision.zero
     package private(set) var history: History
-    package let limits: History.Limits
+    package private(set) var limits: History.Limits
 
     /// A history in which nothing has happened yet.
     package init(epoch: Epoch, revision: Revision = .zero, limits: History.Limits = History.Limits()) {
@@ -98,6 +98,12 @@ extension State {
         revision = commit.revision
         time = commit.time
         return history.append(KeptCommit(commit), limits: limits)
+    }
+
+    /// Keeps the history to other bounds from now on.
+    package mutating func bound(by limits: History.Limits) {
+        self.limits = limits
+        history.bound(by: limits)
     }
 
     /// Begins a new epoch, in which cursors from before are not valid. The history stays, and with it the answers to

@@ -13,7 +13,9 @@ package final class PreparedWrite: Sendable {
     package init(_ decision: WriteDecision, of request: WriteRequest, on state: State) {
         self.decision = Mutex(decision)
         suites = Dictionary(
-            request.command.suites(on: state).map { ($0, state.revision(of: $0)) },
+            (request.past?.commit?.commit.suites ?? request.command.suites(on: state)).map {
+                ($0, state.revision(of: $0))
+            },
             uniquingKeysWith: { first, _ in first })
         lastDrop = state.lastDrop
     }

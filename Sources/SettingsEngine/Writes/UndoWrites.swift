@@ -19,7 +19,8 @@ extension WriteDraft {
         if let name { try checkGuards(of: name) }
         let parts = commit.parts.filter { name == nil || $0.suite == name }
         if !undo.isForced {
-            let later = parts.compactMap { state.changes(since: $0, of: commit.revision, for: request.reader) }
+            let read = request.past?.later ?? []
+            let later = parts.compactMap { state.changes(since: $0, of: commit.revision, read, for: request.reader) }
             guard later.isEmpty else { throw Self.changedSince(commit.revision, Array(later.joined())) }
         }
         var inverse = Inverse()
@@ -32,14 +33,17 @@ extension WriteDraft {
     /// Returns a commit that is to be undone, once the writer has the rights on all that it did. That cannot be told from
     /// names, so a refusal names nothing that the writer may not read.
     private func commit(toUndo revision: Revision, in name: SuiteName?) throws(Problem) -> Commit {
-        guard let grants = request.grants else { return try state.commit(toUndo: revision, in: name, for: nil) }
+        let read = request.past?.commit
+        guard let grants = request.grants else {
+            return try state.commit(toUndo: revision, in: name, for: nil, read: read)
+        }
         let hidden = Problem(
             .forbidden,
             "this caller may not undo commit \(revision): not all that it did is the caller's to read, or it did nothing"
         )
         let commit: Commit
         do throws(Problem) {
-            commit = try state.commit(toUndo: revision, in: name, for: grants.reader)
+            commit = try state.commit(toUndo: revision, in: name, for: grants.reader, read: read)
         } catch {
             // Of all suites, a writer that does not see them all cannot tell a hidden commit from none.
             throw name == nil && grants.reader != nil ? hidden : error
@@ -61,10 +65,7 @@ extension WriteDraft {
     mutating func restore(
         _ name: SuiteName, _ restore: RestoreRequest, skipsConflicts: Bool
     ) throws(Problem) -> WriteDecision {
-        let place = try state.revision(at: restore.moment, of: name)
-        guard let past = try state.suite(name, at: place) else {
-            throw state.unknownSuite(name, for: request.reader, at: place)
-        }
+        let past = try past(of: name, restore)
         try checkGuards(of: name)
         let filter = KeyFilter(keys: restore.keys ?? [], prefixes: restore.prefix.map { [$0] } ?? [])
         let suite = state.suite(name)
@@ -88,6 +89,19 @@ extension WriteDraft {
 }
 
 extension WriteDraft {
+    /// The suite to restore, as it was.
+    private func past(of name: SuiteName, _ restore: RestoreRequest) throws(Problem) -> Suite {
+        if var past = request.past?.suite {
+            state.keepSecrets(in: &past)
+            return past
+        }
+        let place = try state.revision(at: restore.moment, of: name)
+        guard let past = try state.suite(name, at: place) else {
+            throw state.unknownSuite(name, for: request.reader, at: place)
+        }
+        return past
+    }
+
     /// What an inverse does to suites and to keys.
     private struct Inverse {
         var suites: [SuiteChange] = []
@@ -256,20 +270,22 @@ extension WriteDecision {
 
 extension State {
     /// Returns a commit that is to be undone. Throws if it is not kept, or did nothing to the suite, or to any.
+    ///
+    /// - Parameter read: the commit, if it was read from where memory does not reach.
     fileprivate func commit(
-        toUndo revision: Revision, in name: SuiteName?, for reader: Grants?
+        toUndo revision: Revision, in name: SuiteName?, for reader: Grants?, read: KeptCommit?
     ) throws(Problem) -> Commit {
         guard revision <= self.revision else {
             throw Problem(.badRequest, "revision \(revision) is still to come; the newest is \(self.revision)")
         }
         if let name {
-            guard hasSuite(name) || history.hasLog(of: name) else { throw unknownSuite(name, for: reader) }
-            try checkKept(revision.advanced(by: -1) ?? .zero, of: name)
+            guard hasSuite(name) || history.hasLog(of: name) || read?.touches(name) ?? false else {
+                throw unknownSuite(name, for: reader)
+            }
+            if read == nil { try checkKept(revision.advanced(by: -1) ?? .zero, of: name) }
         }
-        if let kept = history.commit(revision) {
-            var isMeant = false
-            kept.forEachSuite { isMeant = isMeant || name == nil || $0 == name }
-            if isMeant { return kept.commit }
+        if let kept = read ?? history.commit(revision) {
+            if name.map({ kept.touches($0) }) ?? (kept.firstSuite != nil) { return kept.commit }
         } else if name == nil, revision <= history.floor {
             var problem = Problem(.historyGone, "commit \(revision) is no longer kept")
             problem.oldest = history.floor
@@ -279,8 +295,13 @@ extension State {
     }
 
     /// The later changes of what a commit did to a suite; nil if there are none.
-    fileprivate func changes(since part: CommitPart, of revision: Revision, for reader: Grants?) -> [Change]? {
+    fileprivate func changes(
+        since part: CommitPart, of revision: Revision, _ read: [KeptCommit], for reader: Grants?
+    ) -> [Change]? {
         let (name, suite) = (part.suite, suite(part.suite))
+        let kept = history.commits(of: name, after: revision).map(\.commit)
+        let isKept = Set(kept.map(\.revision))
+        let commits = read.filter { !isKept.contains($0.revision) && $0.touches(name) }.map(\.commit) + kept
         let keys = Set(part.changes.map(\.key).filter { suite?.record($0).revision != revision })
         let isSuiteChanged = part.suiteChanges.contains { change in
             switch change.kind {
@@ -291,19 +312,12 @@ extension State {
         }
         // The keys of a suite that was dropped are gone in that very commit.
         let isGone = suite == nil && part.suiteChanges.contains { $0.kind == .dropped }
-        guard isSuiteChanged || !keys.isEmpty && !isGone || isGone && wasBegun(name, after: revision) else {
-            return nil
-        }
-        let later = history.commits(of: name, after: revision).flatMap(\.commit.changes)
+        guard isSuiteChanged || !keys.isEmpty && !isGone || isGone && !commits.isEmpty else { return nil }
+        let later = commits.flatMap(\.changes)
         // An error has the value of no secret, for any reader.
         return shown(later.filter { $0.suite == name && keys.contains($0.key) }, to: reader).map {
             $0.isSecret ? $0.concealed() : $0
         }
-    }
-
-    /// True if a suite that is gone was there again after a commit.
-    private func wasBegun(_ name: SuiteName, after revision: Revision) -> Bool {
-        !history.commits(of: name, after: revision).isEmpty
     }
 }
 

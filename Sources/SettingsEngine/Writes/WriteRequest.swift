@@ -57,7 +57,7 @@ package struct WriteRequest: Sendable {
     /// The grants of the writer, for what its request does not name; nil if it may do everything.
     package var grants: Grants?
     /// The grants of a writer that may not see everything: they bound what errors and comparisons tell.
-    var reader: Grants? { grants?.reader }
+    package var reader: Grants? { grants?.reader }
     /// True if locked keys may be written.
     package var overridesLocks = false
     /// The caller, and the reason that it gave.
@@ -80,6 +80,28 @@ package struct WriteRequest: Sendable {
     package var isQuick = false
     /// The decision that was made on an earlier state, if any.
     package var prepared: PreparedWrite?
+
+    /// What an undo or a restore needs of the past that is not in memory, if it was read.
+    package var past: Past?
+
+    /// What was read of the past.
+    package struct Past: Sendable {
+        /// The commit to undo.
+        var commit: KeptCommit?
+        /// Later commits that changed the same, oldest first.
+        var later: [KeptCommit] = []
+        /// The suite to restore, as it was.
+        var suite: Suite?
+
+        package init(commit: KeptCommit, later: [KeptCommit]) {
+            self.commit = commit
+            self.later = later
+        }
+
+        package init(suite: Suite) {
+            self.suite = suite
+        }
+    }
 
     /// The steps of a write that is not long: a millisecond or two.
     package static let stepsOfShort = 50_000

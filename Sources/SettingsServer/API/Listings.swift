@@ -22,7 +22,7 @@ extension State {
     }
 
     /// Lists the keys of a suite, or a page of them.
-    func keys(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
+    func keys(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let prefix = request.query.text(.prefix) ?? ""
         let after = request.query.text(.after)
         let limit = request.query.count(.limit) ?? .max - 1
@@ -30,7 +30,7 @@ extension State {
         // For a page of what a reader may see all may have to be looked at.
         let looked = caller?.reader == nil ? limit : .max - 1
         return try show(
-            request, bytes, weight: { $0.listingWeight(prefix: prefix, after: after, limit: looked, upTo: $1) }
+            request, bytes, source, weight: { $0.listingWeight(prefix: prefix, after: after, limit: looked, upTo: $1) }
         ) { suite, state in
             let listing = suite.listing(prefix: prefix, after: after, limit: limit, for: caller)
             return Response(json: listing.jsonBytes(), cursor: state.cursor, tag: suite.revision)
@@ -38,10 +38,12 @@ extension State {
     }
 
     /// Shows the schema of a suite as it was sent, now or in the past.
-    func schema(_ request: APIRequest, _ bytes: Span<UInt8>) throws(Problem) -> Rendering {
+    func schema(_ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?) throws(Problem) -> Rendering {
         let name = try request.suite(in: bytes)
         if let moment = request.query.moment(.at) {
-            return try past(at: moment, request, bytes) { suite, _, _ in Self.schema(of: suite, at: self.cursor) }
+            return try past(at: moment, request, bytes, source) { suite, _, _ in
+                Self.schema(of: suite, at: self.cursor)
+            }
         }
         guard let suite = suite(name) else { throw unknownSuite(name, for: request.caller?.reader) }
         let result = Self.schema(of: suite, at: cursor)
@@ -65,12 +67,13 @@ extension State {
 
     /// Shows the suite in the path, as it is or with `at` as it was; 304 if the caller knows it.
     private func show(
-        _ request: APIRequest, _ bytes: Span<UInt8>, weight: @escaping @Sendable (Suite, Int) -> Int,
+        _ request: APIRequest, _ bytes: Span<UInt8>, _ source: PastSource?,
+        weight: @escaping @Sendable (Suite, Int) -> Int,
         _ response: @escaping @Sendable (Suite, State) -> Response
     ) throws(Problem) -> Rendering {
         let name = try request.suite(in: bytes)
         if let moment = request.query.moment(.at) {
-            return try past(at: moment, request, bytes) { suite, state, _ in
+            return try past(at: moment, request, bytes, source) { suite, state, _ in
                 ReadResult(tag: suite.revision, weighing: { _ in 0 }) { response(suite, state) }
             }
         }

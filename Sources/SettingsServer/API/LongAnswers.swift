@@ -136,16 +136,17 @@ extension APIHandler {
     ///   - key: names the answer for callers that share it.
     ///   - isOwed: true if it may not be refused, as the answer to a write that was done.
     ///   - held: the charge for what it is rendered from, if that is no data.
+    ///   - queue: the queue on which a long one is rendered, if that is not the usual one.
     func give(
         _ rendering: Rendering, to ticket: Ticket, as key: LongAnswers.Key? = nil, isOwed: Bool = false,
-        held: MemoryBudget.Charge? = nil
+        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil
     ) -> Handling {
         guard rendering.isLong else { return .answer(rendering.make()) }
         if let key, let shared = share(key, with: ticket) { return shared }
-        guard isOwed || !service.renderer.isFull else {
+        guard isOwed || !(queue ?? service.renderer).isFull else {
             return .answer(Response(Problem.tooManyLongAnswers, cursor: service.store.state.cursor))
         }
-        make(rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held)
+        make(rendering, key ?? .caller(ticket), for: ticket, isOwed: isOwed, held: held, on: queue)
         return .later
     }
 
@@ -161,7 +162,7 @@ extension APIHandler {
     /// Makes a long answer beside the loop, once for all callers that come meanwhile.
     func make(
         _ rendering: Rendering, _ key: LongAnswers.Key, for ticket: Ticket, isOwed: Bool,
-        held: MemoryBudget.Charge? = nil
+        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil
     ) {
         guard let flag = longAnswers.add(ticket, to: key) else { return }
         let mailbox = mailbox
@@ -173,7 +174,7 @@ extension APIHandler {
         }
         job.isWanted = { flag.isSet }
         if !isOwed { job.refuse = { mailbox.run { $0.refuse(key) } } }
-        service.renderer.run(job)
+        (queue ?? service.renderer).run(job)
     }
 
     /// Searches beside the loop for a caller, unless that is gone before it begins, and runs what the search returns on the

@@ -177,19 +177,20 @@ extension APIHandler {
             guard !request.query.has(.wait) else {
                 throw Problem(.badRequest, "the past does not change: leave out wait, or at")
             }
-            let past = try state.past(reading, at: moment, request, bytes)
-            return give(past, to: ticket, as: request.answerKey(in: bytes, on: state))
+            let past = try state.past(reading, at: moment, request, bytes, service.past)
+            return give(past, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
         case .observation, .observationOfSeveral: return observe(request, bytes, exchange, on: state)
         case .schema, .history, .difference, .keys, .suites:
             let rendering: Rendering =
                 switch request.route.resource {
-                case .schema: try state.schema(request, bytes)
-                case .history: try state.history(request, bytes)
-                case .difference: try state.difference(request, bytes)
-                case .keys: try state.keys(request, bytes)
+                case .schema: try state.schema(request, bytes, service.past)
+                case .history: try state.history(request, bytes, service.past)
+                case .difference: try state.difference(request, bytes, service.past)
+                case .keys: try state.keys(request, bytes, service.past)
                 default: state.suites(request)
                 }
-            return give(rendering, to: ticket, as: request.answerKey(in: bytes, on: state))
+            return give(
+                rendering, to: ticket, as: request.answerKey(in: bytes, on: state), on: queue(for: request))
         case .backup: return try backUp(request.method, exchange, on: state)
         case .caller: return .answer(service.caller(request.caller))
         case .service: return .answer(service.description())
@@ -202,6 +203,12 @@ extension APIHandler {
         case .undo, .restore, .undoOfSeveral, .transaction, .reload:
             throw Problem(.methodNotAllowed, "this is sent with POST")
         }
+    }
+
+    /// The queue for what may have to be read from files; nil for anything else.
+    private func queue(for request: APIRequest) -> BackgroundQueue? {
+        let isPast = [.history, .difference].contains(request.route.resource) || request.query.has(.at)
+        return isPast && service.past != nil ? service.historian : nil
     }
 
     /// Answers a reading, or with `wait` holds it until there is another answer than the caller knows.

@@ -14,6 +14,8 @@ package struct Service: Sendable {
     static let openAPI = Array(String(cString: openapi_document()).utf8)
 
     let store: Store
+    /// Makes a reader of the past that reaches further back than a state; nil if nothing does.
+    let past: PastSource?
     let policies: PolicyBoard
     let storage: StorageFigures
     let started: Timestamp
@@ -40,11 +42,16 @@ package struct Service: Sendable {
     let renderer: BackgroundQueue
     /// Parses large bodies. A megabyte takes 6 ms, and to compile a schema of 100,000 keys takes two seconds.
     let parser: BackgroundQueue
+    /// Reads past files, each time for some milliseconds, or for as long as the disk takes.
+    let historian: BackgroundQueue
+
+    /// About the memory that it takes to read from past files, if there are any.
+    static func memory(ofPast source: PastSource?) -> Int { source == nil ? 0 : 8 << 20 }
 
     init(
         store: Store, policies: PolicyBoard, storage: StorageFigures = StorageFigures(),
         watchers limits: WatcherLimits = WatcherLimits(), budget: MemoryBudget, backups: BackupMaker,
-        audit: AuditLog? = nil,
+        audit: AuditLog? = nil, past: PastSource? = nil,
         reload: @escaping @Sendable (@escaping @Sendable (Result<ReloadReport, Problem>) -> Void) -> Void = {
             $0(.success(ReloadReport()))
         },
@@ -59,6 +66,7 @@ package struct Service: Sendable {
         self.policies = policies
         self.storage = storage
         self.audit = audit
+        self.past = past
         self.backups = backups
         self.reload = reload
         self.debug = debug
@@ -67,6 +75,7 @@ package struct Service: Sendable {
         self.obstacle = obstacle
         self.budget = budget
         renderer = BackgroundQueue("settingsd.renderer", budget, mostJobs: 1024)
+        historian = BackgroundQueue("settingsd.historian", budget, mostJobs: 1024)
         parser = BackgroundQueue("settingsd.parser", budget, mostJobs: 1024, holdsLittle: true)
     }
 }

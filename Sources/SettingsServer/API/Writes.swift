@@ -73,6 +73,15 @@ extension APIHandler {
         if exchange.isBehind, service.store.isBusy { return .notYet }
         var write = try request.write(target, bytes, body: body, on: state)
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
+        if let past = service.past, state.lacksPast(for: write.command) {
+            guard !exchange.isBehind else { return .notYet }
+            let long = write
+            decideBeside(owed, at: state.cursor, bytes: { Service.memory(ofPast: past) }, on: service.historian) {
+                () throws(Problem) in
+                try long.completed(with: past(state))
+            }
+            return .laterAlone
+        }
         let effort = state.effort(of: write.command, upTo: Self.longWrite)
         guard write.isLong || effort > Self.longWrite else {
             // One that may turn out to be long is alone, so that the writer may decide it after others.
@@ -109,15 +118,19 @@ extension APIHandler {
         guard !service.parser.isFull else { throw Problem.tooManyWrites }
         let head = bytes.extracting(..<request.head.length).withUnsafeBufferPointer { Array($0) }
         let owed = OwedWrite(request, bytes, exchange, isAudited: service.audit != nil)
-        decideBeside(owed, at: state.cursor, bytes: { body.memoryOfWrite }, held: body.charge) { () throws(Problem) in
-            try request.write(target, head.span, body: body.bytes.span.extracting(body.range), on: state)
+        decideBeside(owed, at: state.cursor, bytes: { body.memoryOfWrite }, held: body.charge) {
+            [past = service.past] () throws(Problem) in
+            let write = try request.write(target, head.span, body: body.bytes.span.extracting(body.range), on: state)
+            guard let past, state.lacksPast(for: write.command) else { return write }
+            return try write.completed(with: past(state))
         }
     }
 
     /// Decides a long write beside the loop if it needs no commit; if it does, it goes to the writer after that.
     private func decideBeside(
         _ owed: OwedWrite, at cursor: Cursor, bytes: @escaping @Sendable () -> Int,
-        held: MemoryBudget.Charge? = nil, _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
+        held: MemoryBudget.Charge? = nil, on queue: BackgroundQueue? = nil,
+        _ read: @escaping @Sendable () throws(Problem) -> WriteRequest
     ) {
         let (mailbox, service, key) = (mailbox, service, LongAnswers.Key.caller(owed.ticket))
         // A write of a connection that is gone before it was read is not done.
@@ -144,7 +157,7 @@ extension APIHandler {
         }
         job.isWanted = { isWanted.isSet }
         job.refuse = { give { $0.answer(owed, WriteOutcome(id: 0, result: .failure(.tooManyWrites), cursor: cursor)) } }
-        service.parser.run(job)
+        (queue ?? service.parser).run(job)
     }
 
     private func collect(_ request: WriteRequest, _ write: OwedWrite) {
@@ -177,6 +190,23 @@ extension APIHandler {
         let state = service.store.state
         let rendering = Rendering(weighing: { outcome.weight(upTo: $0) }) { outcome.response(to: write, on: state) }
         _ = give(rendering, to: write.ticket, isOwed: true, held: write.charge)
+    }
+}
+
+extension WriteRequest {
+    /// The write with what it needs of the past. Throws if that is not kept.
+    fileprivate func completed(with view: any PastReading) throws(Problem) -> WriteRequest {
+        var write = self
+        do throws(Problem) {
+            try view.complete(&write)
+        } catch {
+            // A repeat has its answer, whether what it was about is still kept or not. And of all suites, a writer that does not
+            // see them all cannot tell a hidden commit from none.
+            var isOfAll = false
+            if case .undo(_, of: nil, onConflict: _) = command { isOfAll = true }
+            guard requestKey != nil || isOfAll && grants?.reader != nil else { throw error }
+        }
+        return write
     }
 }
 

@@ -135,6 +135,9 @@ extension Option {
         .integer(
             "history.suiteBytes", 0...1 << 40, \.history.suiteBytes,
             "how much memory these may take; all suites together get at most half of the history"),
+        .integer(
+            "history.days", 0...36_500, \.historyDays,
+            "days for which commits are kept, those on disk that memory has no room for; 0 for what fits into memory"),
     ]
 
     private static let callers: [Option] = [
@@ -281,6 +284,11 @@ extension Configuration {
             proxies.includesUnix = newValue.contains("unix")
             proxies.ranges = newValue.compactMap { AddressRange($0) }
         }
+    }
+
+    fileprivate var historyDays: Int {
+        get { history.age == .max ? 0 : Int(history.age / 86_400_000) }
+        set { history.age = newValue == 0 ? .max : Int64(newValue) * 86_400_000 }
     }
 
     fileprivate var loopCount: Int {

@@ -44,7 +44,7 @@ package struct DirectoryRestore {
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
         let listing = try directory.reading { () throws(FileError) in try directory.list() }
-        guard listing.journals.isEmpty, listing.snapshots.isEmpty else {
+        guard listing.journals.isEmpty, listing.snapshots.isEmpty, listing.past.isEmpty else {
             throw RecoveryError(
                 .inaccessible,
                 "\(directory.path) holds data already; nothing was changed; choose another directory with --data, or move "

@@ -29,11 +29,14 @@ package struct DataDirectory: Sendable {
         let journals: [Numbered]
         /// The snapshots, oldest first.
         let snapshots: [Numbered]
+        /// The past files, by their ends.
+        let past: [PastName]
 
         init(_ names: [String]) {
             self.names = names.sorted()
             journals = Numbered.all(in: names, "journal-", ".jsonl")
             snapshots = Numbered.all(in: names, "snapshot-", ".json")
+            past = names.compactMap { PastName($0) }.sorted { ($0.to, $0.from) < ($1.to, $1.from) }
         }
 
         /// Files that were being written when a daemon ended.

@@ -30,6 +30,7 @@ package struct DirectoryCheck: Sendable {
         let listing = try directory.reading { () throws(FileError) in try directory.list() }
         for file in listing.snapshots { try add(snapshot: file) }
         try add(journals: listing.journals)
+        for file in listing.past { try add(past: file) }
         try add(newestIn: listing)
         try add(othersIn: listing)
         try addOutcome()
@@ -105,6 +106,20 @@ package struct DirectoryCheck: Sendable {
         return (text, head)
     }
 
+    private mutating func add(past name: DataDirectory.PastName) throws(RecoveryError) {
+        var text = "\(name.name): \(try size(of: name.name)) bytes, "
+        do throws(RecoveryError) {
+            let file = try PastReader.index(name, in: directory)
+            let count = try PastReader(file, in: directory).check()
+            text += "\(count) commits after \(file.from) up to \(file.to), sound"
+        } catch {
+            guard error.kind != .inaccessible else { throw error }
+            verdict = .damaged
+            text += "DAMAGED: \(error.reason)"
+        }
+        lines.append(text)
+    }
+
     private mutating func add(newestIn listing: DataDirectory.Listing) throws(RecoveryError) {
         do throws(RecoveryError) {
             guard let newest = try directory.newestJournal(in: listing) else { return }
@@ -118,7 +133,7 @@ package struct DirectoryCheck: Sendable {
     }
 
     private mutating func add(othersIn listing: DataDirectory.Listing) throws(RecoveryError) {
-        let known = Set((listing.snapshots + listing.journals).map(\.name))
+        let known = Set((listing.snapshots + listing.journals).map(\.name) + listing.past.map(\.name))
         let unfinished = Set(listing.temporaries)
         let own = [DataDirectory.lockName, DataDirectory.newestName]
         for name in listing.names where !known.contains(name) && !own.contains(where: { name.hasSameBytes(as: $0) }) {

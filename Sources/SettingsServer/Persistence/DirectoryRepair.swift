@@ -74,6 +74,8 @@ private struct RepairPlan {
     private let kept: Revision
     /// The state that is kept, in its new epoch.
     private var state: State
+    /// The past files with commits that are not kept.
+    private let stalePast: [DataDirectory.PastName]
     /// The files that are moved, with their new names.
     private var moves: [(name: String, aside: String)] = []
 
@@ -105,7 +107,9 @@ private struct RepairPlan {
         }
         best = beginnings.max { $0.state.revision < $1.state.revision }
         state = best?.state ?? State(epoch: epoch, limits: limits)
-        kept = state.revision
+        let kept = state.revision
+        self.kept = kept
+        stalePast = listing.past.filter { $0.to > kept }
         for journal in listing.journals {
             for revision in try directory.commits(in: journal.name) where revision > kept {
                 lost = (lost.count + 1, max(lost.last, revision))
@@ -172,6 +176,8 @@ private struct RepairPlan {
     /// The order matters: until the journal stands there is a directory that refuses to start, and can be repaired
     /// again; from then on it starts, whatever was not moved yet.
     func apply() throws(FileError) {
+        // While the directory still refuses to start: later the revisions tell nothing any more.
+        _ = try directory.setAsidePast(behind: kept)
         try directory.begin(with: state)
         for (name, aside) in moves {
             try directory.fileSystem.rename(directory.path(of: name), to: directory.path(of: aside))
@@ -195,7 +201,9 @@ private struct RepairPlan {
             )
         }
         for (name, reason) in unusable { lines.append("\(name) cannot be read as a whole: \(reason)") }
-        for (name, aside) in moves { lines.append("\(would)moved: \(name) to \(aside)") }
+        for (name, aside) in stalePast.map({ ($0.name, DataDirectory.asidePrefix + $0.name) }) + moves {
+            lines.append("\(would)moved: \(name) to \(aside)")
+        }
         lines.append("\(would)begun: \(state.contents)")
         return lines
     }

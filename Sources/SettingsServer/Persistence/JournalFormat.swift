@@ -66,6 +66,11 @@ enum JournalLine {
         return .failure(.form)
     }
 
+    /// Reads any line without its end; nil if its check fails.
+    static func content(_ line: Span<UInt8>) -> JSONValue? {
+        isSound(line) ? try? JSONValue(kept: line) : nil
+    }
+
     /// True if everything before the line was on disk before it was written.
     var followsSync: Bool {
         if case .commit(_, _, _, let followsSync) = self { return followsSync }
@@ -109,7 +114,7 @@ enum JournalLine {
     }
 
     /// Appends a line to `bytes`: its members in braces, behind their check.
-    fileprivate static func write(_ json: borrowing JSONWriter, to bytes: inout [UInt8]) {
+    static func write(_ json: borrowing JSONWriter, to bytes: inout [UInt8]) {
         let line = json.bytes
         let checked = line.span.extracting(1..<line.count)
         bytes.append(opening)

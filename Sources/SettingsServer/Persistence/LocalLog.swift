@@ -42,6 +42,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     private var unsettled: Recovery?
     private var journal: JournalWriter
     private var snapshots: SnapshotSchedule
+    /// Nil if the history is no longer than what memory has.
+    private var past: PastSchedule?
     private var staged = JournalBatch()
     /// The state that was published last: all that was flushed, whenever nothing is staged.
     private var latest: State
@@ -58,13 +60,19 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         clock: @escaping @Sendable () -> UInt64
     ) throws(RecoveryError) -> (Recovery, LocalLog) {
         let lock = try DirectoryLock(directory)
-        var recovery = try Recovery(of: directory, limits: limits) ?? Recovery(new: newEpoch(), limits: limits)
+        // With durability `snapshot` a crash takes commits back that a file would still have.
+        let keepsPast = limits.age < .max && options.durability != .snapshot
+        // What past files do not have yet may be more than memory has room for.
+        let bounds = keepsPast ? History.Limits.unbounded : limits
+        var recovery = try Recovery(of: directory, limits: bounds) ?? Recovery(new: newEpoch(), limits: bounds)
         let (isOpenToOthers, name) = try directory.reading { () throws(FileError) in
             let isOpenToOthers = try directory.fileSystem.status(directory.path).isOpenToOthers
             let name = try directory.markedName() ?? newEpoch().text
             try directory.syncFiles()
             return (isOpenToOthers, name)
         }
+        let past = try open(recovery, keepsPast: keepsPast, in: directory, options, limits: limits, log)
+        if keepsPast { recovery.bound(by: limits) }
         if recovery.mustBeginEpoch { recovery = try recovery.beginning(newEpoch(), in: directory) }
         if isOpenToOthers {
             log.warning(
@@ -74,7 +82,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             if note.isWarning { log.warning(note.description) } else { log.info(note.description) }
         }
         let localLog = LocalLog(
-            recovery, in: directory, named: name, lock: lock, options: options, log: log, clock: clock)
+            recovery, in: directory, named: name, lock: lock, options: options, past, log: log, clock: clock)
         do throws(FileError) {
             try localLog.begin()
         } catch {
@@ -84,9 +92,27 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         return (recovery, localLog)
     }
 
+    private static func open(
+        _ recovery: Recovery, keepsPast: Bool, in directory: DataDirectory, _ options: Options, limits: History.Limits,
+        _ log: Log
+    ) throws(RecoveryError) -> PastSchedule? {
+        guard keepsPast else {
+            let count = try directory.reading { () throws(FileError) in try directory.list().past.count }
+            if count > 0 {
+                log.warning(
+                    "\(count) past files are not used, as history.days is 0 or durability is snapshot; remove them")
+            }
+            return nil
+        }
+        let files = try PastFiles.open(directory, upTo: recovery.last, recovery.state.history, log)
+        var past = PastSchedule(files, recovery.state.history, limits: limits, runsInline: options.runsInline)
+        if past.isDue(recovery.state) { past.add(recovery.state) }
+        return past
+    }
+
     private init(
         _ recovery: Recovery, in directory: DataDirectory, named name: String, lock: DirectoryLock, options: Options,
-        log: Log, clock: @escaping @Sendable () -> UInt64
+        _ past: PastSchedule?, log: Log, clock: @escaping @Sendable () -> UInt64
     ) {
         self.directory = directory
         self.name = name
@@ -95,6 +121,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         self.log = log
         self.clock = clock
         unsettled = recovery
+        self.past = past
         latest = recovery.state
         snapshots = SnapshotSchedule(
             latest: recovery.snapshot ?? .zero, grown: recovery.replayed, options, now: clock())
@@ -106,6 +133,9 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             directory: name)
         journal = JournalWriter(head, in: directory, options, figures)
     }
+
+    /// The past files; nil if the history is no longer than what memory has. They are the same for as long as the log is.
+    var pastFiles: PastFiles? { past?.files }
 
     /// The reason why writes are refused now; nil if they are taken. May be called from any thread.
     package var health: String? { obstacle.withLock { $0?.reason } }
@@ -134,7 +164,8 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
 
     package var flushesAtOnce: Bool {
         options.durability != .always && lock != nil && displaced == nil && journal.file != nil && health == nil
-            && !journal.hasReport && !snapshots.hasReport
+            && !journal.hasReport && !snapshots.hasReport && !(past?.hasReport ?? false)
+            && !(past?.isDue(latest) ?? false)
     }
 
     package func flush() throws(CommitLogError) {
@@ -155,7 +186,10 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
     package func published(_ state: State, mayWait: Bool) {
         latest = state
         if options.durability == .snapshot { journal.trusted = state.revision }
-        if mayWait { snapshotIfDue() }
+        if mayWait {
+            keepPast()
+            snapshotIfDue()
+        }
     }
 
     package func tend() {
@@ -169,7 +203,10 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
             report(error)
         }
         journal.syncIfDue(now: clock)
-        if displaced == nil { snapshotIfDue() }
+        if displaced == nil {
+            keepPast()
+            snapshotIfDue()
+        }
         noteFigures()
     }
 
@@ -255,9 +292,23 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
     }
 
+    /// Has commits written to a past file before memory drops them, once they are durable.
+    private func keepPast() {
+        past?.takeReport(now: clock(), log)
+        guard past != nil, unsettled == nil, journal.file != nil else { return }
+        if past?.isDue(latest) ?? false {
+            if options.durability == .interval { journal.sync(log) }
+            if journal.file != nil { past?.add(latest) }
+        }
+        past?.begin(now: clock())
+        if options.runsInline { past?.takeReport(now: clock(), log) }
+    }
+
     private func snapshotIfDue() {
         takeReports()
         guard journal.file != nil, snapshots.isDue(latest.revision, now: clock()) else { return }
+        // The journals that a snapshot outdates may be all that has these.
+        if past?.isBehind(latest) ?? false { return }
         do throws(FileError) {
             try rotate()
         } catch {
@@ -308,6 +359,7 @@ package final class LocalLog: CommitLog, @unchecked Sendable {
         }
         // Without its mark, as `LOCK` was removed, the directory would be taken for a copy.
         if (try? directory.markedName()) == nil { try? directory.mark(as: name) }
+        past?.finish(now: clock(), log)
         if let file = journal.file, !file.isInPlace(in: directory.fileSystem) {
             journal.giveUp()
             try replaceJournals()

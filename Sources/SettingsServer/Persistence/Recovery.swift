@@ -142,6 +142,11 @@ package struct Recovery: Sendable {
         return next
     }
 
+    /// Keeps the history to bounds from now on.
+    mutating func bound(by limits: History.Limits) {
+        state.bound(by: limits)
+    }
+
     /// Removes what crashes left in the directory, and marks it. Can be repeated if it throws.
     func cleanUp(_ directory: DataDirectory, as name: String, _ log: Log) throws(FileError) {
         let fileSystem = directory.fileSystem
@@ -149,6 +154,9 @@ package struct Recovery: Sendable {
             let aside = DataDirectory.asidePrefix + "\(torn.name)-from-\(torn.offset)"
             try directory.cut(torn.name, at: torn.offset, keepingAs: aside)
             log.info("\(torn.name) was cut at byte \(torn.offset); what was cut is in \(aside)")
+        }
+        for file in try directory.setAsidePast(behind: last) {
+            log.warning("\(file.name) has commits behind the last one that was recovered; it was set aside")
         }
         let listing = try directory.list()
         for name in damagedSnapshots where listing.contains(name) {

@@ -5,7 +5,7 @@ package import SettingsModel
 /// The format of snapshots: one JSON document, laid out in lines that can be read and written one at a time.
 ///
 ///     {"snapshot":3,"epoch":"7f3a…","revision":17,"time":"…","lastDrop":0,"historyFloor":3
-///     ,"historyBase":0,"passed":3,"journal":17
+///     ,"historyBase":0,"passed":3,"journal":17,"historyTime":1763632600123
 ///     ,"suites":[
 ///     {"suite":"app","revision":17,"schemaRevision":0,"floor":0
 ///     ,"records":[
@@ -25,7 +25,7 @@ package import SettingsModel
 /// and `true` if what is stored is a secret, whatever the schema says. Behind these, which it then has all, come who made
 /// the change and why, if that is known. A log is of a suite, which may have been dropped:
 /// the commit after which the history has those that touched it, and the last that was too large for it, if there was
-/// one. `historyFloor` and `historyBase` are the floors of all suites together and of those without a log; the commits up
+/// one. `historyTime` is the time of the commit at `historyFloor`, if that is known. `historyFloor` and `historyBase` are the floors of all suites together and of those without a log; the commits up
 /// to `passed` are there only because a suite protects them. A commit comes behind its size. The check covers all lines
 /// before its own.
 enum SnapshotFormat {

@@ -7,6 +7,8 @@ internal import SettingsModel
 struct SnapshotReader {
     private let directory: DataDirectory
     private let name: String
+    /// True if nothing may come behind the document.
+    private let isAlone: Bool
     private var lines: LineReader
     private var line = LineReader.Line()
     /// The origins of the records, so that equal ones are one object again.
@@ -50,13 +52,23 @@ struct SnapshotReader {
             && lines.buffer.span.extracting(start..<(start + prefix)).consists(of: SnapshotFormat.check)
     }
 
+    /// Reads a document that stands in a file with others. Its history has no bounds.
+    static func read(
+        at offset: Int, of file: OpenFile, named name: String, in directory: DataDirectory
+    ) throws(RecoveryError) -> State {
+        var reader = SnapshotReader(LineReader(file, from: offset, chunk: 64 << 10), name, directory, isAlone: false)
+        return try reader.snapshot(.unbounded).state
+    }
+
     private init(_ name: String, _ directory: DataDirectory) throws(RecoveryError) {
-        self.directory = directory
-        self.name = name
-        lines = LineReader(
-            try directory.reading { () throws(FileError) in
-                try OpenFile(directory.path(of: name), .reading, in: directory.fileSystem)
-            })
+        let file = try directory.reading { () throws(FileError) in
+            try OpenFile(directory.path(of: name), .reading, in: directory.fileSystem)
+        }
+        self.init(LineReader(file), name, directory, isAlone: true)
+    }
+
+    private init(_ lines: LineReader, _ name: String, _ directory: DataDirectory, isAlone: Bool) {
+        (self.lines, self.name, self.directory, self.isAlone) = (lines, name, directory, isAlone)
     }
 
     private mutating func snapshot(_ limits: History.Limits) throws(RecoveryError) -> Snapshot {
@@ -83,7 +95,8 @@ struct SnapshotReader {
             let log = try form { () throws(BodyError) in try SuiteLog(json) }
             guard logs.restore(log) else { throw damage("the logs are not in order") }
         }
-        var history = History(floor: floor, base: base, logs: logs)
+        let floorTime = head["historyTime"]?.integer.map { Timestamp(milliseconds: $0) }
+        var history = History(floor: floor, at: floorTime, base: base, logs: logs)
         var newest = Revision.zero
         while try !atLine(SnapshotFormat.historyEnd) {
             // The size is computed anew: another build may need more memory for it, or less.
@@ -114,7 +127,7 @@ struct SnapshotReader {
             bytes.extracting((prefix + 8)..<bytes.count).consists(of: SnapshotFormat.end)
         else { throw damage("the check is missing") }
         guard check.isWritten(as: bytes.extracting(prefix..<(prefix + 8))) else { throw damage("the check fails") }
-        if try nextLine() != nil { throw damage("something comes behind its end") }
+        if isAlone, try nextLine() != nil { throw damage("something comes behind its end") }
     }
 
     private mutating func suite() throws(RecoveryError) -> Suite {

@@ -4,7 +4,7 @@ internal import SettingsAPI
 internal import SettingsEngine
 internal import SettingsModel
 
-/// A writer of a state as one JSON document, a line a record, in slices.
+/// A writer of states, each as one JSON document, a line a record, in slices.
 struct SnapshotWriter {
     private static let slice = 256 << 10
     /// The bytes that may wait in the page cache: more would make the journal's next sync wait.
@@ -14,7 +14,8 @@ struct SnapshotWriter {
     private let isAbandoned: () -> Bool
     private var buffer: [UInt8] = []
     private var json = JSONWriter()
-    private var offset = 0
+    /// The end of what was written.
+    private(set) var offset = 0
     private var startedTo = 0
     private var check = CRC32C()
     private var failure: FileError?
@@ -43,17 +44,27 @@ struct SnapshotWriter {
         _ state: State, journal: Revision, to file: OpenFile, isAbandoned: @escaping () -> Bool = { false }
     ) throws(FileError) -> Int {
         var writer = SnapshotWriter(file, isAbandoned)
-        try writer.write(state, journal)
+        try writer.add(state, journal: journal)
+        try file.sync()
         return writer.offset
     }
 
-    private init(_ file: OpenFile, _ isAbandoned: @escaping () -> Bool) {
+    init(_ file: OpenFile, _ isAbandoned: @escaping () -> Bool = { false }) {
         self.file = file
         self.isAbandoned = isAbandoned
         buffer.reserveCapacity(Self.slice + 4096)
     }
 
-    private mutating func write(_ state: State, _ journal: Revision) throws(FileError) {
+    /// Adds a line of another format behind the documents. Returns its offset.
+    mutating func add(line: [UInt8]) throws(FileError) -> Int {
+        try file.write(line.span, at: offset)
+        offset += line.count
+        return offset - line.count
+    }
+
+    /// Adds a document.
+    mutating func add(_ state: State, journal: Revision) throws(FileError) {
+        check = CRC32C()
         addOpen(true) { json in
             json.name("snapshot")
             json.write(integer: SnapshotFormat.current)
@@ -73,6 +84,10 @@ struct SnapshotWriter {
             state.history.passed.write(to: &json)
             json.name("journal")
             journal.write(to: &json)
+            if let time = state.history.floorTime {
+                json.name("historyTime")
+                json.write(integer: time.milliseconds)
+            }
         }
         add(SnapshotFormat.suites)
         var isFirst = true
@@ -93,7 +108,6 @@ struct SnapshotWriter {
         add(SnapshotFormat.end)
         flush()
         if let failure { throw failure }
-        try file.sync()
     }
 
     private mutating func add(_ suite: Suite, _ isFirst: Bool) {

@@ -20,7 +20,7 @@ struct ConfigurationFileTests {
             """
             {"listen":["127.0.0.1:7070","[::1]:0","unix:/run/s"],"socketMode":"0660","data":"/srv/settings","durability":"interval",
              "syncIntervalMilliseconds":50,"snapshot":{"journalBytes":2048,"intervalSeconds":7},
-             "history":{"commits":11,"bytes":5000,"suiteCommits":6,"suiteBytes":70},"hosts":["settings.example.com"],
+             "history":{"commits":11,"bytes":5000,"suiteCommits":6,"suiteBytes":70,"days":8},"hosts":["settings.example.com"],
              "origins":["https://console.example.com","http://localhost:3000"],"openSuites":false,
              "limits":{"connections":5,"targetBytes":200,"headBytes":300,"headFields":9,"bodyBytes":4096,
                        "headSeconds":1,"bodySeconds":2,"bodyProgressBytes":3,"idleSeconds":4,"sendTimeoutSeconds":5,
@@ -42,6 +42,7 @@ struct ConfigurationFileTests {
         #expect(configuration.history.bytes == 5000)
         #expect(configuration.history.suiteCommits == 6)
         #expect(configuration.history.suiteBytes == 70)
+        #expect(configuration.history.age == 8 * 24 * 3_600_000)
         #expect(configuration.hosts == ["settings.example.com"])
         #expect(configuration.origins == ["https://console.example.com", "http://localhost:3000"])
         #expect(configuration.writes.opensSuites == false)

@@ -18,12 +18,20 @@ struct FaultTests {
         var seed: UInt64
         /// A history so short that what was acknowledged cannot be taken from it again.
         var isForgetful = false
+        /// With the history on disk.
+        var keepsPast = false
 
-        var testDescription: String { "\(durability.rawValue)\(isForgetful ? ", short history" : ""), seed \(seed)" }
+        var testDescription: String {
+            "\(durability.rawValue)\(isForgetful ? ", short history" : "")\(keepsPast ? ", past files" : ""), seed \(seed)"
+        }
 
         var setup: LogHarness.Setup {
             var setup = LogHarness.Setup(durability: durability)
             if isForgetful { setup.history.commits = 2 }
+            if keepsPast {
+                (setup.history.commits, setup.history.suiteCommits, setup.history.age) = (8, 1, 1 << 50)
+                setup.steps = 12
+            }
             return setup
         }
     }
@@ -31,7 +39,8 @@ struct FaultTests {
     static let cases: [Case] = [
         Case(durability: .always, seed: 1), Case(durability: .always, seed: 2, isForgetful: true),
         Case(durability: .interval, seed: 3), Case(durability: .interval, seed: 4, isForgetful: true),
-        Case(durability: .snapshot, seed: 5),
+        Case(durability: .snapshot, seed: 5), Case(durability: .always, seed: 6, keepsPast: true),
+        Case(durability: .interval, seed: 7, keepsPast: true),
     ]
 
     /// The case with a fault at each call, each fault with another remainder of the calls, so that it does not take long.
@@ -142,6 +151,28 @@ struct FaultTests {
         #expect(unknown > 3)
     }
 
+    /// What was acknowledged is told of as it was, or it is gone, but never something else.
+    private func expectPast(_ harness: LogHarness, _ acknowledged: [State], _ title: String) throws {
+        let view = PastView(try #require(harness.log?.pastFiles), try #require(harness.last))
+        for state in acknowledged {
+            for name in harness.setup.suites {
+                let suite = try SuiteName(name)
+                let known = state.suite(suite)
+                do throws(Problem) {
+                    let found = try view.suite(suite, at: state.revision)
+                    #expect(found?.revision == known?.revision, "\(title), \(suite) at \(state.revision)")
+                    let keys = (known?.records.elements ?? []) + (found?.records.elements ?? [])
+                    for key in keys.map(\.key) {
+                        let (was, told) = (known?.record(key), found?.record(key))
+                        #expect(was?.stored == told?.stored, "\(title), \(key) of \(suite) at \(state.revision)")
+                    }
+                } catch {
+                    #expect(error.code == .historyGone || error.code == .overloaded, "\(title): \(error)")
+                }
+            }
+        }
+    }
+
     /// Has a crash happen, and holds what is found against what was promised.
     private func crash(
         _ harness: LogHarness, _ survival: SimulatedDisk.Survival, _ title: String,
@@ -149,6 +180,7 @@ struct FaultTests {
     ) throws {
         let before = harness.last
         let (possible, acknowledged) = (harness.possible, harness.acknowledged)
+        let keepsPast = harness.setup.history.age < .max
         harness.crash(survival, seed: UInt64(title.utf8.count))
         do {
             try harness.open()
@@ -158,10 +190,12 @@ struct FaultTests {
         }
         guard let before, let found = harness.last, let recovered = harness.recovered else { return }
         guard recovered.beganEpoch else {
-            let expected = ([before] + possible).first { $0.revision == found.revision }
+            let expected = ([before] + possible).first { $0.revision == found.revision }.map(StateDescription.init)
+            let description = StateDescription(found)
             #expect(
-                expected.map(StateDescription.init) == StateDescription(found),
+                keepsPast ? expected?.content == description.content : expected == description,
                 "\(title): found \(found.cursor), and before was \(before.cursor)")
+            if keepsPast { try expectPast(harness, acknowledged, title) }
             return
         }
         // Nothing could ever be written: the directory is still new.

@@ -19,7 +19,7 @@ final class LogHarness {
     }
 
     let disk: SimulatedDisk
-    let setup: Setup
+    var setup: Setup
     private var commits: RandomCommits
     private(set) var log: LocalLog?
     private(set) var recovered: Recovery?

@@ -1,0 +1,86 @@
+import SettingsEngine
+import SettingsModel
+import SettingsServer
+import TestSupport
+import Testing
+
+/// A history that memory has no room for: `history.days` keeps it on disk.
+@Suite(.ownThread)
+struct PastOnDiskTests {
+    private static let story: [Request] =
+        [
+            #"PUT app/keys/pin "1111""#, "PUT app/keys/plain 0",
+            #"PUT app/schema {"additionalProperties":{},"properties":{"token":{"writeOnly":true}}}"#,
+            #"PUT app/keys/token "2222""#, "DELETE app/keys/token",
+            // What was a secret is none any more, and what was none is one.
+            #"PUT app/schema {"additionalProperties":{},"properties":{"pin":{"writeOnly":true}}}"#,
+        ] + (1...60).map { Request("PUT app/keys/plain \($0)") }
+
+    private static func guarded() throws -> GuardedDaemon {
+        let guarded = try GuardedDaemon(["reader": ["app:read"]], given: story) { configuration in
+            configuration.history.commits = 8
+            configuration.history.suiteCommits = 0
+            configuration.history.age = 86_400_000
+        }
+        try eventually { try guarded.send("GET app?at=0", as: "all").status == 404 }
+        return guarded
+    }
+
+    @Test("The far past is shown, compared, undone and restored, and goes back to the beginning")
+    func answers() throws {
+        let guarded = try Self.guarded()
+        #expect(try guarded.answer("GET app?at=2&raw", as: "all").json == ["pin": "1111", "plain": 0])
+        #expect(try guarded.answer("GET app/keys/plain?at=20&raw", as: "all").text == "14")
+        var (seen, before): ([Int64], String) = ([], "")
+        repeat {
+            let page = try #require(try guarded.answer(Request("GET app/history?limit=9\(before)"), as: "all").json)
+            #expect(page["oldest"] == 0)
+            seen += page["commits"]?.array?.compactMap { $0["revision"]?.integer } ?? []
+            before = page["next"]?.integer.map { "&before=\($0)" } ?? ""
+        } while !before.isEmpty
+        #expect(seen == (1...66).reversed())
+        let difference = try guarded.answer("GET app/diff?from=2&to=20", as: "all").json
+        #expect(difference?["changes"]?.array?.map { $0["key"] } == ["plain"])
+        #expect(difference?["schemaChanged"] == true)
+        let refused = try guarded.answer(#"POST app/undo {"revision":20}"#, as: "all")
+        #expect(refused.status == 409 && refused.json?["code"] == "changed_since")
+        #expect(refused.json?["changes"]?.array?.contains { $0["new"] == 60 } == true)
+        #expect(try guarded.answer(#"POST app/undo {"revision":20,"force":true}"#, as: "all").status == 200)
+        #expect(try guarded.answer("GET app/keys/plain?raw", as: "all").text == "13")
+        #expect(try guarded.answer(#"POST /v1/undo {"revision":21,"force":true}"#, as: "all").status == 200)
+        #expect(try guarded.answer("GET app/keys/plain?raw", as: "all").text == "14")
+        let restored = try guarded.answer(#"POST app/restore {"to":30,"keys":["plain"]}"#, as: "all")
+        #expect(restored.status == 200 && restored.json?["changes"]?.array?.first?["new"] == 24)
+        let forbidden = try guarded.answer(#"POST app/undo {"revision":20,"force":true}"#, as: "reader")
+        #expect(forbidden.status == 403, "\(forbidden.text)")
+    }
+
+    @Test("What was a secret, and what is one now, is hidden in the far past")
+    func secrets() throws {
+        let guarded = try Self.guarded()
+        for target in [
+            "app?at=2", "app?at=2&view=stored", "app?at=4", "app/keys?at=2", "app/keys?at=4", "app/keys/pin?at=2",
+            "app/keys/token?at=4", "app/history?before=8", "app/diff?from=0&to=2", "app/diff?from=3&to=4",
+            "app/diff?from=4&to=5", "app/diff?from=0",
+        ] {
+            let request = Request("GET \(target)")
+            let shown = try guarded.answer(request, as: "reader")
+            #expect(shown.status == 200 && !shown.text.contains("1111") && !shown.text.contains("2222"), "\(target)")
+        }
+        #expect(try guarded.answer("GET app/keys/pin?at=2&raw", as: "reader").status == 403)
+        #expect(try guarded.answer("GET app/keys/token?at=4&raw", as: "reader").status == 403)
+        #expect(try guarded.answer("GET app/keys/token?at=4&raw", as: "all").text == "2222")
+    }
+}
+
+extension GuardedDaemon {
+    /// Sends a request again for as long as what it is about is on its way to a file.
+    fileprivate func answer(_ request: Request, as name: String) throws -> RawResponse {
+        var answer = try send(request, as: name)
+        try eventually {
+            if answer.status == 503 { answer = try send(request, as: name) }
+            return answer.status != 503
+        }
+        return answer
+    }
+}

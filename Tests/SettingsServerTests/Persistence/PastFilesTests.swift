@@ -1,0 +1,282 @@
+import Glibc
+import Platform
+import SettingsAPI
+import SettingsEngine
+import SettingsModel
+import TestSupport
+import Testing
+
+@testable import SettingsServer
+
+/// With a memory for a few commits, past files answer what a memory for all of them would.
+@Suite(.ownThread)
+struct PastFilesTests {
+    private static let names = ["app", "editor", "net"]
+
+    /// A log with past files, and a state whose memory has everything.
+    private struct Run {
+        let harness: LogHarness
+        var reference: State
+        var random: SeededGenerator
+
+        init(seed: UInt64, _ change: (inout LogHarness.Setup) -> Void = { _ in }) throws {
+            var setup = LogHarness.Setup(journalBytes: 4_000)
+            setup.history = PastFilesTests.limits
+            change(&setup)
+            harness = try LogHarness(SimulatedDisk(), setup, seed: seed)
+            try harness.open()
+            random = SeededGenerator(seed: seed)
+            reference = State(epoch: try #require(harness.last?.epoch), limits: .unbounded)
+        }
+
+        mutating func step() throws {
+            try harness.step()
+            let last = try #require(harness.last)
+            for kept in last.history.commits(after: reference.revision) { try reference.apply(kept.commit) }
+            try #require(last.revision == reference.revision)
+        }
+
+        var view: PastView {
+            get throws { PastView(try #require(harness.log?.pastFiles), try #require(harness.last)) }
+        }
+
+        /// All that a suite shows, but for the origins, which are told as far as they are known. Keys without a value that
+        /// the schema lists may have a record or not.
+        static func lines(_ suite: Suite?) -> [String] {
+            guard let suite else { return ["none"] }
+            var lines = ["revision \(suite.revision)", suite.schema?.schema.document.text() ?? "no schema"]
+            suite.forEachRecord { record in
+                guard record.standing != .unset else { return true }
+                lines.append(
+                    "\(record.key) \(record.stored?.text() ?? "-") \(record.standing) \(record.revision) "
+                        + "\(record.modified) \(record.isSecret)")
+                return true
+            }
+            return lines
+        }
+
+        func expectSame(_ context: Comment) throws {
+            let view = try view
+            let commits = reference.history.all
+            for place in [.zero] + commits.map(\.revision) {
+                for name in try names.map({ try SuiteName($0) }) {
+                    let (found, known) = (try view.suite(name, at: place), try reference.suite(name, at: place))
+                    try #require(Self.lines(found) == Self.lines(known), "\(name) at \(place), \(context)")
+                }
+            }
+            for time in [Timestamp(milliseconds: 0)] + commits.map(\.commit.time) {
+                for instant in [time, Timestamp(milliseconds: time.milliseconds + 1)] {
+                    let suite = try SuiteName(names[0])
+                    let known = try reference.revision(at: .instant(instant), of: suite)
+                    try #require(try view.revision(at: .instant(instant), of: suite) == known, "\(instant), \(context)")
+                }
+            }
+        }
+    }
+
+    static var limits: History.Limits {
+        var limits = History.Limits()
+        (limits.commits, limits.suiteCommits) = (12, 2)
+        limits.age = 1 << 50
+        return limits
+    }
+
+    @Test("Suites at each revision and instant are the same, across stops, crashes and snapshots", arguments: 1...6)
+    func places(seed: Int) throws {
+        var run = try Run(seed: UInt64(seed))
+        for life in 0..<4 {
+            for _ in 0..<25 { try run.step() }
+            try run.expectSame("seed \(seed), life \(life)")
+            if life % 2 == 0 { try run.harness.close() }
+            run.harness.crash(.syncedOnly, seed: UInt64(life))
+            try run.harness.open()
+            try run.expectSame("seed \(seed), after life \(life)")
+        }
+        let files = try #require(run.harness.log?.pastFiles).list
+        #expect(files.count > 20 && files.first?.from == .zero)
+        #expect(zip(files, files.dropFirst()).allSatisfy { $0.to == $1.from })
+    }
+
+    @Test("Pages of the history, differences, undos and restores are the same", arguments: 1...4)
+    func questions(seed: Int) throws {
+        var run = try Run(seed: UInt64(seed))
+        for _ in 0..<60 { try run.step() }
+        let (view, reference) = (try run.view, run.reference)
+        for name in try Self.names.map({ try SuiteName($0) }) {
+            for by in [nil, "user:alice"] {
+                var (commits, before): ([String], Revision?) = ([], nil)
+                repeat {
+                    let page = try view.history(Self.question(name, by: by, before: before, limit: 7))
+                    #expect(page.oldest == .zero)
+                    commits += page.commits.map { $0.jsonText() }
+                    before = page.next
+                } while before != nil
+                let known = try reference.history(Self.question(name, by: by, before: nil, limit: 1000))
+                try #require(commits == known.commits.map { $0.jsonText() }, "\(name), seed \(seed)")
+            }
+        }
+        let places = [.zero] + reference.history.all.map(\.revision)
+        for _ in 0..<200 {
+            let (from, to) = (run.random.pick(places), run.random.pick(places))
+            let suite = try SuiteName(run.random.pick(Self.names))
+            let found = try view.difference(of: suite, from: .revision(from), to: .revision(to), for: nil)
+            let known = try reference.difference(of: suite, from: .revision(from), to: .revision(to))
+            try #require(
+                found.withoutOrigins.jsonText() == known.withoutOrigins.jsonText(),
+                "\(suite), \(from) to \(to), seed \(seed)")
+        }
+        let next = try #require(reference.revision.advanced(by: 1))
+        var (done, refused) = (0, 0)
+        for place in places.dropFirst() {
+            let suite = try SuiteName(run.random.pick(Self.names))
+            let isForced = run.random.chance(oneIn: 2)
+            for command in [
+                WriteRequest.Command.undo(UndoRequest(place, isForced: isForced), of: nil, onConflict: .keep),
+                .undo(UndoRequest(place, isForced: isForced), of: suite, onConflict: .keep),
+                .restore(suite, RestoreRequest(to: .revision(place)), skipsConflicts: false),
+            ] {
+                let known = Self.outcome { () throws(Problem) in
+                    try reference.decide(WriteRequest(command), revision: next, time: reference.time)
+                }
+                let found = Self.outcome { () throws(Problem) in
+                    var request = WriteRequest(command)
+                    try view.complete(&request)
+                    return try view.state.decide(request, revision: next, time: reference.time)
+                }
+                try #require(found == known, "\(command), seed \(seed)")
+                if known.hasPrefix("refused") { refused += 1 } else { done += 1 }
+            }
+        }
+        #expect(done > 50 && refused > 20)
+    }
+
+    private static func question(_ suite: SuiteName, by: String?, before: Revision?, limit: Int) -> HistoryQuestion {
+        HistoryQuestion(
+            suite: suite, filter: KeyFilter(keys: [], prefixes: []), by: by, before: before, limit: limit, reader: nil)
+    }
+
+    private static func outcome(_ body: () throws(Problem) -> WriteDecision) -> String {
+        do throws(Problem) {
+            var commit = try body().commit
+            // Known as far as memory goes back.
+            commit?.origin = nil
+            return commit?.jsonText() ?? "nothing"
+        } catch {
+            return "refused: \(error.code.map { "\($0)" } ?? "")"
+        }
+    }
+
+    @Test("With smaller bounds at a start, nothing is lost")
+    func smallerBounds() throws {
+        for closes in [true, false] {
+            var run = try Run(seed: 7) { $0.history.commits = 100 }
+            for _ in 0..<30 { try run.step() }
+            if closes { try run.harness.close() }
+            run.harness.crash(.syncedOnly, seed: 1)
+            run.harness.setup.history.commits = 8
+            try run.harness.open()
+            #expect(try #require(run.harness.last).history.count <= 8)
+            run.harness.tend()
+            try run.expectSame("closes: \(closes)")
+        }
+    }
+
+    @Test("Files go by their age, and what is before them is gone")
+    func age() throws {
+        var run = try Run(seed: 8) { $0.history.age = 15_000 }
+        for _ in 0..<80 { try run.step() }
+        let files = try #require(run.harness.log?.pastFiles).list
+        let oldest = try #require(files.first)
+        #expect(oldest.from > .zero && files.count > 1)
+        let earliest = run.reference.time.milliseconds - 30_000
+        #expect(oldest.latest.milliseconds >= earliest)
+        #expect(run.harness.disk.names.filter { $0.hasPrefix("past-") }.count == files.count)
+        let view = try run.view
+        for name in try Self.names.map({ try SuiteName($0) }) {
+            for kept in run.reference.history.all {
+                let floor = min(oldest.from, view.state.historyFloor(of: name))
+                do throws(Problem) {
+                    let found = try view.suite(name, at: kept.revision)
+                    #expect(kept.revision >= floor)
+                    #expect(try Run.lines(found) == Run.lines(run.reference.suite(name, at: kept.revision)))
+                } catch {
+                    #expect(error.code == .historyGone && error.oldest == floor && kept.revision < floor)
+                }
+            }
+            #expect(try view.history(Self.question(name, by: nil, before: nil, limit: 1)).oldest <= oldest.from)
+        }
+    }
+
+    @Test("A damaged file is no obstacle to a start; what is before its end is gone, what is behind it is not")
+    func damage() throws {
+        for isAtEnd in [false, true] {
+            var run = try Run(seed: 9)
+            for _ in 0..<40 { try run.step() }
+            run.harness.crash(.syncedOnly, seed: 1)
+            let names = run.harness.disk.names.compactMap { DataDirectory.PastName($0) }.sorted { $0.to < $1.to }
+            let damaged = names[names.count / 2]
+            var bytes = try #require(run.harness.disk.content(damaged.name))
+            if isAtEnd { bytes.removeLast(20) } else { bytes[40] ^= 1 }
+            run.harness.disk.put(damaged.name, bytes)
+            try run.harness.open()
+            var (gone, answered) = (0, 0)
+            // The first time a question finds the damage, the second time all know of it.
+            for isKnown in [false, true] {
+                for kept in run.reference.history.all {
+                    for suite in try Self.names.map({ try SuiteName($0) }) {
+                        let (view, known) = (try run.view, try run.reference.suite(suite, at: kept.revision))
+                        let isBefore = kept.revision < min(damaged.to, view.state.historyFloor(of: suite))
+                        do throws(Problem) {
+                            let found = try view.suite(suite, at: kept.revision)
+                            #expect(Run.lines(found) == Run.lines(known))
+                            #expect(!isKnown || !isBefore)
+                            answered += 1
+                        } catch {
+                            #expect(error.code == .historyGone && isBefore)
+                            #expect(try #require(error.oldest) <= damaged.to)
+                            gone += 1
+                        }
+                    }
+                }
+            }
+            #expect(gone > 60 && answered > 60)
+            let check = try DirectoryCheck(DataDirectory("/data", in: run.harness.disk))
+            #expect(
+                check.verdict == .damaged
+                    && check.lines.contains { $0.hasPrefix(damaged.name) && $0.contains("DAMAGED") })
+        }
+    }
+
+    @Test("Files beyond what was recovered are set aside, so that they are never taken for what comes later")
+    func stale() throws {
+        var run = try Run(seed: 10)
+        for _ in 0..<10 { try run.step() }
+        try run.harness.close()
+        let copy = run.harness.disk.names.filter { $0 != "LOCK" }.map { ($0, run.harness.disk.content($0) ?? []) }
+        run.harness.crash(.syncedOnly, seed: 1)
+        try run.harness.open()
+        let end = run.reference.revision
+        for _ in 0..<30 { try run.step() }
+        try run.harness.close()
+        run.harness.crash(.syncedOnly, seed: 1)
+        // The data as it was, and the past as it is.
+        for name in run.harness.disk.names where name != "LOCK" && !name.hasPrefix("past-") {
+            run.harness.disk.put(name, nil)
+        }
+        for (name, bytes) in copy where !name.hasPrefix("past-") { run.harness.disk.put(name, bytes) }
+        try run.harness.open()
+        let used = try #require(run.harness.log?.pastFiles).list
+        #expect(used.allSatisfy { $0.to <= end })
+        #expect(run.harness.disk.names.contains { $0.hasPrefix("set-aside-past-") })
+        #expect(!run.harness.disk.names.contains { DataDirectory.PastName($0).map { $0.to > end } ?? false })
+    }
+}
+
+extension SuiteDifference {
+    /// Origins are told as far as they are known.
+    fileprivate var withoutOrigins: SuiteDifference {
+        var copy = self
+        for index in copy.changes.indices { copy.changes[index].origin = nil }
+        return copy
+    }
+}
