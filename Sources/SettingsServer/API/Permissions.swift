@@ -12,13 +12,9 @@ enum Need {
     case someGrant
     /// The right to look after the service.
     case admin
-    /// A right on the suite in the path: as a whole, on the key in the path, or on at least one key where the query or the
-    /// body names the keys.
-    case suite(Rights, Place)
-
-    enum Place {
-        case whole, key, some
-    }
+    /// A right on what the path names: the key or, without one, the suite as a whole, or at least one of its keys where the
+    /// query or the body names those.
+    case suite(Rights, isWhole: Bool = false)
 }
 
 extension Resource {
@@ -29,13 +25,12 @@ extension Resource {
         case .health, .ready: .nothing
         case .service, .description, .caller, .suites, .observationOfSeveral, .transaction, .undoOfSeveral: .someGrant
         case .metrics, .reload, .backup: .admin
-        case .suite: .suite(isRead ? .read : .write, isRead || method != .put ? .some : .whole)
-        case .keys, .observation, .history, .difference: .suite(.read, .some)
+        case .suite: .suite(isRead ? .read : .write, isWhole: !isRead && method == .put)
+        case .keys, .observation, .history, .difference: .suite(.read)
         // What undoing takes depends on what the commit did.
-        case .undo: .suite(.read, .some)
-        case .restore: .suite(isRead ? .read : .write, .some)
-        case .setting: .suite(isRead ? .read : .write, .key)
-        case .schema: .suite(isRead ? .read : .schema, .whole)
+        case .undo: .suite(.read)
+        case .restore, .setting: .suite(isRead ? .read : .write)
+        case .schema: .suite(isRead ? .read : .schema, isWhole: true)
         }
     }
 }
@@ -58,15 +53,13 @@ extension AccessPolicy {
         case .nothing: break
         case .someGrant: try caller.demandAny()
         case .admin: try caller.demandAdmin()
-        case .suite(let right, let place):
+        case .suite(let right, let isWhole):
             try caller.demandAny()
             guard let route else { break }
             let suite = try route.suiteName(in: bytes)
-            switch place {
-            case .whole: try caller.demand(right, on: suite, .all)
-            case .some: try caller.demand(right, on: suite, .some)
-            case .key: try caller.demand(right, on: suite, .key(try route.keyName(in: bytes).text))
-            }
+            let isKey = route.key != nil
+            let scope = isKey ? .key(try route.keyName(in: bytes).text) : isWhole ? Grants.Scope.all : .some
+            try caller.demand(right, on: suite, scope)
         }
         return caller
     }
