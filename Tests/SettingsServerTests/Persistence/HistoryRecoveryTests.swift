@@ -115,6 +115,11 @@ struct HistoryRecoveryTests {
                 if random.chance(oneIn: 15) {
                     other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: Self.limits(&random))
                 }
+                if random.chance(oneIn: 15) {
+                    // As a start does that has past files.
+                    other = try Self.reread(random.chance(oneIn: 2) ? other : run.state, limits: .unbounded)
+                    other.bound(by: Self.limits(&random))
+                }
                 try run.expectSound(other, context)
             }
         }
