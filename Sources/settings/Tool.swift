@@ -6,11 +6,15 @@ import SettingsModel
 enum Tool {
     static let commands =
         ReadingCommands.all + WritingCommands.all + WatchingCommands.all + PastCommands.all + SchemaCommands.all
-        + ServiceCommands.all
+        + ServiceCommands.all + CompletionCommands.all
 
     static func run(_ words: [String]) async -> Never {
         do {
-            exit(try await code(of: words).rawValue)
+            let code = try await code(of: words)
+            guard fflush(nil) == 0 else {
+                throw ToolError(.failed, "the output cannot be written: \(String(cString: strerror(errno)))")
+            }
+            exit(code.rawValue)
         } catch let error as ToolError {
             fail(error)
         } catch let error as SettingsError {
@@ -30,9 +34,12 @@ enum Tool {
             print("settings \(Help.version)")
             return .done
         }
+        if first == "complete" { return Completion.answer(Array(words.dropFirst())) }
         guard let command = commands.first(where: { $0.name == first }) else {
-            guard !first.hasPrefix("-"), words.count == 1, (try? SuiteName(first)) != nil else { throw unknown(first) }
-            return try await list(first)
+            // What follows a suite are options only: in `settings lst app`, a command is misspelt.
+            let isSuite = words.count == 1 || words[1].hasPrefix("-")
+            guard isSuite, !first.hasPrefix("-"), (try? SuiteName(first)) != nil else { throw unknown(first) }
+            return try await list(words)
         }
         let arguments = try Arguments(words.dropFirst(), for: command)
         if arguments.has("help") { return try help(command.name) }
@@ -41,11 +48,11 @@ enum Tool {
 
     /// Runs `settings SUITE`, which is short for `settings list SUITE`. A suite that is not there may be a command with a
     /// mistake in its name.
-    private static func list(_ name: String) async throws -> ExitCode {
+    private static func list(_ words: [String]) async throws -> ExitCode {
         do {
-            return try await ReadingCommands.list.run(try Arguments([name], for: ReadingCommands.list))
+            return try await ReadingCommands.list.run(try Arguments(words, for: ReadingCommands.list))
         } catch let error as SettingsError where error.code == .unknownSuite {
-            throw ToolError(.unknown, "there is no command and no suite '\(name)'\(suggestion(for: name))")
+            throw ToolError(.unknown, "there is no command and no suite '\(words[0])'\(suggestion(for: words[0]))")
         }
     }
 

@@ -65,7 +65,7 @@ struct Arguments: Sendable {
                 areOptionsOver = true
                 continue
             }
-            let parts = word.drop { $0 == "-" }.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let parts = word.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = word == "-h" ? "help" : String(parts[0])
             guard word.hasPrefix("--") || word == "-h", let option = known.first(where: { $0.name == name }) else {
                 throw .usage(

@@ -51,7 +51,9 @@ enum PastCommands {
         let start = try Arguments.moment(arguments.operands[1])
         let end = arguments.operands.count > 2 ? try Arguments.moment(arguments.operands[2]) : nil
         let found = try arguments.client().blocking.send(.difference(of: suite, from: start, to: end))
-        if found.isSchemaChanged { print("the schema differs") }
+        if found.isSchemaChanged {
+            print(arguments.has("json") ? JSONValue.members(["schema": .bool(true)]).text() : "the schema differs")
+        }
         for change in found.changes { print(arguments.has("json") ? change.summary.text() : change.line) }
         return found.changes.isEmpty && !found.isSchemaChanged ? .done : .differs
     }
@@ -62,7 +64,7 @@ enum PastCommands {
         details:
             "To undo an undo is to do it again. What was changed since is left alone, and refused, without --force.",
         options: [Command.Option("force", nil, "undo it though keys were changed since")] + Command.writing,
-        examples: ["settings undo app 17", "settings undo 17 --dry-run"]
+        examples: ["settings undo app 17", "settings undo 23 --dry-run"]
     ) { arguments in
         try arguments.expect(1...2, "the revision")
         let suite = arguments.operands.count > 1 ? try arguments.suite() : nil

@@ -32,7 +32,7 @@ enum ReadingCommands {
                 switch error.code {
                 case .notSet where arguments.has("source"): print("unset")
                 case .invalidStored where arguments.has("source"): print("invalid")
-                case .notSet:
+                case .notSet, .unknownSuite:
                     guard let value = arguments["default"] else { throw error }
                     print(value)
                 default: throw error

@@ -10,12 +10,12 @@ enum SchemaCommands {
         summary: "Show, check, compare and put in force the schema of a suite.",
         details: """
             'check' finds what is wrong with a schema without a daemon. 'diff' shows what applying it would do to the values
-            that are stored, and ends with 2 if it would change or refuse something. FILE may be - for standard input.
+            that are stored, and ends with 2 if it would change something, with 5 if it would be refused. FILE may be - for standard input.
             """,
         options: [
             Command.Option("at", "WHEN", "with 'show', the schema of then"),
             Command.Option(
-                "on-conflict", "refuse|keep|delete", "what becomes of stored values that do not fit (refuse)"),
+                "on-conflict", "refuse|keep|reset", "what to do with stored values that do not fit (refuse)"),
         ] + Command.writing,
         examples: ["settings schema show app", "settings schema diff app app.json"]
     ) { arguments in
@@ -37,8 +37,9 @@ enum SchemaCommands {
             return try apply(arguments, isDryRun: verb == "diff" || arguments.has("dry-run"))
         case "remove":
             try arguments.expect(2...2, "the suite")
-            try arguments.client().blocking.send(
-                .removeSchema(of: try arguments.suite(1), try arguments.writeOptions()))
+            let options = try arguments.writeOptions()
+            try arguments.client().blocking.send(.removeSchema(of: try arguments.suite(1), options))
+            if options.isDryRun { print("(a dry run: nothing was changed)") }
             return .done
         default: throw ToolError.usage("there is no 'settings schema \(verb)'; say show, check, diff, apply or remove")
         }
@@ -60,7 +61,7 @@ enum SchemaCommands {
         var policy = ConflictPolicy.refuse
         if let word = arguments["on-conflict"] {
             guard let named = ConflictPolicy(rawValue: word) else {
-                throw ToolError.usage("--on-conflict takes refuse, keep or delete, not '\(word)'")
+                throw ToolError.usage("--on-conflict takes refuse, keep or reset, not '\(word)'")
             }
             policy = named
         }
@@ -68,7 +69,7 @@ enum SchemaCommands {
         options.isDryRun = isDryRun
         let summary = try arguments.client(timeout: .seconds(60)).blocking.send(
             .setSchema(document, of: suite, onConflict: policy, options))
-        for change in summary.changes { print(change.line) }
+        if isDryRun || !arguments.has("quiet") { for change in summary.changes { print(change.line) } }
         guard isDryRun else { return .done }
         print(summary.changed ? "the schema would change" : "the schema is in force already")
         return summary.changed ? .differs : .done

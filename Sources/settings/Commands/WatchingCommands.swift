@@ -77,7 +77,7 @@ enum WatchingCommands {
             if let seconds {
                 group.addTask {
                     try await Task.sleep(for: .seconds(seconds))
-                    return .late
+                    throw ToolError(.late, "\(suite) was not like that within \(seconds) s")
                 }
             }
             defer { group.cancelAll() }

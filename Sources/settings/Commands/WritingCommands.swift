@@ -51,6 +51,7 @@ enum WritingCommands {
         guard ways.count + (keys.isEmpty ? 0 : 1) == 1 else {
             throw ToolError.usage("name keys, or one of --prefix, --all and --drop")
         }
+        guard arguments["prefix"] != "" else { throw ToolError.usage("--prefix is empty; --all removes all") }
         let summary: Changes
         switch ways.first {
         case "drop": summary = Changes(try client.blocking.send(.drop(suite, options)).body)
@@ -78,10 +79,12 @@ enum WritingCommands {
             isDryRun = setting.isDryRun
             lines = []
             guard setting.changed == true else { return }
-            let hidden = setting.isSecret ? "•••" : nil
-            let before = hidden ?? setting.previous?.value?.text() ?? "(\(setting.previous?.source.name ?? "unset"))"
-            let after = hidden ?? setting.value?.text() ?? "(\(setting.source.name))"
-            lines = ["\(setting.key.text): \(Terminal.plain(before)) → \(Terminal.plain(after))"]
+            let before = setting.previous.map { ($0.value, $0.source) } ?? (nil, .unset)
+            lines = [
+                setting.isSecret
+                    ? Change.line(of: setting.key)
+                    : Change.line(of: setting.key, from: before, to: (setting.value, setting.source))
+            ]
         }
     }
 
@@ -168,9 +171,11 @@ private struct OperationReader {
     }
 
     private func action(_ key: KeyName, _ word: String) throws -> Transaction.Operation.Action {
-        let reader = ValueReader(key, try schema(of: key))
-        if arguments.has("append") { return .change(try appending(word, reader)) }
-        if arguments.has("json") { return .set(try Self.json(word)) }
+        // JSON has its types, so that the suite need not be asked.
+        if arguments.has("json"), !arguments.has("append") { return .set(try Self.json(word)) }
+        let entry = try entry(of: key)
+        let reader = ValueReader(key, entry?.schema)
+        if arguments.has("append") { return .change(try appending(word, to: key, entry, reader)) }
         if word.hasPrefix("+"), !reader.takesText {
             let amount = word.dropFirst()
             if let number = Int64(amount) { return .change(.add(.integer(number))) }
@@ -180,15 +185,20 @@ private struct OperationReader {
     }
 
     /// A list gets an element, a text more text. Without a schema, the value that is there says which it is.
-    private func appending(_ word: String, _ reader: ValueReader) throws -> InPlaceOperation {
-        let element = arguments.has("json") ? try Self.json(word) : (try? JSONValue(parsing: word)) ?? .string(word)
-        return reader.takesText ? .concat(word) : .append([element])
+    private func appending(
+        _ word: String, to key: KeyName, _ entry: KeyListing.Entry?, _ reader: ValueReader
+    ) throws -> InPlaceOperation {
+        let isText = reader.takesAnything ? entry?.setting.value?.string != nil : reader.takesText
+        if isText { return .concat(word) }
+        return .append([
+            arguments.has("json") ? try Self.json(word) : try ValueReader(key, entry?.schema?["items"]).read(word)
+        ])
     }
 
-    /// The schema of a key; nil where there is none.
-    private func schema(of key: KeyName) throws -> JSONValue? {
+    /// The key as the suite lists it; nil where it does not.
+    private func entry(of key: KeyName) throws -> KeyListing.Entry? {
         do throws(SettingsError) {
-            return try client.entry(of: key, in: suite)?.schema
+            return try client.entry(of: key, in: suite)
         } catch {
             // A suite begins with its first setting.
             if error.code == .unknownSuite || error.code == .forbidden { return nil }

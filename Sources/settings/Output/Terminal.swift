@@ -122,8 +122,14 @@ extension JSONValue {
 extension Change {
     /// The change in a line: the key, and what came of what.
     var line: String {
-        let (before, after) = isSecret ? ("•••", "•••") : (Self.text(old, oldSource), Self.text(new, source))
-        return "\(key.text): \(Terminal.plain(before)) → \(Terminal.plain(after))"
+        isSecret ? Self.line(of: key) : Self.line(of: key, from: (old, oldSource), to: (new, source))
+    }
+
+    /// The line of a change of a secret.
+    static func line(of key: KeyName) -> String { "\(Terminal.plain(key.text)): ••• → •••" }
+
+    static func line(of key: KeyName, from old: (JSONValue?, Source), to new: (JSONValue?, Source)) -> String {
+        "\(Terminal.plain(key.text)): \(Terminal.plain(text(old.0, old.1))) → \(Terminal.plain(text(new.0, new.1)))"
     }
 
     private static func text(_ value: JSONValue?, _ source: Source) -> String {

@@ -74,10 +74,17 @@ extension ExitCode {
 }
 
 extension Problem {
-    /// The cause in lines: the self.detail, then each violation, conflict and later change.
+    /// The ways out that the daemon names, and the options that take them.
+    private static let options = [
+        ("?override=locked", "--override"), ("\"force\":true", "--force"), ("?onConflict=skip", "--skip"),
+        ("?onConflict=", "--on-conflict "),
+    ]
+
+    /// The cause in lines: the detail, then each violation, conflict and later change.
     fileprivate var lines: [String] {
-        var lines = [self.detail.isEmpty ? description : self.detail]
-        for violation in self.errors where !self.detail.contains(violation.detail) {
+        let detail = Self.options.reduce(self.detail) { text, option in text.replacing(option.0, with: option.1) }
+        var lines = [detail.isEmpty ? description : detail]
+        for violation in self.errors where !detail.contains(violation.detail) {
             lines.append("  \(violation.place)\(violation.detail)")
         }
         for conflict in self.conflicts {
@@ -85,7 +92,7 @@ extension Problem {
             lines += conflict.errors.map { "  \(key): \($0.detail)" }
         }
         for change in self.changes { lines.append("  \(change.key.text) was changed by revision \(change.revision)") }
-        if !self.didYouMean.isEmpty, !self.detail.contains("did you mean") {
+        if !self.didYouMean.isEmpty, !detail.contains("did you mean") {
             lines.append("  did you mean \(self.didYouMean.joined(separator: ", "))?")
         }
         if self.outcome == .unknown { lines.append("  it may have been done nevertheless: read before you repeat it") }

@@ -20,6 +20,12 @@ struct ValueReader {
         return []
     }
 
+    /// True if the schema names no type.
+    var takesAnything: Bool { types.isEmpty }
+
+    /// True if the key takes `true` and `false`.
+    var takesTruth: Bool { types.contains("boolean") }
+
     /// True if a text is a value as it stands.
     var takesText: Bool { types.contains("string") }
 

@@ -1,0 +1,174 @@
+import SettingsHTTP
+
+/// A completion that finds the words which may stand where the cursor is, by the commands' declarations and from the daemon.
+///
+/// The scripts of the shells run `settings complete WORDS…` for it, with the words behind the program's name up to the
+/// cursor. A line of its output is a word, and behind a tab what it means.
+struct Completion {
+    /// A word that may stand there.
+    struct Candidate {
+        let word: String
+        var meaning = ""
+    }
+
+    /// The line for a place where a file belongs, which shells find themselves.
+    private static let files = Candidate(word: "", meaning: "files")
+    /// What a person at a prompt waits for.
+    private static let patience = Duration.milliseconds(100)
+    private static let limit = 500
+
+    private let words: [String]
+    /// The word at the cursor, of which nothing may be there yet.
+    private let begun: String
+    private let command: Command
+    private let arguments: Arguments
+
+    /// Prints what may stand at the place of the last word. Mistakes, and a daemon that does not answer, are silent: no
+    /// message belongs into a line that a person types.
+    static func answer(_ words: [String]) -> ExitCode {
+        let begun = words.last ?? ""
+        for candidate in (try? candidates(words)) ?? []
+        where candidate.word.hasPrefix(begun) || candidate.meaning == files.meaning {
+            guard !candidate.word.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) else {
+                continue
+            }
+            print(
+                candidate.meaning.isEmpty ? candidate.word : "\(candidate.word)\t\(Terminal.plain(candidate.meaning))")
+        }
+        return .done
+    }
+
+    private static func candidates(_ words: [String]) throws -> [Candidate] {
+        guard words.count > 1, let name = words.first else {
+            let suites = (try? Completion(words, ReadingCommands.list).suites()) ?? []
+            return Tool.commands.map { Candidate(word: $0.name, meaning: $0.summary) }
+                + [Candidate(word: "help", meaning: "Explain a command.")] + suites
+        }
+        if name == "help" { return Tool.commands.map { Candidate(word: $0.name, meaning: $0.summary) } }
+        guard let command = Tool.commands.first(where: { $0.name == name }) else {
+            return try Completion(words, ReadingCommands.list).options()
+        }
+        return try Completion(words, command).candidates()
+    }
+
+    private init(_ words: [String], _ command: Command) throws {
+        (self.words, begun, self.command) = (Array(words.dropFirst().dropLast()), words.last ?? "", command)
+        // The word before the cursor may want a value that is still to come.
+        arguments =
+            try (try? Arguments(self.words, for: command))
+            ?? Arguments(self.words.dropLast(), for: command)
+    }
+
+    private func candidates() throws -> [Candidate] {
+        if let option = (command.options + Command.common).first(where: { "--\($0.name)" == words.last }),
+            let value = option.value
+        {
+            return try found(for: value, at: [])
+        }
+        if begun.hasPrefix("-") { return options() }
+        let operands = arguments.operands
+        var candidates: [Candidate] = []
+        for form in Self.forms(of: command.operands) {
+            guard let word = form.word(at: operands.count), form.fits(operands) else { continue }
+            // A key is followed by its value, or by an equals sign where more pairs may follow.
+            if word == "KEY=VALUE", !candidates.isEmpty { continue }
+            candidates += try found(for: word, at: operands)
+        }
+        var seen: Set<String> = []
+        return candidates.filter { seen.insert($0.word).inserted }
+    }
+
+    private func options() -> [Candidate] {
+        (command.options + Command.common).filter { $0.isRepeatable || !arguments.has($0.name) }
+            .map { Candidate(word: "--\($0.name)", meaning: $0.help) }
+    }
+
+    /// Finds the words that a word of a usage line stands for.
+    private func found(for place: String, at operands: [String]) throws -> [Candidate] {
+        switch place {
+        case "SUITE": return try suites()
+        case "KEY", "PREFIX": return try keys(of: operands)
+        case "KEY=VALUE": return try pairs(of: operands)
+        case "VALUE" where operands.count > 1 && !operands[1].contains("="):
+            return try values(of: try .named(operands[1]), in: try arguments.suite())
+        case "FILE", "FILE|-": return [Self.files]
+        default:
+            guard place != place.uppercased() else { return [] }
+            return place.split(separator: "|").map { Candidate(word: String($0)) }
+        }
+    }
+
+    private func suites() throws -> [Candidate] {
+        try client().blocking.send(.suites(limit: 1000)).suites.map { suite in
+            Candidate(word: suite.suite.text, meaning: "suite")
+        }
+    }
+
+    private func client() throws -> SettingsClient { try arguments.client(timeout: Self.patience) }
+
+    /// The suite is the operand that the usage line says: behind a verb, if there is one.
+    private func suite(_ operands: [String]) throws -> SuiteName {
+        let form = Self.forms(of: command.operands).first { $0.fits(operands) && $0.words.contains("SUITE") }
+        return try arguments.suite(form?.words.firstIndex(of: "SUITE") ?? 0)
+    }
+
+    private func entries(_ operands: [String], prefix: String) throws -> [KeyListing.Entry] {
+        try client().blocking.send(
+            .keys(of: try suite(operands), prefix: prefix.isEmpty ? nil : prefix, limit: Self.limit)
+        ).keys
+    }
+
+    private func keys(of operands: [String]) throws -> [Candidate] {
+        try entries(operands, prefix: begun).map(Self.candidate)
+    }
+
+    private static func candidate(_ entry: KeyListing.Entry) -> Candidate {
+        Candidate(word: entry.setting.key.text, meaning: entry.schema?["description"]?.string ?? "")
+    }
+
+    /// A key with its equals sign, or behind that its values.
+    private func pairs(of operands: [String]) throws -> [Candidate] {
+        guard let equals = begun.firstIndex(of: "=") else {
+            return try keys(of: operands).map { Candidate(word: "\($0.word)=", meaning: $0.meaning) }
+        }
+        let name = String(begun[..<equals])
+        return try values(of: try .named(name), in: try suite(operands)).map { Candidate(word: "\(name)=\($0.word)") }
+    }
+
+    private func values(of key: KeyName, in suite: SuiteName) throws -> [Candidate] {
+        guard let schema = try client().entry(of: key, in: suite)?.schema else { return [] }
+        let values =
+            schema["enum"]?.array ?? schema["const"].map { [$0] }
+            ?? (ValueReader(key, schema).takesTruth ? [.bool(true), .bool(false)] : [])
+        return values.map { Candidate(word: $0.bare) }
+    }
+}
+
+extension Completion {
+    /// A form of a usage line, such as `SUITE FROM [TO]`.
+    private struct Form {
+        let words: [String]
+        let isLastRepeated: Bool
+
+        /// The word of the usage line for the operand at a position.
+        func word(at position: Int) -> String? {
+            position < words.count ? words[position] : isLastRepeated ? words.last : nil
+        }
+
+        /// True if the words that stand for themselves are the operands.
+        func fits(_ operands: [String]) -> Bool {
+            zip(words, operands).allSatisfy { word, operand in
+                word != word.lowercased() || word.split(separator: "|").contains(Substring(operand))
+            }
+        }
+    }
+
+    private static func forms(of usage: String) -> [Form] {
+        usage.replacing("[", with: "").replacing("]", with: "").split(separator: " | ").map { form in
+            let words = form.split(separator: " ").map(String.init)
+            return Form(
+                words: words.map { $0.hasSuffix("…") ? String($0.dropLast()) : $0 },
+                isLastRepeated: form.hasSuffix("…"))
+        }
+    }
+}

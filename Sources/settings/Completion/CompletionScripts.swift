@@ -1,0 +1,102 @@
+/// The command `completion`, with the scripts that it prints. Each asks the program itself what may stand at the cursor.
+enum CompletionCommands {
+    static let all = [completion]
+
+    private static let completion = Command(
+        name: "completion", operands: "bash|zsh|fish", summary: "Print a script that completes words in a shell.",
+        details: """
+            It completes commands, options, suites, keys, and the values of enums and booleans. Without a daemon that answers
+            within a moment, it completes commands and options.
+              bash  in ~/.bashrc:     source <(settings completion bash)
+              zsh   in ~/.zshrc:      source <(settings completion zsh)
+              fish  in config.fish:   settings completion fish | source
+            """,
+        examples: ["settings completion bash", "settings completion fish"]
+    ) { arguments in
+        try arguments.expect(1...1, "the shell: bash, zsh or fish")
+        guard let script = scripts[arguments.operands[0]] else {
+            throw ToolError.usage("there is no completion for '\(arguments.operands[0])'; say bash, zsh or fish")
+        }
+        print(script)
+        return .done
+    }
+
+    private static let scripts = ["bash": bash, "zsh": zsh, "fish": fish]
+
+    /// Bash takes words apart at `=` and `:`; they are put together again, and what is before the last such sign is left out
+    /// of what it gets.
+    private static let bash = #"""
+        # bash completion for settings
+
+        _settings() {
+            local rest=$COMP_LINE words=() piece index line known
+            for ((index = 0; index <= COMP_CWORD; index++)); do
+                piece=${COMP_WORDS[index]}
+                if ((index > 0)) && [[ -n $rest && $rest != [[:space:]]* ]]; then
+                    words[${#words[@]} - 1]+=$piece
+                else
+                    words+=("$piece")
+                fi
+                rest=${rest#"${rest%%[![:space:]]*}"}
+                rest=${rest#"$piece"}
+            done
+            local word=${words[${#words[@]} - 1]} before=
+            case $COMP_WORDBREAKS in *=*) before=${word%"${word##*[=:]}"} ;; esac
+            COMPREPLY=()
+            while IFS= read -r line; do
+                if [[ $line == $'\tfiles' ]]; then
+                    compopt -o default 2>/dev/null
+                    continue
+                fi
+                printf -v known %q "${line%%$'\t'*}"
+                COMPREPLY+=("${known#"$before"}")
+            done < <(settings complete "${words[@]:1}" 2>/dev/null)
+            [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+            return 0
+        }
+        complete -F _settings settings
+        """#
+
+    private static let zsh = #"""
+        #compdef settings
+        # zsh completion for settings
+
+        _settings() {
+            local line word
+            local -a found shown pairs pairsShown
+            for line in "${(@f)$(settings complete "${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
+                [[ -n $line ]] || continue
+                if [[ $line == $'\tfiles' ]]; then
+                    _files
+                    continue
+                fi
+                word=${line%%$'\t'*}
+                if [[ $word == *= ]]; then
+                    pairs+=("$word") pairsShown+=("${line//$'\t'/  -- }")
+                else
+                    found+=("$word") shown+=("${line//$'\t'/  -- }")
+                fi
+            done
+            (( $#pairs )) && compadd -l -S '' -d pairsShown -a pairs
+            (( $#found )) && compadd -l -d shown -a found
+            return 0
+        }
+        if [[ $funcstack[1] == _settings ]]; then _settings "$@"; else compdef _settings settings; fi
+        """#
+
+    private static let fish = #"""
+        # fish completion for settings
+
+        function __settings_complete
+            set -l words (commandline -opc)
+            set -l word (commandline -ct)
+            set -l found (settings complete $words[2..] "$word" 2>/dev/null)
+            if test "$found" = \tfiles
+                __fish_complete_path "$word"
+            else if test (count $found) -gt 0
+                printf '%s\n' $found
+            end
+        end
+        complete -c settings -f -a '(__settings_complete)'
+        """#
+}
