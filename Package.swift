@@ -152,6 +152,8 @@ let package = Package(
         .testTarget(
             name: "SettingsKeysTests", dependencies: ["SettingsKeys", "SettingsModel", "TestSupport"],
             swiftSettings: houseRules),
+        // They run the built programs `settings` and `settingsd`.
+        .testTarget(name: "SettingsToolTests", dependencies: ["TestSupport"], swiftSettings: houseRules),
         .testTarget(
             name: "SettingsModelTests", dependencies: ["SettingsModel", "TestSupport"], swiftSettings: houseRules),
     ],

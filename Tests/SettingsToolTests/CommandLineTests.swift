@@ -1,0 +1,136 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// The command line as such: commands, options, help, tokens, codes.
+@Suite(.ownThread)
+struct CommandLineTests {
+    @Test("Mistakes in the command line end with 64, and say what would be right")
+    func mistakes() throws {
+        try Shell().follow(
+            #"""
+            $ settings lst a b
+            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
+            => 64
+            $ settings help lst
+            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
+            => 64
+            $ settings --json
+            ! settings: there is no command '--json'; 'settings help' lists them
+            => 64
+            $ settings list app --changd
+            ! settings: settings list has no option --changd; 'settings help list' lists them
+            => 64
+            $ settings list app -x
+            ! settings: settings list has no option -x; 'settings help list' lists them
+            => 64
+            $ settings list app ---json
+            ! settings: settings list has no option ---json; 'settings help list' lists them
+            => 64
+            $ settings list app --json=yes
+            ! settings: --json takes no value
+            => 64
+            $ settings list app --json --json
+            ! settings: --json is given twice
+            => 64
+            $ settings get app theme --default
+            ! settings: --default needs a value: --default VALUE
+            => 64
+            $ settings list app a b
+            ! settings: 'b' is one argument too many
+            => 64
+            $ settings get .app theme
+            ! settings: '.app': a suite name may not start with '.'
+            => 64
+            $ settings get app theme --server localhost
+            ! settings: localhost: it begins with http://, https:// or unix:, as http://127.0.0.1:7070
+            => 64
+            $ settings get app theme --server unix:/nothing
+            ! settings: no answer from the daemon: unix:/nothing: No such file or directory
+            => 7
+            $ settings | head -1; settings >all; settings help | diff - all
+            Reads, changes and watches the settings of a settingsd daemon.
+            """#)
+    }
+
+    @Test("A token comes from a file or the environment; without one, or without the right, the code is 6")
+    func tokens() throws {
+        let shell = try Shell(tokens: ["writer": "app:read,write", "reader": "app:read"])
+        let none = try shell.run("settings get app theme")
+        #expect(none.code == 6)
+        #expect(try shell.run("settings set app theme dark --token-file writer --quiet").code == 0)
+        for line in [
+            "settings get app theme --token-file reader", "SETTINGS_TOKEN_FILE=reader settings get app theme",
+            "SETTINGS_TOKEN=$(cat reader) settings get app theme",
+            "SETTINGS_TOKEN=wrong settings get app theme --token-file reader",
+        ] {
+            #expect(try shell.run(line) == ChildProcess.End(code: 0, output: "dark\n", errors: ""), "\(line)")
+        }
+        #expect(try shell.run("settings set app theme light --token-file reader").code == 6)
+        #expect(try shell.run("SETTINGS_TOKEN=wrong settings get app theme").code == 6)
+        #expect(try shell.run("settings get app theme --token $(cat reader)").code == 64)
+        #expect(
+            try shell.run("settings get app theme --token-file none").errors
+                == "settings: the token file none cannot be read: No such file or directory\n")
+    }
+
+    /// What the examples are about: thirty commits, and what they name.
+    private static let prepared =
+        ["settings set app ready=true leader=a --quiet"]
+        + (1...30).map { "settings set app n.\($0) \($0) --quiet" }
+
+    @Test("The examples of each command's help run")
+    func examplesOfHelp() throws {
+        let commands = try ChildProcess(
+            ["help"], environment: [], of: ChildProcess.built("settings")
+        ).end().output.components(separatedBy: "\n\n")[2].components(separatedBy: "\n").dropFirst()
+            .compactMap { $0.split(separator: " ").first.map(String.init) }
+        #expect(commands.count >= 15)
+        let shell = try Shell(Self.prepared)
+        for command in commands {
+            let help = try shell.run("settings help \(command)")
+            #expect(help.code == 0)
+            #expect(try shell.run("settings \(command) --help") == help)
+            let examples = try #require(help.output.components(separatedBy: "\nexamples:\n").last)
+            let lines = examples.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+            #expect(lines.count >= 2)
+            for line in lines {
+                #expect(line.hasPrefix("settings \(command) "), "\(line)")
+                try Self.runExample(line, shell)
+            }
+        }
+    }
+
+    /// Runs an example. The suite is younger than a day, and what has no end is ended after its first line.
+    private static func runExample(_ line: String, _ shell: Shell) throws {
+        let adapted = line.replacing("yesterday", with: "1").replacing(
+            "unix:/run/settingsd/settingsd.sock", with: "unix:\(shell.directory.path)/socket")
+        guard !line.hasPrefix("settings watch") else {
+            let watch = try shell.start("exec \(adapted) >&2 --since \(try shell.cursor())")
+            _ = try shell.run("settings set app theme dark; settings set app theme light")
+            _ = try watch.line(containing: "theme")
+            watch.signal(SIGINT)
+            #expect(try watch.end().code == -SIGINT, "\(line)")
+            return
+        }
+        let end = try shell.run(adapted)
+        #expect([0, 2].contains(end.code), "\(line): \(end)")
+        #expect(end.errors == "", "\(line)")
+    }
+
+    @Test("The examples of the manual run in their order", arguments: ["docs/command-line.md"])
+    func examplesOfManual(_ path: String) throws {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let parts = try String(contentsOf: root.appending(path: path), encoding: .utf8).components(separatedBy: "```")
+        let shell = try Shell(Self.prepared)
+        var count = 0
+        for block in stride(from: 1, to: parts.count, by: 2).map({ parts[$0] }) where block.hasPrefix("sh\n") {
+            for line in block.dropFirst(3).split(separator: "\n") where line.hasPrefix("settings ") {
+                try Self.runExample(line.components(separatedBy: "  # ")[0], shell)
+                count += 1
+            }
+        }
+        #expect(count >= 20)
+    }
+}

@@ -1,0 +1,136 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `settings completion`: what shells get, by their own means of completing.
+@Suite(.ownThread)
+struct CompletionTests {
+    /// What is typed, and the words that may stand at its end.
+    private static let cases: [(typed: String, words: [String])] = [
+        ("settings se", ["set"]),
+        ("settings describe ", ["app", "other"]),
+        ("settings get app pl", ["player.muted", "player.volume"]),
+        ("settings set app theme ", ["dark", "light"]),
+        ("settings set app player.muted ", ["false", "true"]),
+        ("settings get app --so", ["--source"]),
+        ("settings schema re", ["remove"]),
+        ("settings schema remove ", ["app", "other"]),
+        ("settings schema diff app app.js", ["app.json"]),
+        ("settings schema apply app app.json --on-conflict ", ["keep", "refuse", "reset"]),
+        ("settings find x --suite o", ["other"]),
+        ("settings help wa", ["wait", "watch"]),
+        ("settings completion z", ["zsh"]),
+        ("settings get app --server unix:/nothing ", []),
+        ("settings nothing ", []),
+    ]
+
+    private static let pairs: [(typed: String, words: [String])] = [
+        ("settings set app theme=", ["theme=dark", "theme=light"]),
+        ("settings set app launchCount=1 theme=d", ["theme=dark"]),
+        ("settings set app launchCount=1 player.", ["player.muted=", "player.volume="]),
+        ("settings wait app player.muted=f", ["player.muted=false"]),
+    ]
+
+    private static func shell() throws -> Shell { try Shell(["settings set other a 1 --quiet"]) }
+
+    @Test("Bash completes commands, options, suites, keys, values and files", .enabled(if: isThere("bash")))
+    func bash() throws {
+        let shell = try Self.shell()
+        // What bash does at a tab: it takes the line apart at spaces, `=` and `:`, and calls the function.
+        var script = """
+            source <(settings completion bash)
+            complete -p settings
+            at_tab() {
+                COMP_LINE=$1 COMP_POINT=${#1} COMPREPLY=() COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
+                compopt() { [[ $2 != default ]] || COMPREPLY+=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}")); }
+                _settings
+                echo $(printf '%s\\n' "${COMPREPLY[@]}" | sort)
+            }
+
+            """
+        let cases = Self.cases + Self.pairs
+        for (typed, _) in cases {
+            let words = typed.split(separator: " ").flatMap { word in
+                let parts = word.components(separatedBy: "=")
+                return parts.count > 1 ? [parts[0], "="] + (parts[1].isEmpty ? [] : [parts[1]]) : [String(word)]
+            }
+            let quoted = (words + (typed.hasSuffix(" ") ? [""] : [])).map { "'\($0)'" }
+            script += "at_tab '\(typed)' \(quoted.joined(separator: " "))\n"
+        }
+        _ = try shell.directory.file("at-tab", script)
+        let lines = try shell.run("bash -i at-tab").output.components(separatedBy: "\n")
+        #expect(lines[0] == "complete -F _settings settings")
+        try #require(lines.count > cases.count + 1, "\(lines)")
+        for (line, (typed, words)) in zip(lines.dropFirst(), cases) {
+            // Bash has the key and the equals sign already.
+            let expected = words.map {
+                $0.contains("=") && !$0.hasSuffix("=") ? $0.components(separatedBy: "=")[1] : $0
+            }
+            #expect(line == expected.joined(separator: " "), "\(typed)")
+        }
+    }
+
+    @Test("Fish completes commands, options, suites, keys, values and files", .enabled(if: isThere("fish")))
+    func fish() throws {
+        let shell = try Self.shell()
+        let cases = Self.cases + Self.pairs
+        for (typed, words) in cases {
+            let line = #"fish --no-config --command "settings completion fish | source; complete -C'\#(typed)'""#
+            let end = try shell.run(line)
+            let found = end.output.split(separator: "\n").map { String($0.split(separator: "\t")[0]) }
+            #expect(found.sorted() == words, "\(typed): \(end)")
+        }
+    }
+
+    @Test("Zsh completes at a tab, in a terminal", .enabled(if: isThere("zsh")))
+    func zsh() throws {
+        let shell = try Self.shell()
+        let unique = (Self.cases + Self.pairs).filter { $0.words.count == 1 }
+        let script = """
+            zmodload zsh/zpty
+            zpty shell zsh -f -i
+            until_seen() { local text; zpty -r -m shell text "*$1*" }
+            zpty -w shell 'unsetopt zle_bracketed_paste; autoload -U compinit; compinit -D -u'
+            zpty -w shell 'source <(settings completion zsh); print RE""ADY'
+            until_seen READY
+            tab() {
+                zpty -w -n shell "$1"$'\\t'$'\\C-A'"print -r -- TY"'""'"PED "$'\\n'
+                local text; zpty -r -m shell text $'*TYPED *\\n'
+                print -r -- "${${text##*TYPED }%%$'\\r'*}"
+            }
+
+            """
+        let lines = unique.map { "tab '\($0.typed)'" }.joined(separator: "\n")
+        _ = try shell.directory.file("at-tab", script + lines + "\nzpty -d shell\n")
+        let end = try shell.run("exec zsh -f at-tab")
+        let found = end.output.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+        let expected = unique.map { (typed, words) in
+            (typed.split(separator: " ", omittingEmptySubsequences: false).dropLast() + [Substring(words[0])])
+                .joined(separator: " ")
+        }
+        #expect(found == expected, "\(end.errors)")
+    }
+
+    @Test("Without a daemon, or with one that does not answer, only commands and options are completed, in silence")
+    func withoutDaemon() throws {
+        let shell = try Self.shell()
+        func check() throws {
+            for line in [
+                "settings complete get ''", "settings complete set app theme=", "settings complete nothing ''",
+            ] {
+                #expect(try shell.run(line) == ChildProcess.End(code: 0, output: "", errors: ""), "\(line)")
+            }
+            #expect(try shell.run("settings complete descr | cut -f 1").output == "describe\n")
+            #expect(try shell.run("settings complete get app --js | cut -f 1").output == "--json\n")
+        }
+        shell.freeze()
+        try check()
+        shell.thaw()
+        try shell.stop()
+        try check()
+        #expect(try shell.run("settings completion tcsh").code == 64)
+    }
+}
+
+/// True if a shell is installed.
+private func isThere(_ shell: String) -> Bool { access("/usr/bin/\(shell)", X_OK) == 0 }

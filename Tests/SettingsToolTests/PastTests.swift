@@ -1,0 +1,154 @@
+import TestSupport
+import Testing
+
+/// `settings history`, `diff`, `undo` and `restore`.
+@Suite(.ownThread)
+struct PastTests {
+    private static let past = [
+        "settings set app theme dark --quiet", "settings set app launchCount=5 theme=light --note why --quiet",
+        "settings set app player.muted true --quiet",
+    ]
+
+    @Test("history shows commits, the newest first, of a suite or of keys")
+    func history() throws {
+        try Shell(Self.past).follow(
+            #"""
+            $ settings history app --limit 2
+            revision 4, TIME by user:ME
+              player.muted: false (default) → true
+            revision 3, TIME by user:ME: why
+              launchCount: 0 (default) → 5
+              theme: "dark" → "light"
+            $ settings history app theme
+            revision 3, TIME by user:ME: why
+              theme: "dark" → "light"
+            revision 2, TIME by user:ME
+              theme: "light" (default) → "dark"
+            $ settings history app --prefix player.
+            revision 4, TIME by user:ME
+              player.muted: false (default) → true
+            $ settings history app --by token:other --limit 0
+            $ settings history app --limit 1 --json | tr ',' '\n' | head -1
+            {"revision":4
+            $ settings history app --limit few
+            ! settings: --limit takes a number, not 'few'
+            => 64
+            """#)
+    }
+
+    @Test("diff ends with 2 if two places differ")
+    func diff() throws {
+        try Shell(Self.past).follow(
+            #"""
+            $ settings diff app 2
+            launchCount: 0 (default) → 5
+            player.muted: false (default) → true
+            theme: "dark" → "light"
+            => 2
+            $ settings diff app 3 2
+            launchCount: 5 → 0 (default)
+            theme: "light" → "dark"
+            => 2
+            $ settings diff app 3 3
+            $ settings diff app now
+            $ settings schema remove app && settings diff app 4 --json | tail -1
+            {"schema":true}
+            $ settings diff app 99
+            ! settings: revision 99 is still to come; the newest is 5
+            => 5
+            $ settings diff app
+            ! settings: the place to compare with is missing
+            => 64
+            """#)
+    }
+
+    @Test("undo takes back a commit, unless its keys have changed since")
+    func undo() throws {
+        try Shell(Self.past).follow(
+            #"""
+            $ settings undo 4 --dry-run
+            player.muted: true → false (default)
+            (a dry run: nothing was changed)
+            $ settings undo app 4 --note 'a mistake'
+            player.muted: true → false (default)
+            $ settings undo app 2
+            ! settings: what commit 2 did was changed since: theme of suite app at revision 3; --force undoes it all the same
+            !   theme was changed by revision 3
+            => 5
+            $ settings undo app 2 --force
+            theme: "light" → "light" (default)
+            $ settings undo app
+            ! settings: 'app' is no revision; 'settings history SUITE' shows them
+            => 64
+            """#)
+    }
+
+    @Test("restore makes settings what they were, or a part of them")
+    func restore() throws {
+        try Shell(Self.past).follow(
+            #"""
+            $ settings restore app 2 theme
+            theme: "light" → "dark"
+            $ settings restore app 1 --dry-run
+            launchCount: 5 → 0 (default)
+            player.muted: true → false (default)
+            theme: "dark" → "light" (default)
+            (a dry run: nothing was changed)
+            $ settings restore app 1 --prefix player. --quiet
+            $ settings get app player.muted launchCount
+            false
+            5
+            $ settings restore app 1w
+            ! settings: suite app did not exist at revision 0; it came into being at revision 1
+            => 4
+            $ settings restore app 2 theme --prefix player.
+            ! settings: name keys, or a --prefix
+            => 64
+            $ settings restore app
+            ! settings: WHEN is missing: a revision, yesterday, 2h
+            => 64
+            """#)
+    }
+
+    @Test("schema shows, checks, compares, applies and removes")
+    func schema() throws {
+        try Shell(["settings set app theme=dark --quiet"]).follow(
+            #"""
+            $ settings schema check app.json
+            the schema is good
+            $ echo '{"type":"object","additionalProperties":false,"properties":{"a":{"type":"objct"}}}' | settings schema check -
+            /properties/a/type: type names "objct", which is no type; did you mean object?
+            => 5
+            $ settings schema check none.json
+            ! settings: none.json cannot be read: No such file or directory
+            => 1
+            $ settings schema show app | sed 's/"maximum": 1$/"maximum": 2/' >louder.json; settings schema diff app louder.json
+            the schema would change
+            => 2
+            $ settings schema diff app app.json
+            the schema is in force already
+            $ echo '{"type":"object","additionalProperties":{"type":"integer"}}' >numbers.json
+            $ settings schema apply app numbers.json
+            ! settings: what suite app stores does not fit the schema: theme must be an integer, but is "dark"; --on-conflict keep leaves such values as they are, --on-conflict reset removes them
+            !   theme: must be an integer, but is "dark"
+            => 5
+            $ settings schema apply app numbers.json --on-conflict reset --dry-run | head -1
+            launchCount: 0 (default) → (unset)
+            $ settings schema apply app numbers.json --on-conflict keep --quiet; settings list app --changed
+            theme  integer  invalid  "dark"
+            $ settings get app theme --source
+            invalid
+            $ settings schema apply app numbers.json --on-conflict delete
+            ! settings: --on-conflict takes refuse, keep or reset, not 'delete'
+            => 64
+            $ settings schema remove app --dry-run
+            (a dry run: nothing was changed)
+            $ settings schema remove app; settings schema show app
+            ! settings: suite app has no schema: it holds any key with any value
+            => 4
+            $ settings schema
+            ! settings: say show, check, diff, apply or remove
+            => 64
+            """#)
+    }
+}

@@ -1,0 +1,164 @@
+import TestSupport
+import Testing
+
+/// `settings get`, `list`, `describe`, `find` and `status`.
+@Suite(.ownThread)
+struct ReadingTests {
+    @Test("get prints bare values, and its code tells what is not set from what is unknown")
+    func get() throws {
+        try Shell(["settings set app theme dark --quiet", "settings set app tags --append 'a b' --quiet"]).follow(
+            #"""
+            $ settings get app theme
+            dark
+            $ settings get app theme --json
+            "dark"
+            $ settings get app tags launchCount
+            ["a b"]
+            0
+            $ settings get app name
+            ! settings: name of suite app is not set and has no default
+            => 3
+            $ settings get app name --default joe
+            joe
+            $ settings get other name --default -5
+            -5
+            $ settings get other name
+            ! settings: there is no suite other
+            => 4
+            $ settings get app theme name launchCount --source
+            stored
+            unset
+            default
+            $ settings get app theme --at 1
+            light
+            $ settings get app theme --at 99
+            ! settings: revision 99 is still to come; the newest is 3
+            => 5
+            $ settings get app theme --at soon
+            ! settings: 'soon' is no time: write a revision, an instant such as TIME, yesterday, or 2h for two hours ago
+            => 64
+            $ settings get app theme > /dev/full
+            ! settings: the output cannot be written: No space left on device
+            => 1
+            """#)
+    }
+
+    @Test("list aligns keys, types, sources and values; a suite alone is listed, too")
+    func list() throws {
+        let shell = try Shell(["settings set app theme=dark launchCount=0 key=k --quiet", "settings set b c=1 --quiet"])
+        try shell.follow(
+            #"""
+            $ settings list
+            app  9 keys  revision 2
+            b    1 key   revision 3  no schema
+            $ settings list app
+            build          string        unset
+            key            string                 •••
+            launchCount    integer                0
+            limit          integer|null  unset
+            name           string        unset
+            player.muted   boolean       default  false
+            player.volume  number        default  0.5
+            tags           array         unset
+            theme          enum                   "dark"
+            $ settings app --changed
+            key    string    •••
+            theme  enum      "dark"
+            $ settings list app player.
+            player.muted   boolean  default  false
+            player.volume  number   default  0.5
+            $ settings list b --json
+            {"suite":"b","key":"c","value":1,"source":"stored","revision":3}
+            $ settings list --json
+            {"suite":"app","keys":9,"revision":2,"schema":true}
+            {"suite":"b","keys":1,"revision":3,"schema":false}
+            $ settings list app theme --at 1
+            theme  enum  default  "light"
+            $ settings nope
+            ! settings: there is no command and no suite 'nope'
+            => 4
+            $ settings lst app
+            ! settings: there is no command 'lst'; did you mean list?; 'settings help' lists them
+            => 64
+            $ settings list --changed
+            ! settings: --changed and --at need a suite
+            => 64
+            """#)
+    }
+
+    @Test("list prints the first of 100,000 keys before it asks for the last")
+    func manyKeys() throws {
+        let shell = try Shell()
+        let fill = "seq -f 'key%06.0f=1' 100000 | xargs -n 5000 settings set big --quiet --json"
+        #expect(try shell.run(fill) == ChildProcess.End(code: 0, output: "", errors: ""))
+        #expect(try shell.run("settings list big | wc -l").output == "100000\n")
+        // The pipe holds a part of the list, so that the program is in the midst of it when the daemon ends.
+        let listing = try shell.start(
+            "mkfifo go; settings list big | { read -r line; echo \"$line\" >&2; read -r go <go; cat; }")
+        #expect(try listing.line(containing: "key").hasPrefix("key000001"))
+        try shell.stop()
+        _ = try shell.run("echo >go")
+        let end = try listing.end()
+        #expect(end.errors.contains("settings: no answer from the daemon"))
+        #expect(end.output.hasPrefix("key000002"))
+        #expect(!end.output.contains("key100000"))
+    }
+
+    @Test("describe tells what is allowed, who changed a setting and why")
+    func describe() throws {
+        try Shell(["settings set app launchCount 7 --note 'a test' --quiet"]).follow(
+            #"""
+            $ settings describe app launchCount
+            app launchCount
+              value    7
+              from     stored
+              allowed  an integer from 0
+              default  0
+              about    Times the app was started
+              changed  TIME by user:ME, revision 2
+              because  a test
+            $ settings describe app theme
+            app theme
+              value    "light"
+              from     default
+              allowed  one of "light", "dark"
+              default  "light"
+            $ settings describe app build | tail -2
+              allowed  a text
+              locked   yes; --override writes it all the same
+            $ settings describe app nope
+            ! settings: nope of suite app is not set and has no default
+            => 3
+            $ settings describe app
+            ! settings: the key is missing
+            => 64
+            """#)
+    }
+
+    @Test("find looks into names, values and descriptions of all suites")
+    func find() throws {
+        try Shell(["settings set b motto 'turn the VOLUME up' --quiet"]).follow(
+            #"""
+            $ settings find volume
+            app  player.volume  number  default  0.5
+            b    motto                           "turn the VOLUME up"
+            $ settings find started --suite app
+            app  launchCount  integer  default  0
+            $ settings find zebra
+            => 4
+            """#)
+    }
+
+    @Test("status names the daemon, the place in history and the caller")
+    func status() throws {
+        let shell = try Shell()
+        let end = try shell.run("settings status")
+        #expect(end.code == 0)
+        let version = try shell.run("settings --version").output.split(separator: " ").last ?? ""
+        #expect(
+            end.output.hasPrefix("daemon  settingsd \(version.dropLast()) at unix:\(shell.directory.path)/socket\n"))
+        #expect(end.output.hasSuffix("writes  taken\n"))
+        try shell.stop()
+        #expect(try shell.run("settings status").code == 7)
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// `settings watch` and `wait`.
+@Suite(.ownThread)
+struct WatchingTests {
+    @Test("watch prints changes in their order, also those over a restart of the daemon")
+    func order() throws {
+        let shell = try Shell()
+        let watch = try shell.start("exec settings watch app --since \(try shell.cursor()) >&2")
+        #expect(try shell.run("settings set app theme=dark launchCount=1").code == 0)
+        _ = try watch.line(containing: "launchCount: 0 (default) → 1")
+        try shell.restart()
+        #expect(try shell.run("settings set app launchCount +1").code == 0)
+        #expect(try shell.run("settings set app launchCount +1").code == 0)
+        _ = try watch.line(containing: "launchCount: 2 → 3")
+        watch.signal(SIGINT)
+        let end = try watch.end()
+        #expect(end.code == -SIGINT)
+        let changes = end.errors.split(separator: "\n").map { $0.dropFirst("2026-11-20 10:00:00Z ".count) }
+        #expect(
+            changes == [
+                #"theme: "light" (default) → "dark""#, "launchCount: 0 (default) → 1", "launchCount: 1 → 2",
+                "launchCount: 2 → 3",
+            ])
+    }
+
+    @Test("watch follows keys and prefixes, and prints JSON for machines")
+    func keys() throws {
+        let shell = try Shell()
+        let watch = try shell.start(
+            "exec settings watch app theme --prefix player. --json --since \(try shell.cursor()) >&2")
+        #expect(try shell.run("settings set app launchCount=1 player.muted=true").code == 0)
+        #expect(try shell.run("settings set app theme dark --note why").code == 0)
+        let theme = try watch.line(containing: #""key":"theme""#)
+        #expect(theme.contains(#""old":"light","value":"dark","oldSource":"default","source":"stored""#))
+        #expect(theme.contains(#""note":"why""#))
+        watch.signal(SIGTERM)
+        let lines = try watch.end().errors.split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines[0].contains(#""key":"player.muted""#))
+    }
+
+    @Test("watch --exec gets old and new, runs once at a time, and the newest value is never lost")
+    func exec() throws {
+        let shell = try Shell()
+        _ = try shell.directory.file(
+            "told",
+            """
+            mkdir busy || echo overlap >>out
+            echo "$SETTINGS_SUITE $SETTINGS_KEY ${SETTINGS_OLD-none} ${SETTINGS_NEW-none}" >>out
+            until [ -e go ]; do sleep 0.01; done
+            rmdir busy
+            [ "$SETTINGS_NEW" != 4 ]
+            """)
+        let watch = try shell.start("exec settings watch app --since \(try shell.cursor()) --exec 'sh ./told'")
+        #expect(try shell.run("settings set app launchCount 1").code == 0)
+        try eventually { shell.text("out") == "app launchCount 0 1\n" }
+        for value in 2...4 { #expect(try shell.run("settings set app launchCount \(value)").code == 0) }
+        #expect(try shell.run("settings set app name joe; touch go").code == 0)
+        try eventually { shell.text("out").contains("app name none \"joe\"\n") }
+        // A run that fails is reported, and the next change still has its run.
+        #expect(try shell.run("settings unset app name").code == 0)
+        try eventually { shell.text("out").contains("app name \"joe\" none\n") }
+        _ = try watch.line(containing: "settings: 'sh ./told' failed for launchCount")
+        #expect(
+            shell.text("out") == """
+                app launchCount 0 1
+                app launchCount 1 4
+                app name none "joe"
+                app name "joe" none
+
+                """)
+        watch.signal(SIGTERM)
+        #expect(try watch.end().code == -SIGTERM)
+    }
+
+    @Test("watch says when history does not reach back, and goes on")
+    func reset() throws {
+        let shell = try Shell()
+        let watch = try shell.start("exec settings watch app --since aaaaaaaa.1 >&2")
+        _ = try watch.line(containing: "settings: history does not reach back that far")
+        #expect(try shell.run("settings set app theme dark").code == 0)
+        _ = try watch.line(containing: #"theme: "light" (default) → "dark""#)
+        #expect(try shell.run("settings watch app --since soon").code == 64)
+    }
+
+    @Test("wait ends when all conditions hold, or with 8 when its time is over")
+    func wait() throws {
+        let shell = try Shell()
+        let wait = try shell.start("exec settings wait app theme=dark launchCount=2 name --timeout 100")
+        let early = try shell.start("exec settings wait later ready=true")
+        #expect(try shell.run("settings set app theme=dark name=joe launchCount=1").code == 0)
+        try shell.restart()
+        #expect(try shell.run("settings set app launchCount +1; settings set later ready true").code == 0)
+        #expect(try wait.end() == ChildProcess.End(code: 0, output: "", errors: ""))
+        #expect(try early.end().code == 0)
+        try shell.follow(
+            #"""
+            $ settings wait app theme=dark --timeout 100
+            $ settings wait app theme=light --timeout 0
+            ! settings: app was not like that within 0 s
+            => 8
+            $ settings wait app
+            ! settings: KEY=VALUE is missing
+            => 64
+            $ settings wait app theme=dark --timeout long
+            ! settings: --timeout takes a number, not 'long'
+            => 64
+            """#)
+    }
+}

@@ -1,0 +1,173 @@
+import TestSupport
+import Testing
+
+/// `settings set` and `unset`: types, operations in place, guards, dry runs.
+@Suite(.ownThread)
+struct WritingTests {
+    @Test("set takes the type of a value from the schema, and says what is allowed")
+    func types() throws {
+        try Shell().follow(
+            #"""
+            $ settings set app theme blue
+            ! settings: theme must be one of "light", "dark", but is "blue"
+            => 5
+            $ settings set app theme dark
+            theme: "light" (default) → "dark"
+            $ settings set app theme dark
+            nothing to change
+            $ settings set app launchCount five
+            ! settings: launchCount takes an integer from 0, not 'five'
+            => 5
+            $ settings set app launchCount -3
+            ! settings: launchCount must be at least 0, but is -3
+            => 5
+            $ settings set app player.muted yes
+            ! settings: player.muted takes true or false, not 'yes'
+            => 5
+            $ settings set app player.volume 1
+            player.volume: 0.5 (default) → 1
+            $ settings set app name 5
+            name: (unset) → "5"
+            $ settings get app name --json
+            "5"
+            $ settings set app limit null
+            limit: (unset) → null
+            $ settings set app limit none
+            ! settings: limit takes an integer or a null, not 'none'
+            => 5
+            $ settings set open a 1 --quiet && settings set open b true --quiet && settings set open c hello
+            c: (unset) → "hello"
+            $ settings list open
+            a      1
+            b      true
+            c      "hello"
+            $ settings set app key secret
+            key: ••• → •••
+            """#)
+    }
+
+    @Test("set adds, appends and toggles in place")
+    func inPlace() throws {
+        try Shell().follow(
+            #"""
+            $ settings set app launchCount +5
+            launchCount: 0 (default) → 5
+            $ settings set app launchCount +-2
+            launchCount: 5 → 3
+            $ settings set app name +5
+            name: (unset) → "+5"
+            $ settings set app name --append 6
+            name: "+5" → "+56"
+            $ settings set app tags --append a
+            tags: (unset) → ["a"]
+            $ settings set app tags --append 5
+            tags: ["a"] → ["a","5"]
+            $ settings set app player.muted --toggle
+            player.muted: false (default) → true
+            $ settings set app player.muted --toggle --append
+            ! settings: --toggle goes with no other way to change a value
+            => 64
+            $ settings set open text abc && settings set open text --append def
+            text: (unset) → "abc"
+            text: "abc" → "abcdef"
+            $ settings set open list --append 1 --quiet; settings set open list --append --json '{"a":2}'
+            list: [1] → [1,{"a":2}]
+            $ settings set open count +1
+            ! settings: count of suite open is not set and has no default
+            => 3
+            """#)
+    }
+
+    @Test("set reads JSON, standard input, and several settings as one commit")
+    func several() throws {
+        try Shell().follow(
+            #"""
+            $ settings set app theme=dark launchCount=5 --note 'as the manual says'
+            theme: "light" (default) → "dark"
+            launchCount: 0 (default) → 5
+            $ settings history app --limit 1
+            revision 2, TIME by user:ME: as the manual says
+              theme: "light" (default) → "dark"
+              launchCount: 0 (default) → 5
+            $ settings set app theme=light launchCount=-9
+            ! settings: launchCount at /do/1/value must be at least 0, but is -9
+            => 5
+            $ settings get app theme launchCount
+            dark
+            5
+            $ settings set app --json tags '["a b"]'
+            tags: (unset) → ["a b"]
+            $ settings set app --json tags='["q"'
+            ! settings: '["q"' is no JSON: line 1, column 5: expected ',' or ']' after the element, found the end
+            => 64
+            $ echo 'from a pipe' | settings set app name -
+            name: (unset) → "from a pipe"
+            $ settings set app -- name=--quiet
+            name: "from a pipe" → "--quiet"
+            """#)
+    }
+
+    @Test("set keeps to its guards, to locks and to dry runs")
+    func guards() throws {
+        try Shell(["settings set app theme dark --quiet"]).follow(
+            #"""
+            $ settings set app theme light --if-revision 1
+            ! settings: theme of suite app is at revision 2, not at 1
+            => 5
+            $ settings set app theme light --if-unset
+            ! settings: theme of suite app is there already, at revision 2
+            => 5
+            $ settings set app theme light --if-revision 2 --dry-run
+            theme: "dark" → "light"
+            (a dry run: nothing was changed)
+            $ settings set app theme light --if-revision 2
+            theme: "dark" → "light"
+            $ settings set app theme light --if-revision soon
+            ! settings: --if-revision takes a revision, not 'soon'
+            => 64
+            $ settings set app theme light --if-revision 2 --if-unset
+            ! settings: --if-unset and --if-revision exclude each other
+            => 64
+            $ settings set app theme=dark name=a --if-unset
+            ! settings: --if-revision and --if-unset guard a single key
+            => 64
+            $ settings set app build 7
+            ! settings: build of suite app is read-only; an administrator writes it with --override
+            => 5
+            $ settings set app build 7 --override
+            build: (unset) → "7"
+            """#)
+    }
+
+    @Test("unset goes back to defaults, of one key, some or all")
+    func unset() throws {
+        try Shell(["settings set app theme=dark name=a player.muted=true player.volume=1 --quiet"]).follow(
+            #"""
+            $ settings unset app theme
+            theme: "dark" → "light" (default)
+            $ settings unset app theme
+            nothing to change
+            $ settings unset app --prefix player. --dry-run
+            player.muted: true → false (default)
+            player.volume: 1 → 0.5 (default)
+            (a dry run: nothing was changed)
+            $ settings unset app name player.muted
+            name: "a" → (unset)
+            player.muted: true → false (default)
+            $ settings unset app --all --if-revision 2
+            ! settings: suite app is at revision 5, not at 2
+            => 5
+            $ settings unset app --all
+            player.volume: 1 → 0.5 (default)
+            $ settings unset app
+            ! settings: name keys, or one of --prefix, --all and --drop
+            => 64
+            $ settings unset app --prefix ''
+            ! settings: --prefix is empty; --all removes all
+            => 64
+            $ settings unset app --drop --quiet; settings get app theme
+            ! settings: there is no suite app
+            => 4
+            """#)
+    }
+}
