@@ -74,10 +74,10 @@ struct CommandLineTests {
                 == "settings: the token file none cannot be read: No such file or directory\n")
     }
 
-    /// What the examples are about: thirty commits, and what they name.
+    /// What the examples are about: thirty commits, each of another key, and what they name.
     private static let prepared =
-        ["settings set app ready=true leader=a --quiet"]
-        + (1...30).map { "settings set app n.\($0) \($0) --quiet" }
+        ["settings set app ready=true leader=a theme=dark --quiet"]
+        + (3...30).map { "settings set app \($0 == 17 ? "limit" : "n.\($0)") \($0) --quiet" }
 
     @Test("The examples of each command's help run")
     func examplesOfHelp() throws {
@@ -95,7 +95,7 @@ struct CommandLineTests {
             let lines = examples.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
             #expect(lines.count >= 2)
             for line in lines {
-                #expect(line.hasPrefix("settings \(command) "), "\(line)")
+                #expect("\(line) ".hasPrefix("settings \(command) "), "\(line)")
                 try Self.runExample(line, shell)
             }
         }

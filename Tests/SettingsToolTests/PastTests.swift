@@ -24,9 +24,16 @@ struct PastTests {
               theme: "dark" → "light"
             revision 2, TIME by user:ME
               theme: "light" (default) → "dark"
+            revision 1, TIME by user:ME
+              the schema was changed
+              theme: (unset) → "light" (default)
             $ settings history app --prefix player.
             revision 4, TIME by user:ME
               player.muted: false (default) → true
+            revision 1, TIME by user:ME
+              the schema was changed
+              player.muted: (unset) → false (default)
+              player.volume: (unset) → 0.5 (default)
             $ settings history app --by token:other --limit 0
             $ settings history app --limit 1 --json | tr ',' '\n' | head -1
             {"revision":4
@@ -51,7 +58,7 @@ struct PastTests {
             => 2
             $ settings diff app 3 3
             $ settings diff app now
-            $ settings schema remove app && settings diff app 4 --json | tail -1
+            $ settings schema remove app && settings diff app 4 --json | head -1
             {"schema":true}
             $ settings diff app 99
             ! settings: revision 99 is still to come; the newest is 5

@@ -46,7 +46,7 @@ struct Completion {
         }
         if name == "help" { return Tool.commands.map { Candidate(word: $0.name, meaning: $0.summary) } }
         guard let command = Tool.commands.first(where: { $0.name == name }) else {
-            return try Completion(words, ReadingCommands.list).options()
+            return words.last?.hasPrefix("-") == true ? try Completion(words, ReadingCommands.list).options() : []
         }
         return try Completion(words, command).candidates()
     }
