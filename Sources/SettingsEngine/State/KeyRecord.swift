@@ -13,8 +13,10 @@ package struct KeyRecord: Equatable, TreeElement {
 
     package let key: KeyName
     /// The stored value, valid or not.
-    package var stored: JSONValue?
+    package let stored: JSONValue?
     package var standing: Standing
+    /// About the bytes that the setting takes, in four bytes: a large value is not to be measured again when it goes.
+    private let size32: UInt32
     /// The last commit that changed the effective value, the source or the validity.
     package var revision: Revision
     /// The time of that commit.
@@ -35,7 +37,11 @@ package struct KeyRecord: Equatable, TreeElement {
         self.modified = modified
         self.origin = origin
         self.isSecret = isSecret
+        size32 = UInt32(clamping: Weight.setting(key, stored))
     }
+
+    /// About the bytes that the setting takes; 0 without a stored value.
+    var size: Int { Int(size32) }
 
     package var name: String { key.text }
     package var treeKey: UTF8Text { UTF8Text(key.text) }

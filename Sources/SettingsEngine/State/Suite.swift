@@ -116,7 +116,7 @@ extension Suite {
             replaced = records.set(record)
             if replaced == nil { keyCount += 1 }
         }
-        size += Weight.setting(record.key, record.stored) - Weight.setting(record.key, replaced?.stored)
+        size += record.size - (replaced?.size ?? 0)
     }
 
     /// Puts another schema in force, or none. Keys that only the one before listed become tombstones.
@@ -155,7 +155,7 @@ extension Suite {
         recount()
         size += schema?.schema.weight ?? 0
         records.forEach { record in
-            size += Weight.setting(record.key, record.stored)
+            size += record.size
             return true
         }
     }

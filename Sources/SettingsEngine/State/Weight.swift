@@ -5,14 +5,29 @@ extension JSONValue {
     /// The memory that the value takes beyond its own place. Recursion follows nesting, which is bounded.
     var weight: Int {
         switch self {
-        case .null, .bool, .integer, .double: 0
-        case .string(let text): Weight.text(text)
+        case .null, .bool, .integer, .double: return 0
+        case .string(let text): return Weight.text(text)
         case .array(let elements):
-            elements.reduce(Weight.array(of: JSONValue.self, elements.count)) { $0 + $1.weight }
+            var weight = Weight.array(of: JSONValue.self, elements.count)
+            let span = elements.span
+            for index in span.indices where !span[index].isPlain { weight += span[index].weight }
+            return weight
         case .object(let object):
-            object.members.reduce(Weight.array(of: JSONObject.Member.self, object.count)) {
-                $0 + Weight.text($1.name) + $1.value.weight
+            var weight = Weight.array(of: JSONObject.Member.self, object.count)
+            let span = object.members.span
+            for index in span.indices {
+                weight += Weight.text(span[index].name)
+                if !span[index].value.isPlain { weight += span[index].value.weight }
             }
+            return weight
+        }
+    }
+
+    /// True if the value takes no memory beyond its own place. Most of the elements of a large value do not.
+    var isPlain: Bool {
+        switch self {
+        case .null, .bool, .integer, .double: true
+        case .string, .array, .object: false
         }
     }
 }
@@ -37,8 +52,11 @@ enum Weight {
 extension Weight {
     /// About the bytes that a stored setting takes.
     static func setting(_ key: KeyName, _ stored: JSONValue?) -> Int {
-        stored.map { MemoryLayout<KeyRecord>.stride + text(key.text) + $0.weight } ?? 0
+        stored.map { setting(key) + $0.weight } ?? 0
     }
+
+    /// The same beside its value.
+    static func setting(_ key: KeyName) -> Int { MemoryLayout<KeyRecord>.stride + text(key.text) }
 
     /// About the bytes that an open suite without settings takes.
     static func suite(_ name: SuiteName) -> Int { bareSuite + text(name.text) }

@@ -29,20 +29,23 @@ extension State {
     func check(
         _ quotas: Quotas, _ suiteChanges: [SuiteChange], _ changes: [Change]
     ) throws(Problem) {
-        // Most writes put a value in place of one of the same size.
-        if suiteChanges.isEmpty, changes.allSatisfy({ $0.growth <= 0 }) { return }
-        for change in changes where change.growth > 0 {
-            let size = change.stored?.weight ?? 0
-            guard size > quotas.valueBytes else { continue }
+        // Most writes put one value in place of another of the same size.
+        let first = changes.first.map(growth(of:))
+        if suiteChanges.isEmpty, changes.count == 1, first?.bytes ?? 0 <= 0 { return }
+        let growths = [first].compactMap(\.self) + changes.dropFirst().map(growth(of:))
+        if suiteChanges.isEmpty, growths.allSatisfy({ $0.bytes <= 0 }) { return }
+        for (change, growth) in zip(changes, growths) where growth.bytes > 0 && growth.value > quotas.valueBytes {
             throw Problem(
-                "the value of \(change.key) in suite \(change.suite) would take about \(size) bytes of memory",
+                "the value of \(change.key) in suite \(change.suite) would take about \(growth.value) bytes of memory",
                 "quotas.valueBytes", quotas.valueBytes, remedy: "store it in parts under several keys")
         }
         var extents: [SuiteName: SuiteExtent] = [:]
         for change in suiteChanges {
             extents[change.suite, default: SuiteExtent(suite(change.suite))].add(change, to: self)
         }
-        for change in changes { extents[change.suite, default: SuiteExtent(suite(change.suite))].add(change) }
+        for (change, growth) in zip(changes, growths) {
+            extents[change.suite, default: SuiteExtent(suite(change.suite))].add(change, growth.bytes)
+        }
         let count = suites.count + extents.values.reduce(0) { $0 + $1.growthOfSuites }
         if count > max(quotas.suites, suites.count) {
             throw Problem(
@@ -108,10 +111,10 @@ private struct SuiteExtent {
         }
     }
 
-    mutating func add(_ change: Change) {
+    mutating func add(_ change: Change, _ growth: Int) {
         // A drop lists every key that had a value.
         guard !isGone else { return }
-        size += change.growth
+        size += growth
         guard !lists(change.key) else { return }
         keys += (change.stored == nil ? 0 : 1) - (change.oldStored == nil ? 0 : 1)
     }
@@ -136,9 +139,18 @@ private struct SuiteExtent {
     }
 }
 
-extension Change {
-    /// By how many bytes the setting grows, about.
-    fileprivate var growth: Int { Weight.setting(key, stored) - Weight.setting(key, oldStored) }
+extension State {
+    /// Returns the bytes of the value that a change stores, and by how many the setting grows, about.
+    fileprivate func growth(of change: Change) -> (value: Int, bytes: Int) {
+        let value = change.stored?.weight ?? 0
+        var before = 0
+        if let old = change.oldStored {
+            // A large value is not measured again.
+            before =
+                old.isPlain ? Weight.setting(change.key) : suite(change.suite)?.record(change.key).size ?? 0
+        }
+        return (value, (change.stored == nil ? 0 : Weight.setting(change.key) + value) - before)
+    }
 }
 
 extension Problem {

@@ -81,6 +81,7 @@ extension TokenFile {
     ///
     /// - Parameter isForRoot: true if root may read the file of another user, that of its daemon.
     package init(at path: String, isForRoot: Bool = false) throws(ConfigurationError) {
+        let path = Self.followingLinks(path)
         let (bytes, status): ([UInt8], FileStatus)
         do throws(FileError) {
             let file = try OpenFile(path, .reading, in: POSIXFileSystem())
@@ -109,13 +110,20 @@ extension TokenFile {
         }
     }
 
+    /// Returns the path that a symbolic link leads to: secrets are often mounted as links.
+    private static func followingLinks(_ path: String) -> String {
+        guard let target = realpath(path, nil) else { return path }
+        defer { free(target) }
+        return String(cString: target)
+    }
+
     /// Changes the file, which is made if there is none. It is replaced as a whole, by one command at a time. If the body
     /// throws, nothing is written.
     package static func change<Result>(
         at path: String, _ body: (inout TokenFile) throws(ConfigurationError) -> Result
     ) throws(ConfigurationError) -> Result {
         do {
-            return try replace(at: path, body)
+            return try replace(at: followingLinks(path), body)
         } catch let error as ConfigurationError {
             throw error
         } catch {

@@ -85,6 +85,19 @@ struct TokenFileTests {
     private static let digest = String(repeating: "0", count: 64)
     private static let entry = #"{"name":"a","sha256":"\#(digest)","grants":[],"created":"2026-01-01T00:00:00.000Z"}"#
 
+    @Test("A link to the file is followed, and stays a link when a token is made")
+    func links() throws {
+        let link = directory.path + "/link.json"
+        try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "tokens.json")
+        _ = try create("a")
+        try TokenFile.change(at: link) { (file: inout TokenFile) throws(ConfigurationError) in
+            _ = try file.create("b", [], expires: nil, now: Timestamp(milliseconds: 0))
+        }
+        #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "tokens.json")
+        #expect(try TokenFile(at: link).tokens.map(\.name) == ["a", "b"])
+        #expect(try TokenFile(at: path).tokens.count == 2)
+    }
+
     @Test("A malformed file is refused with its place", arguments: malformed)
     func mistakes(text: String, hint: String) throws {
         let path = try directory.file("tokens.json", text)
