@@ -5,8 +5,8 @@ import SettingsModel
 /// The program: it finds the command, runs it, and ends with its code.
 enum Tool {
     static let commands =
-        ReadingCommands.all + WritingCommands.all + WatchingCommands.all + PastCommands.all + SchemaCommands.all
-        + ServiceCommands.all + CompletionCommands.all
+        ReadingCommands.all + WritingCommands.all + WatchingCommands.all + PastCommands.all + TransferCommands.all
+        + SchemaCommands.all + ServiceCommands.all + CompletionCommands.all
 
     static func run(_ words: [String]) async -> Never {
         do {

@@ -77,6 +77,11 @@ struct CommandLineTests {
     /// What the examples are about: thirty commits, each of another key, and what they name.
     private static let prepared =
         ["settings set app ready=true leader=a theme=dark --quiet"]
+        + ["settings export app > values.json", "settings export app --format env > app.env"]
+        + [
+            #"echo '{"do":[{"op":"set","suite":"app","key":"theme","value":"dark"}]}' > change.json"#,
+            #"echo '{"suites":{"app":{"theme":"dark"}}}' > desired.json"#,
+        ]
         + (3...30).map { "settings set app \($0 == 17 ? "limit" : "n.\($0)") \($0) --quiet" }
 
     @Test("The examples of each command's help run")
@@ -104,7 +109,8 @@ struct CommandLineTests {
     /// Runs an example. The suite is younger than a day, and what has no end is ended after its first line.
     private static func runExample(_ line: String, _ shell: Shell) throws {
         let adapted = line.replacing("yesterday", with: "1").replacing(
-            "unix:/run/settingsd/settingsd.sock", with: "unix:\(shell.directory.path)/socket")
+            "unix:/run/settingsd/settingsd.sock", with: "unix:\(shell.directory.path)/socket"
+        ).replacing("settings edit", with: "EDITOR=true settings edit")
         guard !line.hasPrefix("settings watch") else {
             let watch = try shell.start("exec \(adapted) >&2 --since \(try shell.cursor())")
             _ = try shell.run("settings set app theme dark; settings set app theme light")

@@ -75,7 +75,7 @@ enum PastCommands {
         let options = try arguments.writeOptions()
         let summary = try arguments.client().blocking.send(
             .undo(revision, in: suite, isForced: arguments.has("force"), options))
-        return report(summary.body, arguments)
+        return summary.body.report(arguments)
     }
 
     private static let restore = Command(
@@ -95,17 +95,21 @@ enum PastCommands {
             .restore(
                 suite, to: try Arguments.moment(arguments.operands[1]), prefix: arguments["prefix"],
                 keys: keys.isEmpty ? nil : keys, skipsConflicts: arguments.has("skip"), try arguments.writeOptions()))
-        return report(summary.body, arguments)
+        return summary.body.report(arguments)
     }
+}
 
-    private static func report(_ summary: WriteSummary, _ arguments: Arguments) -> ExitCode {
-        if !arguments.has("quiet") || summary.isDryRun {
-            for change in summary.changes { print(change.line) }
-            if summary.schemaRevision != nil { print("the schema changes") }
-            if !summary.changed { print("nothing to change") }
-            if summary.isDryRun { print("(a dry run: nothing was changed)") }
+extension WriteSummary {
+    /// Prints the changes that the write made, or would make, and ends the command.
+    func report(_ arguments: Arguments) -> ExitCode {
+        if !arguments.has("quiet") || isDryRun {
+            let isOfOne = changes.allSatisfy { $0.suite == changes.first?.suite }
+            for change in changes { print(isOfOne ? change.line : "\(change.suite) \(change.line)") }
+            if schemaRevision != nil { print("the schema changes") }
+            if !changed { print("nothing to change") }
+            if isDryRun { print("(a dry run: nothing was changed)") }
         }
-        for conflict in summary.skipped {
+        for conflict in skipped {
             print(
                 "left as it is: \(conflict.key?.text ?? ""): \(conflict.errors.map(\.detail).joined(separator: "; "))")
         }

@@ -164,7 +164,7 @@ extension SettingsClient {
 
 extension SettingState {
     /// The value as a line shows it.
-    fileprivate var shown: String {
+    var shown: String {
         isSecret && source.isStored ? "•••" : value?.text() ?? stored.map { $0.text() } ?? ""
     }
 
@@ -187,7 +187,7 @@ extension SuiteListing.Entry {
 
 extension KeyListing.Entry {
     /// True if something is stored that is not the default.
-    fileprivate var differs: Bool {
+    var differs: Bool {
         setting.source.isStored && (setting.value == nil || setting.value != schema?["default"])
     }
 

@@ -1,4 +1,3 @@
-import Glibc
 import SettingsHTTP
 
 /// The command `schema`, with its subcommands.
@@ -31,7 +30,7 @@ enum SchemaCommands {
             return .done
         case "check":
             try arguments.expect(2...2, "the file")
-            return check(try document(arguments.operands[1]))
+            return check(try InputFile.json(arguments.operands[1]))
         case "diff", "apply":
             try arguments.expect(3...3, "the suite or the file")
             return try apply(arguments, isDryRun: verb == "diff" || arguments.has("dry-run"))
@@ -57,7 +56,7 @@ enum SchemaCommands {
     }
 
     private static func apply(_ arguments: Arguments, isDryRun: Bool) throws -> ExitCode {
-        let (suite, document) = (try arguments.suite(1), try document(arguments.operands[2]))
+        let (suite, document) = (try arguments.suite(1), try InputFile.json(arguments.operands[2]))
         var policy = ConflictPolicy.refuse
         if let word = arguments["on-conflict"] {
             guard let named = ConflictPolicy(rawValue: word) else {
@@ -73,31 +72,5 @@ enum SchemaCommands {
         guard isDryRun else { return .done }
         print(summary.changed ? "the schema would change" : "the schema is in force already")
         return summary.changed ? .differs : .done
-    }
-
-    private static func document(_ path: String) throws(ToolError) -> JSONValue {
-        let bytes = try InputFile.bytes(of: path)
-        do {
-            return try JSONValue(parsing: bytes)
-        } catch {
-            throw ToolError(.failed, "\(path) is no JSON: \(error)")
-        }
-    }
-}
-
-/// Reads files whole.
-enum InputFile {
-    /// The bytes of a file, or of standard input for `-`.
-    static func bytes(of path: String) throws(ToolError) -> [UInt8] {
-        let descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        defer { if path != "-", descriptor >= 0 { close(descriptor) } }
-        var (bytes, piece) = ([UInt8](), [UInt8](repeating: 0, count: 1 << 16))
-        while descriptor >= 0 {
-            let count = read(descriptor, &piece, piece.count)
-            if count == 0 { return bytes }
-            if count < 0, errno != EINTR { break }
-            bytes += piece[..<max(0, count)]
-        }
-        throw ToolError(.failed, "\(path) cannot be read: \(String(cString: strerror(errno)))")
     }
 }

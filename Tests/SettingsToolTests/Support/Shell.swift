@@ -8,13 +8,13 @@ final class Shell {
     private let options: [String]
     private var daemon: ChildProcess
 
-    /// Starts a daemon with a schema for the suite `app`, and runs command lines that prepare what is stored.
-    init(_ prepared: [String] = []) throws {
+    /// Starts a daemon with a schema for the suite `app` unless told otherwise, and runs command lines that prepare what is stored.
+    init(_ prepared: [String] = [], hasSchema: Bool = true) throws {
         directory = try TemporaryDirectory()
         options = []
         daemon = try Self.daemon(in: directory, options)
         _ = try directory.file("app.json", Self.schema)
-        for line in ["settings schema apply app app.json --quiet"] + prepared {
+        for line in (hasSchema ? ["settings schema apply app app.json --quiet"] : []) + prepared {
             let end = try run(line)
             guard end.code == 0 else { throw ChildProcess.Failure(description: "\(line): \(end)") }
         }
@@ -72,6 +72,19 @@ final class Shell {
 
     /// Runs a command line in the directory of the test, to its end.
     func run(_ line: String) throws -> ChildProcess.End { try start(line).end() }
+
+    /// Runs the program with these arguments, to its end.
+    func settings(_ arguments: String...) throws -> ChildProcess.End {
+        try ChildProcess(arguments, environment: environment, of: ChildProcess.built("settings")).end()
+    }
+
+    /// Runs the program with these arguments. Throws unless it succeeds; returns its output.
+    @discardableResult
+    func does(_ arguments: String...) throws -> String {
+        let end = try ChildProcess(arguments, environment: environment, of: ChildProcess.built("settings")).end()
+        guard end.code == 0 else { throw ChildProcess.Failure(description: "\(arguments): \(end)") }
+        return end.output
+    }
 
     /// The place in history of now.
     func cursor() throws -> String {

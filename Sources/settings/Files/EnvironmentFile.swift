@@ -1,0 +1,191 @@
+import SettingsHTTP
+import SettingsModel
+
+/// The form of `.env` files: a `KEY=value` a line, with the quotes of the shell.
+///
+/// A text stands as it is, all else as JSON. A text that would read back as something else is written as JSON, too.
+enum EnvironmentFile {
+    /// Returns the lines of settings. Throws if a line cannot hold one of them, and names all such keys.
+    static func text(of settings: [StoredSetting], schema: Schema?) throws(ToolError) -> String {
+        var (text, problems) = ("", [String]())
+        for setting in settings {
+            let (key, value) = (setting.key, setting.value)
+            let reader = ValueReader(key, schema?.key(key.text)?.document)
+            let word = [value.bare, value.text()].first { word in
+                !word.utf8.contains(0) && (try? reader.read(word)) == value
+            }
+            if !isName(key.text) {
+                problems.append(
+                    "  \(key): the key of a line has letters, digits, '_', '.' and '-', and begins with a letter or '_'"
+                )
+            } else if let word {
+                text += "\(key)=\(quoted(word))\n"
+            } else {
+                problems.append("  \(key): a line cannot hold this value")
+            }
+        }
+        guard problems.isEmpty else {
+            throw ToolError(
+                .failed,
+                (["export failed: .env cannot hold all settings; export them with --format json"] + problems)
+                    .joined(separator: "\n"))
+        }
+        return text
+    }
+
+    /// Reads the settings of lines, each value by the type that the schema names.
+    static func settings(of bytes: [UInt8], schema: Schema?) throws(ToolError) -> [StoredSetting] {
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw ToolError(.failed, "it is not UTF-8")
+        }
+        var (lines, settings) = (EnvironmentLines(text), [StoredSetting]())
+        while let line = try lines.next() {
+            let key = try KeyName.named(line.name)
+            let reader = ValueReader(key, schema?.key(key.text)?.document)
+            settings.append(StoredSetting(key: key, value: try reader.read(line.word)))
+        }
+        return settings
+    }
+
+    /// True if the text is a key that a line may have. The shell takes only those without `.` and `-`.
+    static func isName(_ text: String) -> Bool {
+        guard let first = text.utf8.first, !isDigit(first), !".-".utf8.contains(first) else { return false }
+        return text.utf8.allSatisfy(isOfName)
+    }
+
+    private static func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
+
+    static func isOfName(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
+            UInt8(ascii: "."), UInt8(ascii: "-"):
+            true
+        default: isDigit(byte)
+        }
+    }
+
+    /// The word as the shell reads it back.
+    private static func quoted(_ word: String) -> String {
+        if word.utf8.allSatisfy({ isOfName($0) || "/:@%+,=".utf8.contains($0) }) { return word }
+        // By scalars: an apostrophe with an accent is one character, but two for the shell.
+        return "'" + word.unicodeScalars.map { $0 == "'" ? "'\\''" : String($0) }.joined() + "'"
+    }
+}
+
+/// A reader of the lines of a `.env` file. What the shell would expand or run is an error, as it is not done here.
+private struct EnvironmentLines {
+    private var rest: Substring.UTF8View
+    private var line = 1
+
+    init(_ text: String) {
+        rest = text[...].utf8
+    }
+
+    /// Returns the next name with its word, without quotes; nil at the end.
+    mutating func next() throws(ToolError) -> (name: String, word: String)? {
+        skipBlankLines()
+        guard rest.first != nil else { return nil }
+        var name = takeName()
+        if name == "export", rest.first.map(Self.isBlank) ?? false {
+            skipBlanks()
+            name = takeName()
+        }
+        guard EnvironmentFile.isName(name), rest.first == UInt8(ascii: "=") else {
+            throw error("expected KEY=value")
+        }
+        rest.removeFirst()
+        let word = try word(of: name)
+        skipBlanks()
+        skipComment()
+        guard rest.first == nil || isAtLineEnd else {
+            throw error("a value with blanks needs quotes: \(name)='…'")
+        }
+        return (name, word)
+    }
+
+    private mutating func word(of name: String) throws(ToolError) -> String {
+        var word: [UInt8] = []
+        if rest.first == UInt8(ascii: "~") { throw special("~", in: name) }
+        while let byte = rest.first, !Self.isBlank(byte), !isAtLineEnd {
+            switch byte {
+            case UInt8(ascii: "'"):
+                rest.removeFirst()
+                while let byte = rest.first, byte != UInt8(ascii: "'") { word.append(take(byte)) }
+                try close(name)
+            case UInt8(ascii: "\""):
+                rest.removeFirst()
+                try takeDoubleQuoted(name, into: &word)
+                try close(name)
+            case UInt8(ascii: "\\"):
+                rest.removeFirst()
+                guard let byte = rest.first else { throw error("nothing follows the last '\\' of \(name)") }
+                if take(byte) != UInt8(ascii: "\n") { word.append(byte) }
+            case let byte where "$`;&|<>()".utf8.contains(byte):
+                throw special(String(UnicodeScalar(byte)), in: name)
+            default: word.append(take(byte))
+            }
+        }
+        return String(decoding: word, as: UTF8.self)
+    }
+
+    private mutating func takeDoubleQuoted(_ name: String, into word: inout [UInt8]) throws(ToolError) {
+        while let byte = rest.first, byte != UInt8(ascii: "\"") {
+            if byte == UInt8(ascii: "$") || byte == UInt8(ascii: "`") {
+                throw special(String(UnicodeScalar(byte)), in: name)
+            }
+            word.append(take(byte))
+            guard byte == UInt8(ascii: "\\"), let escaped = rest.first, "$`\"\\\n".utf8.contains(escaped) else {
+                continue
+            }
+            word.removeLast()
+            if take(escaped) != UInt8(ascii: "\n") { word.append(escaped) }
+        }
+    }
+
+    private mutating func close(_ name: String) throws(ToolError) {
+        guard rest.popFirst() != nil else { throw error("a quote of \(name) is not closed") }
+    }
+
+    @discardableResult
+    private mutating func take(_ byte: UInt8) -> UInt8 {
+        rest.removeFirst()
+        if byte == UInt8(ascii: "\n") { line += 1 }
+        return byte
+    }
+
+    private mutating func takeName() -> String {
+        let name = rest.prefix(while: EnvironmentFile.isOfName)
+        rest = rest.dropFirst(name.count)
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    private mutating func skipBlankLines() {
+        while true {
+            skipBlanks()
+            skipComment()
+            guard isAtLineEnd, let byte = rest.first else { return }
+            take(byte)
+        }
+    }
+
+    private mutating func skipBlanks() { rest = rest.drop(while: Self.isBlank) }
+
+    private mutating func skipComment() {
+        if rest.first == UInt8(ascii: "#") { rest = rest.drop { $0 != UInt8(ascii: "\n") } }
+    }
+
+    /// True at a line end, that of Windows, too.
+    private var isAtLineEnd: Bool {
+        rest.first == UInt8(ascii: "\n") || rest.starts(with: [UInt8(ascii: "\r"), UInt8(ascii: "\n")])
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    private func special(_ character: String, in name: String) -> ToolError {
+        error("\(character) has a meaning in the shell; quote the value: \(name)='…'")
+    }
+
+    private func error(_ message: String) -> ToolError {
+        ToolError(.failed, "line \(line): \(message)")
+    }
+}

@@ -1,0 +1,193 @@
+import TestSupport
+import Testing
+
+/// Tests of `export` and `import` with the built program.
+@Suite(.ownThread)
+struct TransferTests {
+    private let shell: Shell
+
+    init() throws {
+        shell = try Shell(hasSchema: false)
+    }
+
+    private static let schema = """
+        {"type":"object","additionalProperties":false,"patternProperties":{"^label[.]":{"type":"string"}},"properties":{
+        "count":{"type":"integer","default":3,"minimum":0},"name":{"type":"string","default":"none"},
+        "ratio":{"type":"number"},"list":{"type":"array"},"password":{"type":"string","writeOnly":true}}}
+        """
+
+    private func applySchema() throws {
+        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", Self.schema))
+    }
+
+    @Test("export prints stored values in the order of their keys")
+    func exportSorted() throws {
+        try shell.does("set", "app", "b=2", "a={\"z\":1,\"y\":[]}", "c.d=text")
+        let text = """
+            {
+              "a": {
+                "z": 1,
+                "y": []
+              },
+              "b": 2,
+              "c.d": "text"
+            }
+
+            """
+        #expect(try shell.does("export", "app") == text)
+        #expect(try shell.does("export", "app", "--prefix", "b") == "{\n  \"b\": 2\n}\n")
+        try shell.does("unset", "app", "--all")
+        #expect(try shell.does("export", "app", "--at", "1") == text)
+        #expect(try shell.does("export", "app") == "{}\n")
+    }
+
+    @Test("export --changed leaves out what is like its default, --defaults adds what is not stored")
+    func exportChanged() throws {
+        try applySchema()
+        try shell.does("set", "app", "count=3", "name=x")
+        #expect(try shell.does("export", "app", "--format", "env") == "count=3\nname=x\n")
+        #expect(try shell.does("export", "app", "--format", "env", "--changed") == "name=x\n")
+        try shell.does("unset", "app", "name")
+        #expect(try shell.does("export", "app", "--format", "env", "--defaults") == "count=3\nname=none\n")
+    }
+
+    @Test("export --without-secrets leaves out secrets")
+    func exportWithoutSecrets() throws {
+        try applySchema()
+        try shell.does("set", "app", "count=1", "password=hunter2")
+        #expect(try shell.does("export", "app", "--format", "env") == "count=1\npassword=hunter2\n")
+        #expect(try shell.does("export", "app", "--format", "env", "--without-secrets") == "count=1\n")
+    }
+
+    @Test("A suite of more than a page is exported whole")
+    func exportPages() throws {
+        let names = (0..<2500).map { "key\($0 + 1000)" }
+        let text = "{\n" + names.map { "  \"\($0)\": \"\($0)\"" }.joined(separator: ",\n") + "\n}\n"
+        try shell.does("import", "app", try shell.directory.file("all.json", text), "--quiet")
+        #expect(try shell.does("export", "app") == text)
+    }
+
+    @Test("A round trip is exact", arguments: ["json", "env"])
+    func roundTripExact(format: String) throws {
+        let values = #"""
+            {"big":9223372036854775807,"double":1.0,"emptyText":"","false":false,"list":[1,"2",{"b":null,"a":-0.0}],
+            "looksLikeFalse":"false","looksLikeNull":"null","looksLikeNumber":"5","looksQuoted":"\"5\"",
+            "lines":"a\nb\r\n","null":null,"quotes":"it's \"$HOME\" `x` \\ #no","small":5e-324,"umlaut":"é€😀",
+            "accent":"'\u0301","blanks":"  a  b\t","equals":"a=b&c;d|e","tilde":"~/x","object":{"z":{"y":[]}}}
+            """#
+        try shell.does("import", "app", try shell.directory.file("values.json", values))
+        let exported = try shell.does("export", "app")
+        let file = try shell.directory.file("values.\(format)", try shell.does("export", "app", "--format", format))
+        try shell.does("set", "copy", "other=1")
+        try shell.does("import", "copy", file, "--replace")
+        #expect(try shell.does("export", "copy") == exported)
+        #expect(try shell.does("import", "app", file) == "nothing to change\n")
+    }
+
+    @Test("The shell reads what export --format env writes")
+    func shellReads() throws {
+        let text = "it's \"$HOME\" `x` \\ #no\nsecond line, ~ & ;"
+        try shell.does("set", "app", "text", text)
+        let end = try shell.run(
+            "settings export app --format env > a.env; . ./a.env; printf '%s' \"$text\"")
+        #expect(end == ChildProcess.End(code: 0, output: text, errors: ""))
+    }
+
+    @Test("What .env cannot hold is an error that names every such key")
+    func environmentCannotHold() throws {
+        let schema = """
+            {"type":"object","additionalProperties":true,"properties":{"both":{"type":["string","integer"]}}}
+            """
+        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.does("set", "app", "--json", "good=1", "a b=1", "both=\"5\"")
+        let end = try shell.settings("export", "app", "--format", "env")
+        #expect(end.code == 1)
+        #expect(end.output.isEmpty)
+        #expect(end.errors.contains("  a b: the key of a line has letters"))
+        #expect(end.errors.contains("  both: a line cannot hold this value"))
+        #expect(!end.errors.contains("good"))
+    }
+
+    @Test("import reads .env as the shell does, with the types of the schema")
+    func importEnvironment() throws {
+        try applySchema()
+        let lines = """
+            # a comment
+            export count=5
+              name="5 \\"six\\" \\$x"' and '\\'s   # the rest
+
+            label.first=7
+            ratio=1.5
+            list='[1, 2]'\r
+            """
+        try shell.does("import", "app", try shell.directory.file("a.env", lines))
+        #expect(
+            try shell.does("export", "app") == """
+                {
+                  "count": 5,
+                  "label.first": "7",
+                  "list": [
+                    1,
+                    2
+                  ],
+                  "name": "5 \\"six\\" $x and 's",
+                  "ratio": 1.5
+                }
+
+                """)
+    }
+
+    @Test(
+        "A file with a mistake is refused with its place, and nothing is stored",
+        arguments: [
+            ("a.env", "a=1\nb=two words\n", "line 2: a value with blanks needs quotes: b='…'"),
+            ("a.env", "a=$HOME", "line 1: $ has a meaning in the shell; quote the value: a='…'"),
+            ("a.env", "a=\"`x`\"", "line 1: ` has a meaning in the shell"),
+            ("a.env", "a=1\n\nb='open\n", "a quote of b is not closed"), ("a.env", "=1", "line 1: expected KEY=value"),
+            ("a.env", "a=1\n2b=1", "line 2: expected KEY=value"), ("a.env", "a=1\na=2", "a comes twice"),
+            ("a.env", "a=~/x", "line 1: ~ has a meaning"), ("a.json", "[1]", "expected a JSON object of keys"),
+            ("a.json", "{\"a\":1,\"a\":2}", "it is not JSON"), ("a.json", "{\"a\":1,\"..\":2}", "'..'"),
+            ("a.json", "{\"a\":1", "it is not JSON"),
+        ])
+    func fileWithMistake(name: String, text: String, message: String) throws {
+        try shell.does("set", "app", "kept=1")
+        let file = try shell.directory.file(name, text)
+        let end = try shell.settings("import", "app", file)
+        #expect(end.code != 0)
+        #expect(end.errors.contains(message), "\(end.errors)")
+        #expect(end.errors.contains(file))
+        #expect(try shell.does("export", "app", "--format", "env") == "kept=1\n")
+    }
+
+    @Test("import keeps what the file does not name, and removes it with --replace")
+    func importReplaces() throws {
+        try shell.does("set", "app", "a=1", "b=2")
+        let file = try shell.directory.file("values.json", "{\"b\":{\"x\":null},\"c\":3}")
+        let dry = try shell.does("import", "app", file, "--replace", "--dry-run")
+        #expect(dry.contains("a: 1 → (unset)\n"))
+        #expect(dry.contains("b: 2 → {\"x\":null}\n"))
+        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=2\n")
+        try shell.does("import", "app", file, "--note", "from the old machine")
+        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb='{\"x\":null}'\nc=3\n")
+        #expect(try shell.does("history", "app", "--limit", "1").contains("from the old machine"))
+        try shell.does("import", "app", file, "--replace")
+        #expect(try shell.does("export", "app", "--format", "env") == "b='{\"x\":null}'\nc=3\n")
+    }
+
+    @Test("import of a value that the schema refuses stores nothing, and names each such key")
+    func importAllOrNothing() throws {
+        try applySchema()
+        let file = try shell.directory.file("values.json", "{\"name\":\"x\",\"count\":-1,\"ratio\":\"y\"}")
+        let end = try shell.settings("import", "app", file)
+        #expect(end.code == 5)
+        #expect(end.errors.contains("count"))
+        #expect(end.errors.contains("ratio"))
+        #expect(try shell.does("export", "app") == "{}\n")
+    }
+
+    @Test("import reads standard input")
+    func importStandardInput() throws {
+        let end = try shell.run("echo 'a=1' | settings import app - --format env")
+        #expect(end == ChildProcess.End(code: 0, output: "a: (unset) → 1\n", errors: ""))
+    }
+}
