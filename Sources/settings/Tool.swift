@@ -6,7 +6,7 @@ import SettingsModel
 enum Tool {
     static let commands =
         ReadingCommands.all + WritingCommands.all + WatchingCommands.all + PastCommands.all + TransferCommands.all
-        + SchemaCommands.all + ServiceCommands.all + CompletionCommands.all
+        + DocumentCommands.all + SchemaCommands.all + ServiceCommands.all + CompletionCommands.all
 
     static func run(_ words: [String]) async -> Never {
         do {
@@ -15,12 +15,8 @@ enum Tool {
                 throw ToolError(.failed, "the output cannot be written: \(String(cString: strerror(errno)))")
             }
             exit(code.rawValue)
-        } catch let error as ToolError {
-            fail(error)
-        } catch let error as SettingsError {
-            fail(ToolError(error))
         } catch {
-            fail(ToolError(.failed, "\(error)"))
+            fail(ToolError(describing: error))
         }
     }
 

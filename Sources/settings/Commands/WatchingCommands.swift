@@ -51,14 +51,7 @@ enum WatchingCommands {
         for (name, value) in [("SETTINGS_OLD", change.old), ("SETTINGS_NEW", change.new)] {
             if let value { setenv(name, value.text(), 1) } else { unsetenv(name) }
         }
-        let words = ["/bin/sh", "-c", command]
-        var (process, status) = (pid_t(), Int32())
-        var pointers = words.map { strdup($0) } + [nil]
-        defer { for pointer in pointers { free(pointer) } }
-        let error = posix_spawn(&process, "/bin/sh", nil, nil, &pointers, environ)
-        guard error == 0 else { throw ToolError(.failed, "/bin/sh cannot be run: \(String(cString: strerror(error)))") }
-        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
-        if status != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
+        if try Shell.run(command) != 0 { Terminal.warn("'\(command)' failed for \(change.key)") }
     }
 
     private static let wait = Command(

@@ -47,7 +47,16 @@ struct ToolError: Error {
 }
 
 extension ToolError {
-    init(_ error: SettingsError) {
+    /// Makes the error of any that a command throws.
+    init(describing error: any Error) {
+        switch error {
+        case let error as ToolError: self = error
+        case let error as SettingsError: self.init(error)
+        default: self.init(.failed, "\(error)")
+        }
+    }
+
+    private init(_ error: SettingsError) {
         guard let problem = error.problem else {
             let isGone =
                 switch error {
@@ -91,12 +100,26 @@ extension Problem {
             let key = conflict.key?.text ?? "the suite"
             lines += conflict.errors.map { "  \(key): \($0.detail)" }
         }
+        if code == .preconditionFailed, self.pointer?.tokens.first != "do" {
+            lines += self.failed.map { "  condition \($0.index): \($0.current.phrase)" }
+        }
         for change in self.changes { lines.append("  \(change.key.text) was changed by revision \(change.revision)") }
         if !self.didYouMean.isEmpty, !detail.contains("did you mean") {
             lines.append("  did you mean \(self.didYouMean.joined(separator: ", "))?")
         }
         if self.outcome == .unknown { lines.append("  it may have been done nevertheless: read before you repeat it") }
         return lines
+    }
+}
+
+extension Problem.Current {
+    /// The present state of what a condition is about.
+    fileprivate var phrase: String {
+        switch self {
+        case .suite(let suite): "the suite \(suite.suite) is at revision \(suite.revision)"
+        case .setting(let setting):
+            "\(setting.suite) \(setting.key) is \(setting.shown) (\(setting.source.name)), revision \(setting.revision)"
+        }
     }
 }
 

@@ -1,0 +1,44 @@
+import SettingsHTTP
+
+/// The stored values of a suite as they were at a revision, to be changed on that condition.
+struct StoredSuite {
+    let suite: SuiteName
+    /// Zero for a suite that does not exist.
+    let revision: Revision
+    /// Ordered by key; values that the schema does not allow are among them.
+    let settings: [StoredSetting]
+    /// Secrets that the caller may not read.
+    let secrets: [KeyName]
+
+    /// Reads what a suite stores.
+    init(_ suite: SuiteName, from client: SettingsClient) throws(SettingsError) {
+        self.suite = suite
+        do throws(SettingsError) {
+            let state = try client.blocking.send(.suite(suite, view: .stored))
+            let invalid = state.contents.invalid.compactMap { conflict in
+                conflict.key.flatMap { key in conflict.stored.map { StoredSetting(key: key, value: $0) } }
+            }
+            revision = state.revision
+            settings = (state.contents.values.map { StoredSetting(key: $0.key, value: $0.value) } + invalid)
+                .sorted { $0.key < $1.key }
+            secrets = state.contents.secrets
+        } catch {
+            guard error.code == .unknownSuite else { throw error }
+            (revision, settings, secrets) = (.zero, [], [])
+        }
+    }
+
+    /// The condition that the suite is still what was read.
+    var isUnchanged: Transaction.Condition { .suite(suite, revision) }
+
+    /// The operations that make what is stored these settings. Secrets that the caller may not read stay.
+    ///
+    /// - Parameter keepsOthers: true to remove no key.
+    func operations(toStore wanted: [StoredSetting], keepsOthers: Bool = false) -> [Transaction.Operation] {
+        let (old, new) = (JSONObject(settings), JSONObject(wanted))
+        let removed = keepsOthers ? [] : settings.filter { new[$0.key.text] == nil }
+        return wanted.filter { old[$0.key.text] != $0.value }
+            .map { Transaction.Operation(suite: suite, key: $0.key, .set($0.value)) }
+            + removed.map { Transaction.Operation(suite: suite, key: $0.key, .delete) }
+    }
+}

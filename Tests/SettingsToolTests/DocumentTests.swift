@@ -1,0 +1,153 @@
+import TestSupport
+import Testing
+
+/// Tests of `edit` and `transaction` with the built program.
+@Suite(.ownThread)
+struct DocumentTests {
+    private let shell: Shell
+
+    init() throws {
+        shell = try Shell(hasSchema: false)
+    }
+
+    /// Edits the suite with a command of the shell that gets the file as `$1`.
+    private func edit(_ script: String, _ options: String = "") throws -> ChildProcess.End {
+        let editor = try shell.directory.file("editor", script)
+        return try shell.run("TMPDIR=$HOME EDITOR='/bin/sh \(editor)' settings edit app \(options)")
+    }
+
+    /// The edited files that are left.
+    private func leftFiles() throws -> [String] {
+        let end = try shell.run(
+            "for file in settings-*.json; do [ -e $file ] && echo $file; done; true")
+        return end.output.split(separator: "\n").map(String.init)
+    }
+
+    @Test("edit stores what the editor saves as one commit, and removes the file")
+    func editStores() throws {
+        try shell.does("set", "app", "a=1", "b=two")
+        let end = try edit("echo '{\"a\":5,\"c\":[null]}' >\"$1\"", "--note 'by hand'")
+        #expect(
+            end
+                == ChildProcess.End(
+                    code: 0, output: "a: 1 → 5\nc: (unset) → [null]\nb: \"two\" → (unset)\n", errors: ""))
+        #expect(try shell.does("export", "app", "--format", "env") == "a=5\nc='[null]'\n")
+        #expect(try shell.does("history", "app", "--limit", "1").contains("by hand"))
+        #expect(try leftFiles().isEmpty)
+    }
+
+    @Test("The editor gets the stored values as indented JSON in a file that only its owner can read")
+    func editorGetsFile() throws {
+        try shell.does("set", "app", "b=two", "a=1")
+        let end = try edit("cat \"$1\"; stat -c %a \"$1\"")
+        #expect(end.output == "{\n  \"a\": 1,\n  \"b\": \"two\"\n}\n600\nnothing changed\n")
+        #expect(try leftFiles().isEmpty)
+    }
+
+    @Test("VISUAL is preferred to EDITOR")
+    func visualPreferred() throws {
+        let end = try shell.run("TMPDIR=$HOME VISUAL='echo visual' EDITOR=false settings edit app")
+        #expect(end.code == 0)
+        #expect(end.output.hasPrefix("visual /"))
+    }
+
+    @Test("edit of a suite that does not exist brings it into being")
+    func editNewSuite() throws {
+        #expect(try edit("cat \"$1\"; echo '{\"a\":1}' >\"$1\"").output == "{}\na: (unset) → 1\n")
+    }
+
+    @Test("After a mistake in JSON the edited file stays, and nothing is stored")
+    func editMistake() throws {
+        try shell.does("set", "app", "a=1")
+        let end = try edit("echo '{\"a\":2,}' >\"$1\"")
+        #expect(end.code == 1)
+        #expect(end.errors.contains("nothing was stored: it is not JSON"))
+        let file = try #require(try leftFiles().first)
+        #expect(end.errors.contains("what you typed is in \(shell.directory.path)/\(file)"))
+        #expect(end.errors.contains("settings import app \(shell.directory.path)/\(file) --replace"))
+        #expect(try shell.run("cat \(file)").output == "{\"a\":2,}\n")
+        #expect(try shell.does("get", "app", "a") == "1\n")
+    }
+
+    @Test("After a refusal the edited file stays, and the command that is named stores it once it is corrected")
+    func editRefused() throws {
+        let schema =
+            #"{"type":"object","additionalProperties":false,"properties":{"a":{"type":"integer","maximum":9}}}"#
+        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        let end = try edit("echo '{\"a\":10}' >\"$1\"")
+        #expect(end.code == 5)
+        #expect(end.errors.contains("at most 9"))
+        let file = shell.directory.path + "/" + (try #require(try leftFiles().first))
+        _ = try shell.run("echo '{\"a\":9}' >\(file)")
+        try shell.does("import", "app", file, "--replace")
+        #expect(try shell.does("get", "app", "a") == "9\n")
+    }
+
+    @Test("A change of another caller while the file is open is a conflict: both keep what they wrote")
+    func editConflict() throws {
+        try shell.does("set", "app", "a=1")
+        let settings = ChildProcess.built("settings")
+        let end = try edit("'\(settings)' set app b=3 --quiet; echo '{\"a\":2}' >\"$1\"")
+        #expect(end.code == 5)
+        #expect(
+            end.errors.contains("app was changed after revision 1, which was opened; 'settings diff app 1' shows how"))
+        #expect(try leftFiles().count == 1)
+        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=3\n")
+    }
+
+    @Test("An editor that fails changes nothing; the file stays if it was changed", arguments: [true, false])
+    func editorFails(writes: Bool) throws {
+        let end = try edit((writes ? "echo '{\"a\":1}' >\"$1\"; " : "") + "exit 3")
+        #expect(end.code == 1)
+        #expect(end.errors.contains("ended with 3"))
+        #expect(try leftFiles().count == (writes ? 1 : 0))
+    }
+
+    @Test("edit --dry-run shows the changes, and keeps the file")
+    func editDryRun() throws {
+        let end = try edit("echo '{\"a\":1}' >\"$1\"", "--dry-run")
+        #expect(end.code == 0)
+        #expect(end.output.hasPrefix("a: (unset) → 1\n(a dry run: nothing was changed)\n"))
+        #expect(try leftFiles().count == 1)
+        #expect(try shell.settings("export", "app").code == 4)
+    }
+
+    @Test("transaction does the operations of a document together")
+    func transactionCommits() throws {
+        try shell.does("set", "app", "count=1")
+        let document = """
+            {"if":[{"suite":"app","key":"count","value":1}],
+             "do":[{"op":"add","suite":"app","key":"count","by":2},{"op":"set","suite":"other","key":"x","value":null}]}
+            """
+        let file = try shell.directory.file("change.json", document)
+        #expect(
+            try shell.does("transaction", file, "--dry-run")
+                == "app count: 1 → 3\nother x: (unset) → null\n(a dry run: nothing was changed)\n")
+        #expect(
+            try shell.does("transaction", file, "--note", "together") == "app count: 1 → 3\nother x: (unset) → null\n")
+        #expect(try shell.does("history", "other").contains("together"))
+    }
+
+    @Test("Conditions that do not hold are named by their position, with what is there")
+    func transactionConditions() throws {
+        try shell.does("set", "app", "count=1")
+        let document = """
+            {"if":[{"suite":"app","key":"count","value":1},{"suite":"app","key":"count","value":2},
+            {"suite":"app","revision":7}],"do":[{"op":"set","suite":"app","key":"count","value":3}]}
+            """
+        let end = try shell.settings("transaction", try shell.directory.file("change.json", document))
+        #expect(end.code == 5)
+        #expect(end.errors.contains("  condition 1: app count is 1 (stored), revision 1\n"))
+        #expect(end.errors.contains("  condition 2: the suite app is at revision 1\n"))
+        #expect(!end.errors.contains("condition 0"))
+        #expect(try shell.does("get", "app", "count") == "1\n")
+    }
+
+    @Test("A document that is no transaction is refused with the place of the mistake")
+    func transactionMistake() throws {
+        let end = try shell.run(
+            "echo '{\"do\":[{\"op\":\"ad\",\"suite\":\"app\",\"key\":\"a\"}]}' | settings transaction -")
+        #expect(end.code == 1)
+        #expect(end.errors.contains("standard input is no transaction: /do/0/op: unknown op \"ad\"; did you mean add?"))
+    }
+}
