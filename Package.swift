@@ -56,7 +56,8 @@ let package = Package(
             name: "SettingsClientHTTPS", dependencies: ["HTTPWire", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
             swiftSettings: houseRules),
         .executableTarget(
-            name: "settings", dependencies: ["SettingsAPI", "SettingsHTTP", "SettingsModel"], swiftSettings: houseRules,
+            name: "settings", dependencies: ["Platform", "SettingsAPI", "SettingsHTTP", "SettingsModel"],
+            swiftSettings: houseRules,
             linkerSettings: [.unsafeFlags(smallProgram, .when(configuration: .release))]),
         .executableTarget(
             name: "settingsd", dependencies: ["SettingsServer"], swiftSettings: houseRules,

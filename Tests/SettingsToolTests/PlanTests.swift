@@ -1,0 +1,93 @@
+import TestSupport
+import Testing
+
+/// Tests of `plan` and `apply` with the built program.
+@Suite(.ownThread)
+struct PlanTests {
+    private let shell: Shell
+
+    init() throws {
+        shell = try Shell(hasSchema: false)
+    }
+
+    private func desired(_ suites: String) throws -> String {
+        try shell.directory.file("desired.json", "{\"suites\":\(suites)}")
+    }
+
+    /// The hash that a plan prints.
+    private func hash(_ plan: String) throws -> String {
+        let line = try #require(plan.split(separator: "\n").last)
+        #expect(line.hasPrefix("plan ") && line.utf8.count == 69)
+        return String(line.dropFirst(5))
+    }
+
+    @Test("plan lists creates, updates and, with --prune, removals, and ends with 2")
+    func planLists() throws {
+        try shell.does("set", "app", "a=1", "b=2", "c=3")
+        let file = try desired(#"{"new":{"x":[]},"app":{"d":4,"b":"two","a":1}}"#)
+        let plan = try shell.settings("plan", file)
+        #expect(plan.code == 2)
+        #expect(plan.output.hasPrefix("~ app b: 2 → \"two\"\n+ app d: 4\n+ new x: []\nplan "))
+        let pruning = try shell.settings("plan", file, "--prune")
+        #expect(
+            pruning.output.hasPrefix("~ app b: 2 → \"two\"\n+ app d: 4\n- app c: 3\n+ new x: []\nplan "))
+        #expect(try hash(plan.output) != hash(pruning.output))
+        #expect(try shell.does("export", "app", "--format", "env") == "a=1\nb=2\nc=3\n")
+    }
+
+    @Test("apply makes several suites what the file says in one commit; then there is nothing to do")
+    func applyCommits() throws {
+        try shell.does("set", "app", "a=1", "c=3")
+        let file = try desired(#"{"app":{"a":2},"new":{"x":null}}"#)
+        let plan = try hash(try shell.settings("plan", file, "--prune").output)
+        #expect(try shell.does("apply", file, "--plan", plan, "--prune").contains("app a: 1 → 2\n"))
+        #expect(try shell.does("export", "app", "--format", "env") == "a=2\n")
+        #expect(try shell.does("history", "app", "--limit", "1").hasPrefix("revision 2,"))
+        #expect(try shell.does("history", "new", "--limit", "1").hasPrefix("revision 2,"))
+        #expect(try shell.does("plan", file, "--prune") == "nothing to change\n")
+        #expect(try shell.does("apply", file, "--prune") == "nothing to change\n")
+    }
+
+    @Test("apply --plan refuses once a suite was changed, or the file, and shows the plan of now")
+    func applyRefusesOther() throws {
+        try shell.does("set", "app", "a=1")
+        let plan = try hash(try shell.settings("plan", try desired(#"{"app":{"a":2}}"#)).output)
+        let other = try shell.settings("apply", try desired(#"{"app":{"a":3}}"#), "--plan", plan)
+        #expect(other.code == 5)
+        #expect(other.output.hasPrefix("~ app a: 1 → 3\n"))
+        try shell.does("set", "app", "b=1")
+        let late = try shell.settings("apply", try desired(#"{"app":{"a":2}}"#), "--plan", plan)
+        #expect(late.code == 5)
+        #expect(late.errors.contains("the plan is not \(plan) any more"))
+        #expect(try shell.does("get", "app", "a") == "1\n")
+    }
+
+    @Test("The hash of a plan is SHA-256 of its operations on its revisions")
+    func hashIsSHA256() throws {
+        try shell.does("set", "app", "a=1", "c=3")
+        let plan = try hash(
+            try shell.settings("plan", try desired(#"{"app":{"a":{"z":1,"b":2}},"new":{}}"#), "--prune").output)
+        let end = try shell.run(
+            "printf '%s\\n' 'app 1' 'new 0' 'app set a {\"b\":2,\"z\":1}' 'app delete c' | sha256sum | cut -c1-64"
+        )
+        #expect(plan == end.output.dropLast())
+    }
+
+    @Test("A plan does not show secrets")
+    func planHidesSecrets() throws {
+        let schema = #"{"type":"object","additionalProperties":false,"properties":{"a":{"writeOnly":true}}}"#
+        try shell.does("schema", "apply", "app", try shell.directory.file("schema.json", schema))
+        try shell.does("set", "app", "a=hunter2")
+        let plan = try shell.settings("plan", try desired(#"{"app":{"a":"hunter3"}}"#))
+        #expect(plan.output.hasPrefix("~ app a: ••• → •••\nplan "))
+    }
+
+    @Test(
+        "A file of another form is refused",
+        arguments: ["{}", "[]", #"{"suites":{},"more":1}"#, #"{"app":{"a":1}}"#])
+    func otherForm(text: String) throws {
+        let end = try shell.settings("plan", try shell.directory.file("desired.json", text))
+        #expect(end.code == 1)
+        #expect(end.errors.contains("expected {\"suites\":{\"SUITE\":{\"KEY\":value}}}"))
+    }
+}
