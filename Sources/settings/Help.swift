@@ -12,7 +12,7 @@ enum Help {
             Reads, changes and watches the settings of a settingsd daemon.
 
             usage: settings COMMAND [ARGUMENTS] [OPTIONS]
-                   settings SUITE [OPTIONS]     the same as 'settings list SUITE'
+                   settings SUITE [OPTIONS]                 the same as 'settings list SUITE'
 
             commands:
             \(commands.joined(separator: "\n"))

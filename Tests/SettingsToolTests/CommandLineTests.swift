@@ -45,6 +45,9 @@ struct CommandLineTests {
             $ settings get app theme --server localhost
             ! settings: localhost: it begins with http://, https:// or unix:, as http://127.0.0.1:7070
             => 64
+            $ settings get app theme --server https://localhost
+            ! settings: https://localhost:443 cannot be reached: settings speaks http and unix; 'ssh -L' brings a port here
+            => 64
             $ settings get app theme --server unix:/nothing
             ! settings: no answer from the daemon: unix:/nothing: No such file or directory
             => 7
@@ -69,9 +72,18 @@ struct CommandLineTests {
         #expect(try shell.run("settings set app theme light --token-file reader").code == 6)
         #expect(try shell.run("SETTINGS_TOKEN=wrong settings get app theme").code == 6)
         #expect(try shell.run("settings get app theme --token $(cat reader)").code == 64)
-        #expect(
-            try shell.run("settings get app theme --token-file none").errors
-                == "settings: the token file none cannot be read: No such file or directory\n")
+        try shell.follow(
+            """
+            $ settings get app theme --token-file none
+            ! settings: the token file none cannot be read: No such file or directory
+            => 64
+            $ SETTINGS_TOKEN_FILE=none settings get app theme
+            ! settings: the token file none cannot be read: No such file or directory
+            => 64
+            $ settings get app theme --token-file /dev/null
+            ! settings: the token file /dev/null is empty
+            => 64
+            """)
     }
 
     /// What the examples are about: thirty commits, each of another key, and what they name.

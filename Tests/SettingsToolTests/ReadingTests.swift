@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -102,6 +103,23 @@ struct ReadingTests {
         #expect(end.errors.contains("settings: no answer from the daemon"))
         #expect(end.output.hasPrefix("key000002"))
         #expect(!end.output.contains("key100000"))
+    }
+
+    @Test("On a terminal, list has colours and keeps to the width", .enabled(if: access("/usr/bin/script", X_OK) == 0))
+    func terminal() throws {
+        let shell = try Shell(["settings set b text 'a text of more than thirty columns' --quiet"])
+        func shown(_ environment: String) throws -> String {
+            let lines = "stty cols 30; settings list b; settings list app theme"
+            return try shell.run("TERM=xterm \(environment) script -qec '\(lines)' /dev/null </dev/null").output
+        }
+        #expect(
+            try shown("") == """
+                text      "a text of more tha…\r
+                theme  \u{1B}[2menum\u{1B}[0m  \u{1B}[2mdefault\u{1B}[0m  \u{1B}[2m"light"\u{1B}[0m\r
+
+                """)
+        #expect(try shown("NO_COLOR=1").split(separator: "\r\n").last == "theme  enum  default  \"light\"")
+        #expect(try !shown("TERM=dumb").contains("\u{1B}"))
     }
 
     @Test("describe tells what is allowed, who changed a setting and why")

@@ -102,6 +102,9 @@ struct WritingTests {
             => 64
             $ echo 'from a pipe' | settings set app name -
             name: (unset) → "from a pipe"
+            $ printf 'a\377' | settings set app name -
+            ! settings: standard input is no text in UTF-8; nothing was changed
+            => 1
             $ settings set app -- name=--quiet
             name: "from a pipe" → "--quiet"
             """#)

@@ -7,6 +7,10 @@ extension Arguments {
         do {
             let address =
                 if let url = self["server"] { try ServerAddress(url) } else { try ServerAddress.fromEnvironment() }
+            guard !"\(address)".hasPrefix("https:") else {
+                throw ToolError.usage(
+                    "\(address) cannot be reached: settings speaks http and unix; 'ssh -L' brings a port here")
+            }
             return SettingsClient(address, token: try token(), timeout: timeout)
         } catch let error as ServerAddressError {
             throw .usage(error.description)
@@ -19,14 +23,21 @@ extension Arguments {
 
     /// A token never comes from an argument, which other users of the machine can see.
     private func token() throws(ToolError) -> AccessToken? {
-        if let path = self["token-file"] {
-            guard access(path, R_OK) == 0 else {
-                throw .usage("the token file \(path) cannot be read: \(String(cString: strerror(errno)))")
+        if let path = self["token-file"] ?? Self.variable("SETTINGS_TOKEN_FILE") {
+            do throws(ToolError) {
+                guard !(try InputFile.bytes(of: path).isEmpty) else { throw ToolError(.usage, "\(path) is empty") }
+            } catch {
+                throw .usage("the token file \(error.message)")
             }
             return AccessToken(file: path)
         }
-        guard AccessToken.standard == nil, let text = getenv("SETTINGS_TOKEN"), text.pointee != 0 else { return nil }
-        return AccessToken(String(cString: text))
+        return Self.variable("SETTINGS_TOKEN").map { AccessToken($0) }
+    }
+
+    /// A variable of the environment; nil if it is empty, too.
+    private static func variable(_ name: String) -> String? {
+        guard let text = getenv(name), text.pointee != 0 else { return nil }
+        return String(cString: text)
     }
 
     /// The conditions of a write that the options give.

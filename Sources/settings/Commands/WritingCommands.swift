@@ -215,7 +215,9 @@ private struct OperationReader {
     }
 
     private static func input() throws(ToolError) -> String {
-        var text = String(decoding: try InputFile.bytes(of: "-"), as: UTF8.self)
+        guard var text = String(validating: try InputFile.bytes(of: "-"), as: UTF8.self) else {
+            throw ToolError(.failed, "standard input is no text in UTF-8; nothing was changed")
+        }
         if text.hasSuffix("\n") { text.removeLast() }
         return text
     }

@@ -18,7 +18,7 @@ enum ExitCode: Int32, CaseIterable {
         switch self {
         case .done: "done"
         case .failed: "failed for another reason"
-        case .differs: "there are differences, or the state that is waited for is not there"
+        case .differs: "there are differences"
         case .notSet: "the setting has no value"
         case .unknown: "there is no such suite, key or revision"
         case .refused: "the daemon refused: the value or the guard does not hold"
