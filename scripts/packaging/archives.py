@@ -16,7 +16,8 @@ DESCRIPTION = """\
 settings of programs, typed and served over HTTP
  A small daemon that holds suites of settings, refuses what the schema of a
  suite does not allow, loses no write that it has answered, and tells watchers
- what changes. Programs in any language reach it over HTTP with JSON."""
+ what changes. Programs in any language reach it over HTTP with JSON, people
+ with the command line settings."""
 
 
 def tarball(tree, version, epoch, output):
@@ -61,12 +62,12 @@ def package(tree, version, epoch, output):
 
 
 def _libraries(root):
-    """The packages whose libraries the program loads, in the versions that have what it calls."""
+    """The packages whose libraries the programs load, in the versions that have what they call."""
     with tempfile.TemporaryDirectory() as folder:
         control = pathlib.Path(folder, "debian/control")
         control.parent.mkdir()
         control.write_text("Source: settingsd\n\nPackage: settingsd\nArchitecture: any\n")
-        said = _said("dpkg-shlibdeps", "-O", f"-e{root}/usr/bin/settingsd", cwd=folder)
+        said = _said("dpkg-shlibdeps", "-O", f"-e{root}/usr/bin/settingsd", f"-e{root}/usr/bin/settings", cwd=folder)
     return said.partition("=")[2]
 
 

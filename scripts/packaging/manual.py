@@ -1,4 +1,4 @@
-"""The manual pages: templates in config/package/man, with what the program and docs/operations.md say of options."""
+"""The manual pages: templates in config/package/man, with what the programs and docs/operations.md say of options."""
 
 import re
 
@@ -36,6 +36,24 @@ def file_page(template, manual, options, version):
         notes = [f"default `{default}`"] + [values] * bool(values)
         items.append((name, f"{text} ({'; '.join(notes)})"))
     return _fill(template, {"OPTIONS": _items(items)}, version)
+
+
+def tool_page(template, commands, exit_codes, version):
+    """settings(1)."""
+    common = [option for option in commands[0].options if all(option in command.options for command in commands)]
+    parts = []
+    for command in commands:
+        parts.append(f'.SS "{_plain(command.name)}"\n' + "\n.br\n".join(
+            f"\\fBsettings {_plain(form)}\\fR" for form in command.usage))
+        parts.append(f".PP\n{_plain(command.summary)}")
+        for text in command.details:
+            lines = list(map(_plain, text.split("\n")))
+            parts.append(".PP\n.nf\n%s\n.fi" % "\n".join(lines) if "\n  " in text else ".PP\n" + "\n".join(lines))
+        if own := [option for option in command.options if option not in common]:
+            parts.append(_items(own))
+        parts.append(".PP\nExamples:\n.PP\n.nf\n.RS\n%s\n.RE\n.fi" % "\n".join(map(_plain, command.examples)))
+    return _fill(template, {
+        "COMMANDS": "\n".join(parts), "OPTIONS": _items(common), "EXITCODES": _items(exit_codes)}, version)
 
 
 def _fill(template, parts, version):

@@ -5,20 +5,35 @@ import pathlib
 import shutil
 import subprocess
 
-from . import completions, manual, usage
+from . import commands, completions, manual, usage
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SOURCES = ROOT / "config/package"
 
 
+def tool(program):
+    """The command line `settings` that was built beside the daemon."""
+    return program.with_name("settings")
+
+
 def documents(program, folder):
-    """Writes the manual pages and completions that go with a program; returns its version."""
+    """Writes the manual pages and completions of a daemon and of the command line beside it; returns their version."""
     said, version, names = usage.read(program)
     template = (SOURCES / "man/settingsd.1").read_text()
     write_packed(folder / "usr/share/man/man1/settingsd.1.gz", manual.command_page(template, said, version))
     template, options = (SOURCES / "man/settingsd.json.5").read_text(), (ROOT / "docs/operations.md").read_text()
     page = manual.file_page(template, options, names, version)
     write_packed(folder / "usr/share/man/man5/settingsd.json.5.gz", page)
+    template = (SOURCES / "man/settings.1").read_text()
+    page = manual.tool_page(template, *commands.read(tool(program)), version)
+    write_packed(folder / "usr/share/man/man1/settings.1.gz", page)
+    for shell, path in {
+        "bash": "bash-completion/completions/settings",
+        "zsh": "zsh/vendor-completions/_settings",
+        "fish": "fish/vendor_completions.d/settings.fish",
+    }.items():
+        script = subprocess.run([tool(program), "completion", shell], check=True, capture_output=True, text=True).stdout
+        _write(folder / "usr/share" / path, script)
     for path, text in {
         "bash-completion/completions/settingsd": completions.bash(said),
         "zsh/vendor-completions/_settingsd": completions.zsh(said),
@@ -33,14 +48,15 @@ def documents(program, folder):
 def fill(program, folder):
     """Writes all files of a package; returns the version of the program."""
     version = documents(program, folder)
-    installed = folder / "usr/bin/settingsd"
-    installed.parent.mkdir(parents=True)
+    folder.joinpath("usr/bin").mkdir(parents=True)
     # What differs between two builds of the same sources in different folders goes, too. The tool is that of the Swift
     # toolchain: strip of binutils makes the table of relocations writable again.
     objcopy = pathlib.Path(shutil.which("swift") or "swift").resolve().with_name("llvm-objcopy")
     hashes = ["--remove-section=.swift_modhash", "--remove-section=.note.gnu.build-id"]
-    subprocess.run([objcopy, "--strip-all", *hashes, program, installed], check=True)
-    installed.chmod(0o755)
+    for built in (program, tool(program)):
+        installed = folder / "usr/bin" / built.name
+        subprocess.run([objcopy, "--strip-all", *hashes, built, installed], check=True)
+        installed.chmod(0o755)
     _copy(ROOT / "config/settingsd.service", folder / "usr/lib/systemd/system/settingsd.service")
     _copy(SOURCES / "settingsd.socket", folder / "usr/lib/systemd/system/settingsd.socket")
     _copy(SOURCES / "sysusers.conf", folder / "usr/lib/sysusers.d/settingsd.conf")

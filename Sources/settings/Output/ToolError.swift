@@ -18,7 +18,7 @@ enum ExitCode: Int32, CaseIterable {
         switch self {
         case .done: "done"
         case .failed: "failed for another reason"
-        case .differs: "there are differences"
+        case .differs: "there are differences, or there is something to do"
         case .notSet: "the setting has no value"
         case .unknown: "there is no such suite, key or revision"
         case .refused: "the daemon refused: the value or the guard does not hold"

@@ -23,11 +23,14 @@ struct ReadmeTests {
         let directory = try TemporaryDirectory()
         let daemon = try DaemonProcess(data: directory.path + "/data")
         let examples = try examples()
-        #expect(examples.count == 10)
+        #expect(examples.count == 11)
         for (text, commands) in examples {
             let script = commands.replacing("127.0.0.1:7070", with: "127.0.0.1:\(daemon.port)").replacing(
                 "curl", with: "curl -sS")
-            let end = try ChildProcess(["-e", "-c", script], environment: ["PATH=/usr/bin:/bin"], of: "/bin/sh").end()
+            let environment = [
+                "PATH=\(ChildProcess.built("")):/usr/bin:/bin", "SETTINGS_URL=http://127.0.0.1:\(daemon.port)",
+            ]
+            let end = try ChildProcess(["-e", "-c", script], environment: environment, of: "/bin/sh").end()
             #expect(end.code == 0, "\(commands)")
             #expect(end.errors == "")
             // Errors have a code.
