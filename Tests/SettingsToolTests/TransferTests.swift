@@ -172,6 +172,7 @@ struct TransferTests {
         #expect(try shell.does("history", "app", "--limit", "1").contains("from the old machine"))
         try shell.does("import", "app", file, "--replace")
         #expect(try shell.does("export", "app", "--format", "env") == "b='{\"x\":null}'\nc=3\n")
+        #expect(try shell.does("import", "app", file, "--replace") == "nothing to change\n")
     }
 
     @Test("import of a value that the schema refuses stores nothing, and names each such key")

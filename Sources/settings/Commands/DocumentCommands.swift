@@ -47,14 +47,13 @@ enum DocumentCommands {
                 file.remove()
                 throw error
             }
-            let replace = opened.secrets.isEmpty ? " --replace" : ""
             throw ToolError(
                 error.code,
                 """
                 nothing was stored: \(error.message)
                 what you typed is in \(file.path); correct it there, then see what it changes now, and store it:
-                  settings import \(suite) \(file.path)\(replace) --dry-run
-                  settings import \(suite) \(file.path)\(replace)
+                  settings import \(suite) \(file.path) --replace --dry-run
+                  settings import \(suite) \(file.path) --replace
                 """)
         }
     }

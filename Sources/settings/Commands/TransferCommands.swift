@@ -52,8 +52,9 @@ enum TransferCommands {
     private static let importing = Command(
         name: "import", operands: "SUITE FILE", summary: "Store the settings of a file, all of them or none.",
         details: """
-            FILE has the form of 'settings export'; - is standard input. What the file does not name stays, and with
-            --replace it is removed. A text without types, as env is, gets those of the schema.
+            FILE has the form of 'settings export'; - is standard input. What the file does not name stays. With
+            --replace it is removed, save secrets that this caller may not read. A form without types, as env is, gets those of
+            the schema.
             """,
         options: [
             Command.Option("format", "json|env", "the form of the file (env if its name ends so, else json)"),
@@ -68,11 +69,12 @@ enum TransferCommands {
         let settings = try format.settings(of: try InputFile.bytes(of: path), from: path) {
             try client.schema(of: suite)
         }
-        guard !arguments.has("replace") else {
-            return try client.blocking.send(.replace(suite, with: JSONObject(settings), options)).body.report(arguments)
-        }
-        let operations = settings.map { Transaction.Operation(suite: suite, key: $0.key, .set($0.value)) }
-        return try client.blocking.send(.commit(Transaction(do: operations), options)).body.report(arguments)
+        let stored = arguments.has("replace") ? try StoredSuite(suite, from: client) : nil
+        let operations =
+            stored?.operations(toStore: settings)
+            ?? settings.map { Transaction.Operation(suite: suite, key: $0.key, .set($0.value)) }
+        let change = Transaction(if: stored.map { [$0.isUnchanged] } ?? [], do: operations)
+        return try client.blocking.send(.commit(change, options)).body.report(arguments)
     }
 }
 
