@@ -3,7 +3,7 @@ internal import Glibc
 
 /// A sender of single messages to a Unix domain socket.
 package enum Datagram {
-    /// Sends a message. Waits while the receiver's queue is full.
+    /// Sends a message. Throws if the receiver's queue is full: it never waits.
     ///
     /// - Parameter name: a path, or `@` and a name that is none of the file system (an abstract one).
     package static func send(_ text: String, to name: String) throws(SystemError) {
@@ -27,7 +27,9 @@ package enum Datagram {
             form.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
                 var sent: Int
                 repeat {
-                    sent = sendto(socket.number, bytes, bytes.count, Int32(MSG_NOSIGNAL), address, length)
+                    sent = sendto(
+                        socket.number, bytes, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT), address,
+                        length)
                 } while sent < 0 && errno == EINTR
                 return sent
             }

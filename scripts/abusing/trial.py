@@ -22,7 +22,7 @@ SNAPSHOT_SECONDS = 15
 SETTLED_AFTER, SETTLE_WITHIN, SETTLED_BYTES = 5.0, 20.0, 4 << 20
 LOOK_EACH = 0.1
 # The rows store more than a daemon takes by default, so that its bounds are seen on much data.
-QUOTAS = {"quotas": {"keysPerSuite": 10_000_000, "suiteBytes": 8 << 30, "totalBytes": 8 << 30}}
+QUOTAS = {"quotas": {"suites": 1_000_000, "keysPerSuite": 10_000_000, "suiteBytes": 8 << 30, "totalBytes": 8 << 30}}
 
 
 @dataclass(frozen=True)

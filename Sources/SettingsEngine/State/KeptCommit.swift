@@ -56,7 +56,7 @@ package final class KeptCommit: TreeElement {
 /// a restart nothing is.
 extension Commit {
     /// About how many bytes of memory the commit takes, with all that it holds.
-    var weight: Int {
+    package var weight: Int {
         var weight = Weight.allocation + MemoryLayout<Commit>.stride
         weight += Weight.array(of: Change.self, changes.count) + Weight.array(of: SuiteChange.self, suiteChanges.count)
         weight += (origin?.weight ?? 0) + Weight.text(requestKey?.text) + Weight.text(requestDigest)

@@ -123,9 +123,12 @@ final class APIHandler: RequestHandler {
             caller = try policies.access?.admit(head, bytes, user: exchange.user, named: &self.caller)
         } catch {
             // A guess at a token counts, too.
-            let refusal = policies.rate.flatMap {
-                overrun(of: $0, head, bytes, ClientKey(exchange.peer, exchange.user))
-            }
+            let refusal =
+                exchange.isBehind
+                ? nil
+                : policies.rate.flatMap {
+                    overrun(of: $0, head, bytes, ClientKey(exchange.peer, exchange.user))
+                }
             return refuse(refusal ?? error, at: service.store.state.cursor, exchange)
         }
         guard let rate = policies.rate else { return serve(head, bytes, body, exchange, from: caller) }
@@ -209,7 +212,23 @@ final class APIHandler: RequestHandler {
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response {
         caller = nil
-        let problem = head.flatMap { refusal(before: rejection, $0, bytes, from: peer, user) } ?? Problem(rejection)
+        var problem = Problem(rejection)
+        if case .request(.bodyTooLarge) = rejection, let head {
+            problem = refusal(before: head, bytes, from: peer, user) ?? problem
+        }
+        return refused(problem, head, bytes, from: peer)
+    }
+
+    func refusal(
+        beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> Response? {
+        caller = nil
+        return refusal(before: head, bytes, from: peer, user).map { refused($0, head, bytes, from: peer) }
+    }
+
+    private func refused(
+        _ problem: Problem, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress
+    ) -> Response {
         let response = Response(problem, cursor: service.store.state.cursor)
         note(response, RequestLookedAt(since: loop.now)) {
             head.map { RequestText($0, bytes, from: peer, by: caller, number: "\(loop.index)-0") }
@@ -217,12 +236,11 @@ final class APIHandler: RequestHandler {
         return response
     }
 
-    /// Returns the refusal of a request with too large a body that comes before the one of its size, as 403 does.
+    /// Returns the refusal of a request that comes before its body is looked at, as 403 does.
     private func refusal(
-        before rejection: Rejection, _ head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress,
-        _ user: PeerUser?
+        before head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Problem? {
-        guard case .request(.bodyTooLarge) = rejection, !head.isServerWide else { return nil }
+        guard !head.isServerWide else { return nil }
         do throws(Problem) {
             try hosts.check(head, bytes, from: peer)
             let user = policies.proxies.trusts(peer) ? nil : user
@@ -230,7 +248,9 @@ final class APIHandler: RequestHandler {
             let request = try APIRequest(head, Route(head, in: bytes), in: bytes, from: caller, user)
             try request.checkGrants(in: bytes)
             let state = service.store.state
-            if !head.method.isSafe { try request.checkLock(WriteTarget(request, bytes, on: state), on: state) }
+            if !head.method.isSafe, !head.has(.idempotencyKey) {
+                try request.checkLock(WriteTarget(request, bytes, on: state), on: state)
+            }
             return nil
         } catch {
             return error

@@ -76,7 +76,11 @@ extension APIHandler {
         if let past = service.past, state.lacksPast(for: write.command) {
             guard !exchange.isBehind else { return .notYet }
             let long = write
-            decideBeside(owed, at: state.cursor, bytes: { Service.memory(ofPast: past) }, on: service.historian) {
+            decideBeside(
+                owed, at: state.cursor,
+                bytes: { Service.memory(ofPast: past) + 16 * state.effort(of: long.command, upTo: .max / 32) },
+                on: service.historian
+            ) {
                 () throws(Problem) in
                 try long.completed(with: past(state))
             }

@@ -51,8 +51,7 @@ final class AuditLog: Sendable {
 
     /// Adds the line of a commit that is published. From any thread.
     func add(_ commit: Commit, from request: Request, _ state: @escaping @Sendable () -> State) {
-        // One that the history does not keep is larger than that.
-        let size = state().history.commit(commit.revision)?.size ?? Self.mostWaiting
+        let size = state().history.commit(commit.revision)?.size ?? commit.weight
         let total = waiting.add(size, ordering: .relaxed).newValue
         guard total <= Self.mostWaiting || total == size else {
             waiting.subtract(size, ordering: .relaxed)

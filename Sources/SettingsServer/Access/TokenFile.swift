@@ -170,12 +170,18 @@ extension TokenFile {
     private static func draftFile(_ path: String) throws -> OpenFile {
         let files = POSIXFileSystem()
         let isBusy = ConfigurationError("another command changes the token file, through \(path)", remedy: "try again")
-        if try isThere(path) {
-            guard try OpenFile(path, .reading, in: files).lock() else { throw isBusy }
-            try files.remove(path)
+        guard try isThere(path) else {
+            let draft = try OpenFile(path, .new, in: files)
+            guard try draft.lock() else { throw isBusy }
+            return draft
         }
+        // Locked until the new one is, so that of two commands that find it one gives way.
+        let left = try OpenFile(path, .reading, in: files)
+        guard try left.lock() else { throw isBusy }
+        try files.remove(path)
         let draft = try OpenFile(path, .new, in: files)
         guard try draft.lock() else { throw isBusy }
+        withExtendedLifetime(left) {}
         return draft
     }
 }

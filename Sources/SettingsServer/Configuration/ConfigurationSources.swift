@@ -27,10 +27,12 @@ extension Configuration {
         }
     }
 
-    /// True if Kubernetes or Docker sets the variable, here without `SETTINGSD_`, in every container beside a service of the
-    /// name settingsd.
+    /// True if Kubernetes or Docker sets the variable, here without `SETTINGSD_`, in every container beside a service whose
+    /// name is settingsd or begins so.
     private static func isLink(_ rest: String) -> Bool {
-        rest == "PORT" || rest.hasBytePrefix("PORT_") || rest.hasBytePrefix("SERVICE_")
+        let name = "_" + rest
+        return ["_SERVICE_HOST", "_SERVICE_PORT", "_PORT"].contains { name.hasSuffix($0) }
+            || ["_SERVICE_PORT_", "_PORT_", "_ENV_"].contains { name.contains($0) } || rest == "NAME"
     }
 
     /// Takes over the data directory that results, with the reason.

@@ -102,8 +102,10 @@ package final class Scrub: Sendable {
             } catch {
                 report.failures.append("cannot list \(directory.path): \(error)")
             }
+            // That a file cannot be opened now says nothing of what is in it.
+            guard error.kind == .damaged else { return log.warning("scrub cannot read \(name): \(error.reason)") }
             report.files += 1
-            report.failures.append(error.kind == .damaged ? "\(directory.path)/\(error.located)" : error.reason)
+            report.failures.append("\(directory.path)/\(error.located)")
         }
     }
 

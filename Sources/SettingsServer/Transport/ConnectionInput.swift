@@ -64,6 +64,16 @@ final class Backlog {
         return size > Self.longRequest ? 2 * parser.longestMessage : nil
     }
 
+    /// The bytes a second that a long body comes with at least while others wait for its memory.
+    private static let leastRate = 64 << 10
+
+    /// True if memory is reserved for a body that is slow to come.
+    ///
+    /// - Parameter time: since when it comes, in nanoseconds.
+    func isSlow(after time: UInt64) -> Bool {
+        charge.reserved > 0 && UInt64(bytes.count) / UInt64(Self.leastRate) < time / 1_000_000_000
+    }
+
     /// Goes on with the reserved memory.
     func goOn(with charge: MemoryBudget.Charge, _ context: LoopContext) {
         self.charge = charge
@@ -151,9 +161,14 @@ extension Connection {
         return taken.count > 0
     }
 
-    /// Stops reading a long body until there is memory for it.
+    /// Stops reading a long body until there is memory for it, or at once if the request is refused for what its head says.
     private func awaitMemory(_ context: LoopContext) {
         guard let backlog, backlog.waiting == .bytes, backlog.missingMemory != nil else { return }
+        if let head = backlog.parser.head, owed.isEmpty,
+            let refusal = context.handler.refusal(beforeBodyOf: head, backlog.bytes.span, from: peer, user)
+        {
+            return reject(with: refusal, head, backlog.bytes.span, context)
+        }
         guard !context.awaitingMemory.isEmpty || !reserveMemory(context) else { return }
         backlog.waiting = .memory
         deadlineKind = .idle
@@ -304,7 +319,12 @@ extension Connection {
     func reject(
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
     ) {
-        let response = context.handler.rejected(rejection, head, bytes, from: peer, user)
+        reject(with: context.handler.rejected(rejection, head, bytes, from: peer, user), head, bytes, context)
+    }
+
+    private func reject(
+        with response: Response, _ head: RequestHead?, _ bytes: Span<UInt8>, _ context: LoopContext
+    ) {
         takesRequests = false
         backlog = nil
         nextNumber &+= 1

@@ -57,8 +57,8 @@ package final class EventLoop: @unchecked Sendable {
         queue.sync {
             context = LoopContext(self, makeHandler(self), limits, budget, epoll, now: clock.now())
         }
-        budget.add { [weak self] in
-            if let self { run { self.relieve() } }
+        budget.add { [weak self] ofBodies in
+            if let self { run { self.relieve(ofBodies: ofBodies) } }
         }
         queue.async { self.serve() }
     }
@@ -120,8 +120,8 @@ package final class EventLoop: @unchecked Sendable {
     // MARK: On the loop
 
     /// Closes the connection that has held the most for the longest, for work that waits for memory.
-    private func relieve() {
-        context?.relieveOnce()
+    private func relieve(ofBodies: Bool) {
+        context?.relieveOnce(ofBodies: ofBodies)
     }
 
     func find(_ ticket: Ticket) -> (Connection, LoopContext)? {

@@ -126,13 +126,13 @@ final class LoopContext {
     }
 
     /// Goes on with connections that wait for memory, in their order, as far as there is some. Where there is none for a
-    /// second, one that holds much is closed.
+    /// second, a connection is closed whose body has memory and does not come.
     func readLongBodies() {
         while let first = awaitingMemory.first {
             guard first.readLongBody(self) else {
                 guard now &- movedOn >= TransportLimits.second else { return }
                 movedOn = now
-                return budget.relieve()
+                return budget.relieve(ofBodies: true)
             }
             _ = awaitingMemory.popFirst()
             movedOn = now
@@ -152,10 +152,13 @@ final class LoopContext {
     }
 
     /// Closes one connection that has held much for a second or more, if not because it waits for memory itself.
-    func relieveOnce() {
+    ///
+    /// - Parameter ofBodies: true to close one only if its long body is slow to come.
+    func relieveOnce(ofBodies: Bool) {
         let slow = connections.all.filter { connection in
             guard let since = connection.heldSince, connection.backlog?.waiting != .memory else { return false }
-            return now &- since >= TransportLimits.second
+            let time = now &- since
+            return time >= TransportLimits.second && (!ofBodies || connection.backlog?.isSlow(after: time) ?? false)
         }
         let worst = slow.max { $0.burden(at: now) < $1.burden(at: now) }
         if let worst, worst.burden(at: now) > 0 { worst.giveUp(self) }

@@ -9,7 +9,7 @@ package final class MemoryBudget: Sendable {
     private let limit: Atomic<Int>
     private let charged = Atomic(0)
     private let reserved = Atomic(0)
-    private let loops = Mutex<(all: [@Sendable () -> Void], next: Int)>(([], 0))
+    private let loops = Mutex<(all: [@Sendable (_ ofBodies: Bool) -> Void], next: Int)>(([], 0))
 
     /// - Parameter limit: the bytes that everything may take.
     package init(limit: Int) {
@@ -35,18 +35,20 @@ package final class MemoryBudget: Sendable {
     package var isExceeded: Bool { used > room }
 
     /// Adds an event loop, by a closure that has it close the connection which has held the most for the longest.
-    func add(_ loop: @escaping @Sendable () -> Void) {
+    func add(_ loop: @escaping @Sendable (_ ofBodies: Bool) -> Void) {
         loops.withLock { $0.all.append(loop) }
     }
 
     /// Has one event loop close a connection, for work that waits for memory; each time the next one. From any thread.
-    package func relieve() {
-        let loop = loops.withLock { loops -> (@Sendable () -> Void)? in
+    ///
+    /// - Parameter ofBodies: true to close only one whose long body is slow to come.
+    package func relieve(ofBodies: Bool = false) {
+        let loop = loops.withLock { loops -> (@Sendable (Bool) -> Void)? in
             guard !loops.all.isEmpty else { return nil }
             loops.next = (loops.next + 1) % loops.all.count
             return loops.all[loops.next]
         }
-        loop?()
+        loop?(ofBodies)
     }
 
     /// Charges bytes until the charge is released.

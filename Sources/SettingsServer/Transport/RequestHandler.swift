@@ -23,6 +23,11 @@ package protocol RequestHandler: AnyObject {
         _ rejection: Rejection, _ head: RequestHead?, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
     ) -> Response
 
+    /// Returns the refusal of a request whose long body is not read yet, if its head is enough for one; nil otherwise.
+    func refusal(
+        beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> Response?
+
     /// Hands over what was collected, after all events of a batch. May `respond`.
     func batchEnded()
 
@@ -51,6 +56,9 @@ package protocol RequestHandler: AnyObject {
 extension RequestHandler {
     package var moreFields: [FieldBlock] { [FieldBlock()] }
     package func fields(for head: RequestHead, _ bytes: Span<UInt8>) -> Int { 0 }
+    package func refusal(
+        beforeBodyOf head: RequestHead, _ bytes: Span<UInt8>, from peer: SocketAddress, _ user: PeerUser?
+    ) -> Response? { nil }
     package func batchEnded() {}
     package func wasSlow(nanoseconds: UInt64) {}
     package func peerHalfClosed(_ ticket: Ticket) {}

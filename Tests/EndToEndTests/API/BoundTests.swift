@@ -333,6 +333,17 @@ struct BufferTests {
         #expect(answer.status == 503 && answer.json?["code"] == "overloaded", "\(answer.text)")
     }
 
+    @Test("A long body that its head is enough to refuse is refused before it comes")
+    func refusedLongBodies() throws {
+        let daemon = try TestDaemon(Self.medium)
+        let peer = try daemon.connect()
+        try peer.send(Self.begin(3_000_000).replacing("Host: localhost", with: "Host: example.com"))
+        let answer = try peer.readResponse()
+        #expect(answer.status == 421, "\(answer.text)")
+        #expect(answer.field("Connection") == "close")
+        try Self.await(daemon) { $0 < 40_000 }
+    }
+
     @Test("A peer that asks for leave to send a long body gets it once there is memory, and no sooner")
     func continuedLongBodies() throws {
         let daemon = try TestDaemon(Self.medium)

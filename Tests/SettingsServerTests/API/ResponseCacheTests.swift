@@ -90,7 +90,7 @@ struct BackgroundQueueTests {
         let held = budget.charge(600)
         let queue = BackgroundQueue("long work", budget, mostJobs: 256)
         let job = BackgroundQueue.Job(bytes: { 500 }) { _ in log.add("done with \(budget.used)") }
-        budget.add { held.resize(to: 0) }
+        budget.add { _ in held.resize(to: 0) }
         queue.run(job)
         #expect(log.wait(for: "done with 500"))
     }

@@ -81,6 +81,8 @@ struct ConfigurationSourcesTests {
     func others() throws {
         let names = [
             "SETTINGS", "settingsd_log", "SETTINGSD_PORT_7070_TCP_ADDR", "SETTINGSD_SERVICE_HOST", "SETTINGSD_PORT",
+            "SETTINGSD_HEADLESS_SERVICE_HOST", "SETTINGSD_HEADLESS_PORT_7070_TCP", "SETTINGSD_ENV_PATH",
+            "SETTINGSD_NAME",
         ]
         let environment = Dictionary(uniqueKeysWithValues: names.map { ($0, "tcp://10.0.0.1:7070") })
         #expect(try read(environment).document == Configuration().document)

@@ -133,7 +133,11 @@ struct PastView: PastReading {
             let fragments = try reading(file) { reader throws(RecoveryError) in try reader.fragments(of: suite) }
             isKnown = isKnown || !fragments.isEmpty
             for fragment in fragments.reversed() where !isFull && fragment.first < end {
-                guard searched < Self.mostSearched else { break }
+                guard searched < Self.mostSearched else {
+                    page.end(before: end)
+                    isFull = true
+                    break
+                }
                 let commits = try reading(file) { reader throws(RecoveryError) in try reader.read(fragment).commits }
                 isFull = !commits.reversed().allSatisfy { $0.revision >= end || page.add($0, on: state) }
                 searched += commits.count
