@@ -20,7 +20,11 @@ enum TransferCommands {
             Command.Option("at", "WHEN", "as it was then: a revision, an instant, yesterday, 2h"),
         ],
         examples: ["settings export app --changed", "settings export app --format env --without-secrets"]
-    ) { arguments in
+    ) { try printFile($0) }
+
+    /// Apart from the declaration: Swift 6.3.1 crashes where it optimises this in an asynchronous closure.
+    @inline(never)
+    private static func printFile(_ arguments: Arguments) throws -> ExitCode {
         try arguments.expect(1...1, "the suite")
         guard !arguments.has("changed") || !arguments.has("defaults") else {
             throw ToolError.usage("--changed and --defaults exclude each other")
