@@ -1,4 +1,5 @@
 import Foundation
+import SettingsEngine
 import SettingsModel
 import SettingsServer
 import TestSupport
@@ -92,6 +93,16 @@ struct ManualTests {
         let third = try DaemonProcess(data: data)
         try look()
         try third.stop()
+        let keeping = try TestDaemon(in: directory, data: data) { configuration in
+            (configuration.history.commits, configuration.history.suiteCommits) = (2, 0)
+            configuration.history.age = 86_400_000
+        }
+        for number in 1...10 { try keeping.done(Request("PUT app/keys/a \(number)")) }
+        try eventually {
+            try FileManager.default.contentsOfDirectory(atPath: data).contains { $0.hasPrefix("past-") }
+        }
+        try look()
+        keeping.stop()
 
         let names = try #require(tables("file").first)
         for name in Set(seen) {
