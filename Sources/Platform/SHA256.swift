@@ -55,7 +55,7 @@ package struct SHA256: Hashable, Sendable {
         return difference == 0
     }
 
-    /// Takes one word, which is as good as random.
+    /// Takes one word, which cannot be foreseen.
     package func hash(into hasher: inout Hasher) { hasher.combine(words[0]) }
 
     private static func add(_ block: borrowing InlineArray<64, UInt8>, to hash: inout InlineArray<8, UInt32>) {

@@ -11,7 +11,7 @@ package struct AccessOptions: Sendable {
     package var users: [(name: String, grants: [Grant])] = []
     /// The grants of callers without a credential.
     package var anonymous: [Grant] = []
-    /// True if `/metrics` is for everyone.
+    /// True if `/metrics` needs no credential.
     package var opensMetrics = false
 
     package init() {}
@@ -24,7 +24,7 @@ package struct AccessOptions: Sendable {
 ///
 /// It never changes. A reload makes another.
 final class AccessPolicy: Sendable {
-    /// True if `/metrics` is for everyone.
+    /// True if `/metrics` needs no credential.
     let opensMetrics: Bool
     /// Tokens by their digests, which are compared in constant time.
     private let tokens: [SHA256: Caller]

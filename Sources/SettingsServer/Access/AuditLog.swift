@@ -29,15 +29,15 @@ final class AuditLog: Sendable {
     private let lost = Atomic(0)
     private let fails = Atomic(false)
 
-    /// Opens the file, and adds the lines of the kept commits behind its last one, which an earlier daemon made and did not
-    /// come to write: it ended first, or did not know if they were stored.
+    /// Opens the file, and adds the lines of kept commits that are missing at its end, which an earlier daemon made and did
+    /// not come to write: it ended first, or did not know if they were stored.
     init(_ path: String, on state: State, _ log: Log) {
         self.path = path
         self.log = log
         queue.async {
             self.write { file throws(FileError) in
-                guard let last = try file.lastRevision() else { return }
-                for kept in state.history.commits(after: last) {
+                guard let last = try file.lastCommits() else { return }
+                for kept in state.history.commits(after: last.after) where !last.present.contains(kept.revision) {
                     try self.append(AuditLine(kept.commit, from: nil, on: state), to: file)
                 }
             }
@@ -111,24 +111,31 @@ extension OpenFile {
         if size > 0, try read(at: size - 1, into: &last) == 1, last != end { try write(end.span, at: 0) }
     }
 
-    /// Returns the revision of the last whole line; nil if there is none.
-    fileprivate func lastRevision() throws(FileError) -> Revision? {
+    /// How far lines may stand from the order of their commits: loops add them as their outcomes come.
+    private static let disorder = 1024
+    /// How much of the end of a file is looked at.
+    private static let most = 16 << 20
+
+    /// Returns the commits whose lines are near the end of the file, and the one behind which all that are missing there are
+    /// missing in the file; nil if it has none.
+    fileprivate func lastCommits() throws(FileError) -> (after: Revision, present: Set<Revision>)? {
         let size = try status().size
-        var (window, start) = (1 << 16, size)
-        while start > 0 {
-            start = max(0, size - window)
+        var (window, revisions) = (1 << 16, [Revision]())
+        while true {
+            let start = max(0, size - window)
             var bytes = [UInt8](repeating: 0, count: size - start)
             let count = try read(at: start, into: &bytes)
             var lines = bytes[..<count].split(separator: UInt8(ascii: "\n"))
             // The first may be the end of a line.
             if start > 0, !lines.isEmpty { lines.removeFirst() }
-            for line in lines.reversed() {
-                let revision = (try? JSONValue(parsing: Array(line)))?["revision"]?.integer
-                if let revision = revision.flatMap({ Revision($0) }) { return revision }
+            revisions = lines.compactMap { line in
+                (try? JSONValue(parsing: Array(line)))?["revision"]?.integer.flatMap { Revision($0) }
             }
+            if start == 0 || revisions.count > 2 * Self.disorder || window >= Self.most { break }
             window *= 8
         }
-        return nil
+        let settled = revisions.dropLast(Self.disorder).max() ?? revisions.min()
+        return settled.map { ($0, Set(revisions)) }
     }
 }
 

@@ -62,7 +62,8 @@ final class Caller: Sendable {
         }
     }
 
-    /// Returns a problem as this caller is told of it: without a known credential, what another may do is asked for one.
+    /// Returns the problem to answer this caller with. One without a known credential is asked for it where another caller
+    /// might be allowed.
     func told(of problem: Problem) -> Problem {
         guard problem.code == .forbidden, !isKnown else { return problem }
         var asking = Problem.unauthorized("\(problem.detail); send a token that has it as Authorization: Bearer TOKEN")

@@ -24,7 +24,7 @@ package struct ServiceManager: Sendable {
 
     /// Reports that the daemon serves, with a line for people that `systemctl status` shows.
     ///
-    /// - Parameter trouble: what came of a reload, if an operator should look.
+    /// - Parameter trouble: what failed in a reload; nil if nothing did.
     func ready(on addresses: [ListenAddress], trouble: String? = nil) {
         let status =
             "serving on \(addresses.map(\.location).joined(separator: ", "))" + (trouble.map { "; \($0)" } ?? "")

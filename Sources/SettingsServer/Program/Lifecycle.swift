@@ -5,9 +5,9 @@ internal import Synchronization
 /// What signals do to the daemon, from before it starts to its end.
 ///
 /// The first TERM or INT stops it cleanly; a second one ends the process at once. One that comes while it still starts is
-/// heeded once it has started: until then nothing was promised to anybody, so nobody waits longer than the bound.
+/// heeded once it has started: until then no caller was promised anything, so no stop takes longer than the bound.
 ///
-/// Unchecked because of the sources, which are set once, before anybody else knows of the object, and only held.
+/// Unchecked because of the sources, which are set once, before another thread knows of the object, and only held.
 final class Lifecycle: @unchecked Sendable {
     private enum Phase {
         /// What it starts with may have changed since it was read.

@@ -48,7 +48,7 @@ final class LoopContext {
     var postponed = Deque<Connection>()
     /// Connections that wait for memory for a long body.
     var awaitingMemory = Deque<Connection>()
-    /// When the first of them changed, or another connection was closed for it.
+    /// When the first of them last got its memory, or another connection was closed for it.
     private var movedOn: UInt64 = 0
     /// When connections that send much at once are put off, so that those with small requests have their turn.
     var longRequestsEnd: UInt64 = .max

@@ -70,8 +70,8 @@ package final class MemoryBudget: Sendable {
         return charge(max(0, wanted - held))
     }
 
-    /// Charges all of a long body before it is read, if there is room beside other long bodies. More than there is for all
-    /// of them counts as that.
+    /// Charges all of a long body before it is read, if there is room beside other long bodies. One that is longer than
+    /// all of that room takes all of it.
     func reserve(_ bytes: Int) -> Charge? {
         let bytes = min(bytes, roomForBodies)
         var others = reserved.load(ordering: .relaxed)

@@ -9,7 +9,8 @@ enum SchemaCommands {
         summary: "Show, check, compare and put in force the schema of a suite.",
         details: """
             'check' finds what is wrong with a schema without a daemon. 'diff' shows what applying it would do to the values
-            that are stored, and ends with 2 if it would change something, with 5 if it would be refused. FILE may be - for standard input.
+            that are stored, and ends with 2 if it would change something, with 5 if it would be refused. FILE may be - for
+            standard input.
             """,
         options: [
             Command.Option("at", "WHEN", "with 'show', the schema of then"),

@@ -10,7 +10,7 @@ enum WatchingCommands {
         name: "watch", operands: "SUITE [KEY…]", summary: "Print each change as it happens, or run a program.",
         details: """
             Nothing is missed and nothing comes twice, whatever the network does. With --exec a program is run by the shell,
-            one run at a time: what changes meanwhile is told by the next run, with the newest value of each key. It finds
+            one run at a time: the next run has what changed meanwhile, with the newest value of each key. It finds
             SETTINGS_SUITE, SETTINGS_KEY, SETTINGS_OLD and SETTINGS_NEW in its environment; the latter two are JSON, and
             missing where there is no value.
             """,
@@ -44,7 +44,7 @@ enum WatchingCommands {
         return .done
     }
 
-    /// Runs a command of the shell and waits for its end. One that fails is told of, and the next change is still handled.
+    /// Runs a command of the shell and waits for its end. One that fails is reported, and the next change is still handled.
     private static func run(_ command: String, for change: Change) throws(ToolError) {
         setenv("SETTINGS_SUITE", change.suite.text, 1)
         setenv("SETTINGS_KEY", change.key.text, 1)

@@ -120,7 +120,7 @@ extension JSONValue {
 }
 
 extension Change {
-    /// The change in a line: the key, and what came of what.
+    /// The change in a line: the key, the value before, and the value after.
     var line: String {
         isSecret ? Self.line(of: key) : Self.line(of: key, from: (old, oldSource), to: (new, source))
     }

@@ -88,6 +88,21 @@ struct AuditTests {
         #expect(whole[4]["peer"] == "127.0.0.1")
     }
 
+    @Test(
+        "The next start adds a line that is missing among the last ones, and none twice, in whatever order they stand")
+    func gaps() throws {
+        let directory = try TemporaryDirectory()
+        let (path, data) = (directory.path + "/audit.jsonl", directory.path + "/data")
+        let first = try TestDaemon(in: directory, data: data) { $0.auditFile = path }
+        for value in 1...6 { try first.done(Request("PUT app/keys/a \(value)")) }
+        first.stop()
+        let text = try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n")
+        let kept = [text[0], text[2], text[1], text[4]].joined(separator: "\n") + "\n"
+        try kept.write(toFile: path, atomically: false, encoding: .utf8)
+        try TestDaemon(in: directory, data: data) { $0.auditFile = path }.stop()
+        #expect(try Self.lines(path).map { $0["revision"] } == [1, 3, 2, 5, 4, 6])
+    }
+
     @Test("Writes go on while the file cannot be written; readiness and a metric say so")
     func failing() throws {
         let directory = try TemporaryDirectory()

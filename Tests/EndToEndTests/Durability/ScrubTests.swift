@@ -10,7 +10,7 @@ import Testing
 /// Files that are read again while the daemon runs.
 @Suite(.ownThread)
 struct ScrubTests {
-    @Test("A byte that the disk lost is told by /readyz, by metrics and in the log, and writes go on")
+    @Test("A byte that the disk lost shows in /readyz, metrics and log, and writes go on")
     func damage() throws {
         let directory = try TemporaryDirectory()
         let file = try directory.file("c.json", #"{"scrubSeconds":1,"snapshot":{"journalBytes":1024}}"#)
