@@ -4,7 +4,7 @@ import SettingsModel
 import TestSupport
 import Testing
 
-/// Random writes held against quotas at and just under what is stored after them.
+/// Random writes, with quotas at and just under what is stored after them.
 @Suite(.ownThread)
 struct QuotaTests {
     /// A quota, and what it counts: in all, or by suite.

@@ -165,7 +165,7 @@ struct TrafficLimitTests {
         _ = try configure(#""requestsPerSecond":1,"requestBurst":5"#)
         #expect(try client.ask(reload).status == 200)
         #expect(try statuses(Self.times(10, request), on: client).last == 429)
-        // The daemon reads it again when its process is told to, which no limit keeps back.
+        // The daemon reads it again on SIGHUP, which no limit of requests holds up.
         _ = try configure(#""requestsPerSecond":0,"connectionsPerAddress":1"#)
         try #require(daemon.process).signal(SIGHUP)
         try eventually { try client.ask(request).status == 200 }

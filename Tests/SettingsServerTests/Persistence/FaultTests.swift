@@ -151,7 +151,7 @@ struct FaultTests {
         #expect(unknown > 3)
     }
 
-    /// What was acknowledged is told of as it was, or it is gone, but never something else.
+    /// A commit that was acknowledged reads as it was, or is gone, but is never another.
     private func expectPast(_ harness: LogHarness, _ acknowledged: [State], _ title: String) throws {
         let view = PastView(try #require(harness.log?.pastFiles), try #require(harness.last))
         for state in acknowledged {

@@ -40,7 +40,7 @@ struct PastFilesTests {
             get throws { PastView(try #require(harness.log?.pastFiles), try #require(harness.last)) }
         }
 
-        /// All that a suite shows, but for the origins, which are told as far as they are known. Keys without a value that
+        /// All that a suite shows, but for the origins, which are not always known. Keys without a value that
         /// the schema lists may have a record or not.
         static func lines(_ suite: Suite?) -> [String] {
             guard let suite else { return ["none"] }
@@ -273,7 +273,7 @@ struct PastFilesTests {
 }
 
 extension SuiteDifference {
-    /// Origins are told as far as they are known.
+    /// Origins are compared as far as they are known.
     fileprivate var withoutOrigins: SuiteDifference {
         var copy = self
         for index in copy.changes.indices { copy.changes[index].origin = nil }
